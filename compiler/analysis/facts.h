@@ -1,0 +1,51 @@
+// What the analyses know about a spec's hooks: which part of the work depends on what.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/hook_ir.h"
+
+namespace fa {
+
+/// A set of {b, h, q_idx, kv_idx, score}; empty = the same for the whole call.
+struct DependsOn {
+  enum : std::uint8_t { b = 1, h = 2, q = 4, kv = 8, score = 16 };
+  std::uint8_t bits = 0;
+  bool has(std::uint8_t bit) const { return (bits & bit) != 0; }
+  std::string print() const;  // "{h, q, kv}"
+};
+
+/// How score_mod uses the score.
+enum class ScoreForm : std::uint8_t {
+  identity,  // no score_mod, or one that returns the score
+  affine,    // multiplier * score + addend, neither depends on the score
+  general
+};
+
+struct Facts {
+  bool has_score_mod = false;
+  bool has_mask = false;
+  ScoreForm score_form = ScoreForm::identity;
+  DependsOn score_mod;   // of the whole result
+  DependsOn mask_mod;
+  DependsOn multiplier;  // affine only
+  DependsOn addend;      // affine only
+  bool addend_is_zero = true;        // affine only
+  bool multiplier_is_one = true;     // affine only
+  bool mask_is_always_true = false;  // simplification proved it
+  bool mask_is_always_false = false;
+  int element_ops = 0;  // arithmetic LLVM instructions left per element after hoisting (score_mod and mask_mod)
+  int row_ops = 0;      // per q row
+  int column_ops = 0;   // per kv column
+  std::vector<ClampedRead> clamped;
+
+  std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
+};
+
+/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier and @logit_addend) to
+/// `hooks.module`, verified.
+Facts analyse(const CheckedSpec& spec, HookIr& hooks);
+
+}  // namespace fa

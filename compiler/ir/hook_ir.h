@@ -1,0 +1,80 @@
+// The hooks as LLVM IR: one scalar function each, all with the same arguments, no side effects, no loops that
+// are not counted. This is the only form in which later stages see a hook.
+//
+//   float @score_mod(float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
+//   i1    @mask_mod (float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
+//
+// <uniforms>, in this order: i32 %batch, %num_q_heads, %num_kv_heads, %group_size, %q_len, %kv_len, float %scale;
+// then one argument per param (i32 or float, `%p.NAME`), then one pointer per captured tensor (`%t.NAME`, readonly,
+// row-major, contiguous). Bool and i8 tensors are bytes in memory, f16 and bf16 two bytes.
+//
+// The analysis adds what kernels evaluate, on the raw dot product s = q.k, in base 2 and with the scale folded in:
+//   float @logit           (float %s, ...)  = log2(e) * score_mod(scale * s)      general score_mod
+//   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier * s + addend
+// with the constants log2(e) and scale pushed to where they cost least (the factor that depends on least).
+// Contract of every caller: 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len, 0 <= kv_idx < kv_len.
+// Lengths are at most 2^24, so an index converts to float exactly.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/spec/spec.h"
+
+namespace llvm {
+class Function;
+class LLVMContext;
+class Module;
+}  // namespace llvm
+
+namespace fa {
+
+constexpr int kMaxLength = 1 << 24;
+
+enum class HookArgKind {
+  score, b, h, q_idx, kv_idx,
+  batch, num_q_heads, num_kv_heads, group_size, q_len, kv_len, scale,
+  param, tensor
+};
+
+struct HookArg {
+  HookArgKind kind = HookArgKind::score;
+  int index = 0;          // which param or tensor
+  std::string name;       // the LLVM argument's name
+  Type type = Type::i32;  // scalars
+  DType dtype = DType::f32;  // tensors: element type in memory
+};
+
+/// The argument list all hooks of a spec share.
+std::vector<HookArg> hook_args(const CheckedSpec& spec);
+
+/// A read whose index could not be proved in range; it is clamped in the IR.
+struct ClampedRead {
+  std::string tensor;
+  int dimension = 0;
+  int line = 0, column = 0;
+};
+
+struct HookIr {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  llvm::Function* score_mod = nullptr;  // null: identity
+  llvm::Function* mask_mod = nullptr;   // null: keep everything
+  llvm::Function* logit = nullptr;             // set by analyse where score_mod is general
+  llvm::Function* logit_multiplier = nullptr;  // set by analyse where score_mod is affine (both)
+  llvm::Function* logit_addend = nullptr;
+  std::vector<HookArg> args;
+  std::vector<ClampedRead> clamped;
+
+  HookIr();
+  HookIr(HookIr&&) noexcept;
+  HookIr& operator=(HookIr&&) noexcept;
+  ~HookIr();
+  std::string print() const;  // textual LLVM IR
+};
+
+/// Lowers the checked hooks by IRBuilder, then proves or clamps every index, then simplifies; verified after each pass.
+HookIr lower(const CheckedSpec& spec);
+
+}  // namespace fa

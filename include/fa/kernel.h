@@ -1,0 +1,96 @@
+// A compiled attention kernel and the tensors it is called with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fa/options.h"
+#include "fa/spec.h"
+
+namespace fa {
+
+/// A view of caller-owned memory, [batch, heads, length, dim]; strides in elements. The innermost stride must be 1.
+/// BSHD memory is the same view with other strides. `data` lives where the kernel runs (device or host memory).
+struct Tensor {
+  void* data = nullptr;
+  DType dtype = DType::bf16;
+  std::array<std::int64_t, 4> shape{};    // batch, heads, length, dim
+  std::array<std::int64_t, 4> strides{};  // in elements
+
+  /// Contiguous [batch, heads, length, dim].
+  static Tensor bhsd(void* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t length,
+                     std::int64_t dim);
+  /// Contiguous [batch, length, heads, dim], viewed as [batch, heads, length, dim].
+  static Tensor bshd(void* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t length,
+                     std::int64_t dim);
+};
+
+/// A captured tensor: row-major and contiguous, its extents outermost first.
+struct Captured {
+  std::string_view name;
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+  std::array<std::int64_t, 4> shape{};
+  int rank = 0;
+};
+
+struct NamedScalar {
+  std::string_view name;
+  Scalar value;
+};
+
+/// Arguments of one forward call. Nothing here is copied beyond the launch; memory stays the caller's.
+struct ForwardArgs {
+  Tensor q;                        // [B, num_q_heads, q_len, head_dim]
+  Tensor k;                        // [B, num_kv_heads, kv_len, head_dim]
+  Tensor v;                        // [B, num_kv_heads, kv_len, head_dim_v]
+  Tensor o;                        // [B, num_q_heads, q_len, head_dim_v], written
+  float* lse = nullptr;            // [B, num_q_heads, q_len] fp32, natural log; optional; -inf on an empty row
+  std::vector<Captured> tensors;   // every tensor of the spec, in any order
+  std::vector<NamedScalar> params;  // those that differ from their defaults
+  std::optional<float> dropout;    // probability; default: the spec's
+  std::uint64_t seed = 0;          // dropout seed
+};
+
+using Stream = void*;  // a CUstream / cudaStream_t; ignored on the host. nullptr: the default stream
+
+/// Where the time of one `compile` went, in milliseconds.
+struct CompileTimes {
+  double front_end = 0;  // parse, check, lower, analyse, choose, emit
+  double build = 0;      // NVRTC or LLVM's code generator; 0 on a cache hit
+  double load = 0;       // driver load or ORC link
+  double total = 0;
+  enum class Source { compiled, disk, memory } source = Source::compiled;
+};
+
+struct KernelState;  // runtime/
+
+/// A loaded kernel; cheap to copy, usable from several threads at once, outlives the spec.
+class Kernel {
+ public:
+  /// Enqueues one forward pass: stream-ordered, allocates nothing on the device. On the host it returns when done.
+  /// Throws ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
+  void forward(const ForwardArgs& args, Stream stream = nullptr) const;
+
+  Device device() const;               // cuda or host, never automatic
+  const Spec& spec() const;
+  const std::string& target() const;   // "h200", "host", ...
+  const std::string& plan() const;     // the plan, printed
+  const CompileTimes& times() const;
+
+  explicit Kernel(std::shared_ptr<const KernelState> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const KernelState> state_;
+};
+
+/// Compiles `spec` for the device named by `options`, or takes it from the caches.
+/// Throws BuildError, DeviceError (no such device), SpecError (the target cannot run the spec, with the remedy).
+Kernel compile(const Spec& spec, const Options& options = {});
+
+}  // namespace fa
