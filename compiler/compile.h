@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/analysis/facts.h"
 #include "compiler/ir/hook_ir.h"
@@ -10,9 +11,16 @@
 
 namespace fa {
 
+/// A file the generated text includes, under the path it is included by.
+struct SourceHeader {
+  std::string path;  // "sm80/forward.cuh"
+  std::string text;
+};
+
 /// A CUDA translation unit, ready for NVRTC: the generated text and what it expects of the launch.
 struct Source {
   std::string text;         // includes, constants, hooks, static_asserts, one extern "C" entry
+  std::vector<SourceHeader> headers;  // the template files of its family
   std::string entry;        // "facet_forward"
   std::string arch;         // "sm_80"
   int threads = 0;
