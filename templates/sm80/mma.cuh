@@ -1,18 +1,21 @@
-// sm_80 instructions by name: asynchronous 16-byte copies, matrix loads from shared memory, m16n8k16 products.
+// sm_80 instructions by name: asynchronous 16-byte copies, matrix loads from shared memory, m16n8k16
+// products.
 //
 // Fragment layouts (PTX ISA, "Matrix fragments for mma.m16n8k16"), with g = lane / 4 and q = lane % 4:
-//   A  a[0] = (row g,     k 2q..)  a[1] = (row g + 8, k 2q..)  a[2] = (row g, k 2q + 8..)  a[3] = (row g + 8, k 2q + 8..)
-//   B  b[0] = (k 2q..,  column g)  b[1] = (k 2q + 8.., column g)
-//   C  c[0], c[1] = (row g, columns 2q, 2q + 1)   c[2], c[3] = (row g + 8, the same columns)
+//   A  a[0] = (row g,     k 2q..)  a[1] = (row g + 8, k 2q..)  a[2] = (row g, k 2q + 8..)  a[3] = (row g + 8,
+//   k 2q + 8..) B  b[0] = (k 2q..,  column g)  b[1] = (k 2q + 8.., column g) C  c[0], c[1] = (row g, columns
+//   2q, 2q + 1)   c[2], c[3] = (row g + 8, the same columns)
 #pragma once
 
 #include "common/dtype.cuh"
 
 namespace fa {
 
-/// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads nothing.
+/// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
+/// nothing.
 __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, bool valid) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem), "r"(valid ? 16 : 0)
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
+               "r"(valid ? 16 : 0)
                : "memory");
 }
 
@@ -28,22 +31,21 @@ __device__ __forceinline__ void cp_async_wait() {
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&r)[4], unsigned smem) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(smem)
-               : "memory");
+               : "r"(smem));
 }
 
 __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], unsigned smem) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(smem)
-               : "memory");
+               : "r"(smem));
 }
 
 template <class Element>
 __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1);
 
 template <>
-__device__ __forceinline__ void mma_m16n8k16<Bf16>(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+__device__ __forceinline__ void mma_m16n8k16<Bf16>(float (&c)[4], const unsigned (&a)[4], unsigned b0,
+                                                   unsigned b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
@@ -52,7 +54,8 @@ __device__ __forceinline__ void mma_m16n8k16<Bf16>(float (&c)[4], const unsigned
 }
 
 template <>
-__device__ __forceinline__ void mma_m16n8k16<F16>(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+__device__ __forceinline__ void mma_m16n8k16<F16>(float (&c)[4], const unsigned (&a)[4], unsigned b0,
+                                                  unsigned b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"

@@ -1,9 +1,9 @@
 // A tile in shared memory: kRows x kDim 16-bit elements as pages of 64 columns.
 //
-// A page is kRows rows of 128 bytes; the 16-byte chunk c of row r lies at chunk c ^ (r & 7). With that swizzle the
-// eight rows a matrix load touches at one chunk fall into eight different bank groups, and so do the eight chunks a
-// quarter warp copies in. Columns are padded to a multiple of 16 (one mma step) with zeros; what lies beyond in a
-// last, partial page is never touched.
+// A page is kRows rows of 128 bytes; the 16-byte chunk c of row r lies at chunk c ^ (r & 7). With that
+// swizzle the eight rows a matrix load touches at one chunk fall into eight different bank groups, and so do
+// the eight chunks a quarter warp copies in. Columns are padded to a multiple of 16 (one mma step) with
+// zeros; what lies beyond in a last, partial page is never touched.
 #pragma once
 
 #include "sm80/mma.cuh"
@@ -13,15 +13,16 @@ namespace fa {
 template <int kRows_, int kDim_>
 struct Tile {
   static constexpr int kRows = kRows_;
-  static constexpr int kDim = kDim_;                          // as in global memory, a multiple of 8
-  static constexpr int kPaddedDim = (kDim + 15) / 16 * 16;    // as multiplied
+  static constexpr int kDim = kDim_;                        // as in global memory, a multiple of 8
+  static constexpr int kPaddedDim = (kDim + 15) / 16 * 16;  // as multiplied
   static constexpr int kPages = (kPaddedDim + 63) / 64;
   static constexpr int kPageBytes = kRows * 128;
   static constexpr int kBytes = kPages * kPageBytes;
 
   /// Starts copying rows [0, valid_rows) of `gmem`, zeros below; every thread of the CTA takes part.
   template <int kThreads>
-  static __device__ __forceinline__ void load(unsigned smem, const char* gmem, long long row_bytes, int valid_rows) {
+  static __device__ __forceinline__ void load(unsigned smem, const char* gmem, long long row_bytes,
+                                              int valid_rows) {
     constexpr int kRowsPerPass = kThreads / 8;  // eight threads copy the 128 bytes of one page row
     const int chunk = threadIdx.x % 8;
     const int first_row = threadIdx.x / 8;
@@ -43,15 +44,15 @@ struct Tile {
     }
   }
 
-  /// Byte offset of this lane's matrix row for the 16 x 16 block at (row, 16 * k_step), `row` a multiple of 16.
-  /// lane_offset is one of the two below; only its swizzle bits mix with the step's chunk.
+  /// Byte offset of this lane's matrix row for the 16 x 16 block at (row, 16 * k_step), `row` a multiple
+  /// of 16. lane_offset is one of the two below; only its swizzle bits mix with the step's chunk.
   static __device__ __forceinline__ unsigned at(unsigned lane_offset, int row, int k_step) {
     return (lane_offset ^ ((k_step % 4) * 32)) + (k_step / 4) * kPageBytes + row * 128;
   }
 };
 
-/// Lane offsets whose ldmatrix.x4 gives an A fragment (rows 0-15, two chunks), or with .trans two B fragments of a
-/// [k][n] tile: {n 0-7: b0, b1, n 8-15: b0, b1}.
+/// Lane offsets whose ldmatrix.x4 gives an A fragment (rows 0-15, two chunks), or with .trans two B fragments
+/// of a [k][n] tile: {n 0-7: b0, b1, n 8-15: b0, b1}.
 __device__ __forceinline__ unsigned lane_offset_a(int lane) {
   return (lane % 16) * 128 + (((lane / 16) ^ (lane & 7)) << 4);
 }

@@ -1,0 +1,104 @@
+#include "compiler/emit/source.h"
+
+#include <fmt/format.h>
+
+#include "compiler/emit/hooks.h"
+#include "compiler/emit/templates.h"
+#include "templates/params.h"
+
+namespace fa {
+namespace {
+
+/// The folder of `templates/` a family includes from.
+std::string_view folder(Family family) {
+  switch (family) {
+    case Family::sm75:
+      return "sm75";
+    case Family::sm80:
+      return "sm80";
+    case Family::sm90:
+      return "sm90";
+    case Family::host:
+      break;
+  }
+  throw InternalError("the host has no CUDA template");
+}
+
+std::vector<SourceHeader> headers_of(Family family) {
+  std::vector<SourceHeader> headers;
+  for (const EmbeddedTemplate& file : embedded_templates()) {
+    const bool common = file.path == "params.h" || file.path.starts_with("common/");
+    if (common || file.path.starts_with(folder(family)))
+      headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
+  }
+  return headers;
+}
+
+std::string_view element_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "F16";
+    case DType::bf16:
+      return "Bf16";
+    default:
+      throw InternalError(fmt::format("no CUDA kernel takes dtype {}", dtype_name(dtype)));
+  }
+}
+
+}  // namespace
+
+Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const Plan& plan,
+                   const Target& target) {
+  const int shared_memory = shared_memory_bytes(plan, spec);
+  const int threads = plan.warps * 32;
+  std::string text = fmt::format(
+      R"(// Facet: attention "{name}", forward, {plan}
+#include "{folder}/forward.cuh"
+
+namespace fa {{
+
+{hooks}
+struct Config {{
+  using Element = {element};
+  static constexpr int kHeadDim = {head_dim};
+  static constexpr int kHeadDimV = {head_dim_v};
+  static constexpr int kTileQ = {tile_q};
+  static constexpr int kTileKv = {tile_kv};
+  static constexpr int kWarps = {warps};
+  static constexpr int kStages = {stages};
+  static constexpr bool kQInRegisters = {q_in_registers};
+  static constexpr bool kDropout = {dropout};
+  static constexpr bool kClampIndices = {clamp};  // some hook reads a tensor
+}};
+
+}}  // namespace fa
+
+extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})
+    facet_forward(const __grid_constant__ fa::ForwardParams params) {{
+  fa::Forward<fa::Config, fa::Hooks> forward;
+  forward.run(params);
+}}
+
+// What the host launches with is what the device was built for.
+static_assert(fa::Forward<fa::Config, fa::Hooks>::kThreads == {threads});
+static_assert(fa::Forward<fa::Config, fa::Hooks>::kSharedBytes == {shared_memory});
+static_assert(sizeof(fa::ForwardParams) == {params_bytes});
+)",
+      fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
+      fmt::arg("hooks", print_hooks(spec, hooks, facts)), fmt::arg("element", element_type(spec.dtype)),
+      fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
+      fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps),
+      fmt::arg("stages", plan.stages), fmt::arg("q_in_registers", plan.q_in_registers),
+      fmt::arg("dropout", spec.has_dropout), fmt::arg("clamp", !spec.tensors.empty()),
+      fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
+      fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
+  return Source{.text = std::move(text),
+                .headers = headers_of(plan.family),
+                .entry = "facet_forward",
+                .arch = std::string(target.nvrtc_arch),
+                .threads = threads,
+                .tile_q = plan.tile_q,
+                .shared_memory = shared_memory};
+}
+
+}  // namespace fa
