@@ -25,8 +25,9 @@ __device__ __forceinline__ float quad_sum(float x) {
 /// One row's state. Logits are scale * s in base 2, with scale > 0; a caller whose logits are finished passes
 /// scale 1.
 struct SoftmaxRow {
-  float m;  // maximum of s so far, -inf before the first finite one
-  float l;  // this thread's share of sum exp2(scale * (s - m))
+  float m;         // maximum of s so far, -inf before the first finite one
+  float l;         // this thread's share of sum exp2(scale * (s - m))
+  float subtract;  // scale * m, or 0 while m is -inf
 
   __device__ __forceinline__ void start() {
     m = negative_infinity();
@@ -37,7 +38,7 @@ struct SoftmaxRow {
   /// kMayBeEmpty: every score of the row so far can be -inf; then 0 is subtracted instead, so that nothing is
   /// NaN.
   template <bool kMayBeEmpty>
-  __device__ __forceinline__ float rescale(float tile_max, float scale, float& subtract) {
+  __device__ __forceinline__ float rescale(float tile_max, float scale) {
     const float m_new = fmaxf(m, quad_max(tile_max));
     const float m_used = kMayBeEmpty && m_new == negative_infinity() ? 0.0f : m_new;
     const float factor = fast_exp2((m - m_used) * scale);
@@ -45,6 +46,13 @@ struct SoftmaxRow {
     l *= factor;
     subtract = m_used * scale;
     return factor;
+  }
+
+  /// The unnormalised probability of one score, added to the sum.
+  __device__ __forceinline__ float exponential(float s, float scale) {
+    const float p = fast_exp2(fmaf(s, scale, -subtract));
+    l += p;
+    return p;
   }
 
   /// Closes the row: 1 / l for the output (0 where the row is empty), and the natural-log lse (-inf there).

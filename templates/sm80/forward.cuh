@@ -58,13 +58,19 @@ struct Forward {
   typename Hooks::Row rows[kMTiles][2];
   unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1][4];
 
-  unsigned smem;    // base of the CTA's shared memory
-  unsigned q_lane;  // this lane's matrix rows in the warp's part of Q, in K, in V
+  // Shared-memory addresses of this lane's matrix rows in the warp's part of Q, in the first K and the first
+  // V buffer.
+  unsigned q_lane;
   unsigned k_lane;
   unsigned v_lane;
 
+  /// The buffer of the tile that begins at `kv0`.
+  static __device__ __forceinline__ int stage(int kv0) {
+    return Config::kStages == 1 ? 0 : kv0 / kTileKv % Config::kStages;
+  }
+
   /// S = Q K^T for one kv tile.
-  __device__ __forceinline__ void multiply_qk(unsigned k_tile) {
+  __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -80,13 +86,13 @@ struct Forward {
 #pragma unroll
           for (int i = 0; i < 4; ++i) q[m][i] = q_fragments[m][step][i];
         } else {
-          ldmatrix_x4(q[m], smem + QTile::at(q_lane, m * 16, step));
+          ldmatrix_x4(q[m], QTile::at(q_lane, m * 16, step));
         }
       }
 #pragma unroll
       for (int n = 0; n < kNTiles; n += 2) {
         unsigned k[4];
-        ldmatrix_x4(k, k_tile + KTile::at(k_lane, n * 8, step));
+        ldmatrix_x4(k, KTile::at(k_lane_of_stage, n * 8, step));
 #pragma unroll
         for (int m = 0; m < kMTiles; ++m) {
           mma_m16n8k16<Element>(s[m][n], q[m], k[0], k[1]);
@@ -97,20 +103,34 @@ struct Forward {
   }
 
   /// O += P V for one kv tile; P goes from the score accumulators to A fragments without leaving the thread.
-  __device__ __forceinline__ void multiply_pv(unsigned v_tile) {
+  /// The exponentials of a step stand right before its products, so that they fill the tensor cores' latency.
+  __device__ __forceinline__ void multiply_pv(const ForwardParams& params, unsigned v_lane_of_stage,
+                                              float scale, int kv0) {
+    PhiloxWords words[Config::kDropout ? kMTiles : 1][2];
 #pragma unroll
     for (int step = 0; step < kTileKv / 16; ++step) {
+      if constexpr (Config::kDropout) {
+        if (step % 2 == 0) draw_dropout(params, kv0 + step * 16, words);
+      }
       unsigned p[kMTiles][4];
 #pragma unroll
       for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          p[m][i] =
-              Element::pack(s[m][2 * step + i / 2][2 * (i % 2)], s[m][2 * step + i / 2][2 * (i % 2) + 1]);
+        for (int i = 0; i < 4; ++i) {
+          const int half = i % 2;
+          float lo = softmax[m][half].exponential(s[m][2 * step + i / 2][2 * half], scale);
+          float hi = softmax[m][half].exponential(s[m][2 * step + i / 2][2 * half + 1], scale);
+          if constexpr (Config::kDropout) {
+            const unsigned bits = words[m][half].word[step % 2 * 2 + i / 2];
+            lo = (bits & 0xffffu) >= params.drop_threshold ? lo : 0.0f;
+            hi = (bits >> 16) >= params.drop_threshold ? hi : 0.0f;
+          }
+          p[m][i] = Element::pack(lo, hi);
+        }
 #pragma unroll
       for (int d = 0; d < kDTiles; d += 2) {
         unsigned v[4];
-        ldmatrix_x4_trans(v, v_tile + VTile::at(v_lane, step * 16, d / 2));
+        ldmatrix_x4_trans(v, VTile::at(v_lane_of_stage, step * 16, d / 2));
 #pragma unroll
         for (int m = 0; m < kMTiles; ++m) {
           mma_m16n8k16<Element>(o[m][d], p[m], v[0], v[1]);
@@ -118,6 +138,21 @@ struct Forward {
         }
       }
     }
+  }
+
+  /// The random words of the 32 columns from `kv0` on: one Philox call serves the eight elements a thread
+  /// holds of a row.
+  __device__ __forceinline__ void draw_dropout(const ForwardParams& params, int kv0,
+                                               PhiloxWords (&words)[kMTiles][2]) {
+    const unsigned bh = blockIdx.z * params.num_q_heads + blockIdx.y;
+    const unsigned row0 =
+        blockIdx.x * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        words[m][half] =
+            dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
   }
 
   /// Scores to base-2 logits, masked ones to -inf. `kv0` is the tile's first key.
@@ -165,8 +200,8 @@ struct Forward {
     }
   }
 
-  /// One online-softmax step: logits to probabilities, the state and acc_o brought to the new maximum.
-  __device__ __forceinline__ void apply_softmax(float scale) {
+  /// Brings the state of every row and acc_o to the maximum that includes this tile.
+  __device__ __forceinline__ void rescale(float scale) {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -175,18 +210,7 @@ struct Forward {
 #pragma unroll
         for (int n = 0; n < kNTiles; ++n)
           tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-        float subtract;
-        const float factor = softmax[m][half].template rescale<kMayBeEmpty>(tile_max, scale, subtract);
-        float sum = 0.0f;
-#pragma unroll
-        for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-          for (int pair = 0; pair < 2; ++pair) {
-            float& x = s[m][n][2 * half + pair];
-            x = fast_exp2(fmaf(x, scale, -subtract));
-            sum += x;
-          }
-        softmax[m][half].l += sum;
+        const float factor = softmax[m][half].template rescale<kMayBeEmpty>(tile_max, scale);
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d) {
           o[m][d][2 * half] *= factor;
@@ -195,32 +219,13 @@ struct Forward {
       }
   }
 
-  /// Zeroes dropped probabilities. One Philox call serves the eight elements a thread holds of 32 columns.
-  __device__ __forceinline__ void apply_dropout(const ForwardParams& params, int row0, int kv0) {
-    const unsigned bh = blockIdx.z * params.num_q_heads + blockIdx.y;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (int n = 0; n < kNTiles; n += 4) {
-          const unsigned q_idx = row0 + m * 16 + half * 8;
-          const unsigned kv_idx = kv0 + n * 8 + 2 * (threadIdx.x % 4);
-          const PhiloxWords words = dropout_words(params.seed, bh, q_idx, kv_idx);
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const unsigned bits = words.word[i];
-            s[m][n + i][2 * half] = (bits & 0xffffu) >= params.drop_threshold ? s[m][n + i][2 * half] : 0.0f;
-            s[m][n + i][2 * half + 1] =
-                (bits >> 16) >= params.drop_threshold ? s[m][n + i][2 * half + 1] : 0.0f;
-          }
-        }
-  }
-
   /// acc_o / l to 16 bits, through shared memory so that rows leave as whole 16-byte pieces; lse on the way.
-  __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared, float scale,
-                                        int q0, int warp_row) {
+  __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
+    // Found anew, so that the kv loop need not hold them.
     const int lane = threadIdx.x % 32;
+    const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
+    const int q0 = blockIdx.x * Config::kTileQ;
+    const float scale = kIdentity ? params.scale_log2 : 1.0f;
     __syncthreads();  // every warp is done with K and V
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -264,31 +269,34 @@ struct Forward {
     const int h = blockIdx.y;
     const int b = blockIdx.z;
     const int kv_head = h / params.group_size;
-    smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    q_lane = lane_offset_a(lane) + warp_row * 128;
-    k_lane = lane_offset_b(lane);
-    v_lane = lane_offset_a(lane);
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    q_lane = smem + warp_row * 128 + lane_offset_a(lane);
+    k_lane = smem + kKOffset + lane_offset_b(lane);
+    v_lane = smem + kVOffset + lane_offset_a(lane);
 
-    const char* q = static_cast<const char*>(params.q) +
-                    2 * (b * params.q_strides.batch + h * params.q_strides.head + q0 * params.q_strides.row);
-    const char* k = static_cast<const char*>(params.k) +
-                    2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
-    const char* v = static_cast<const char*>(params.v) +
-                    2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
+    // What this thread copies next of K and V; the tensors' rows are walked once, from the first to the last.
     const long long k_row_bytes = 2 * params.k_strides.row;
     const long long v_row_bytes = 2 * params.v_strides.row;
-    const auto load_k = [&](int tile) {
-      KTile::template load<kThreads>(smem + kKOffset + tile % Config::kStages * KTile::kBytes,
-                                     k + tile * kTileKv * k_row_bytes, k_row_bytes,
-                                     params.kv_len - tile * kTileKv);
+    const char* k_next = static_cast<const char*>(params.k) + copy_row() * k_row_bytes + copy_chunk() * 16 +
+                         2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
+    const char* v_next = static_cast<const char*>(params.v) + copy_row() * v_row_bytes + copy_chunk() * 16 +
+                         2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
+    const unsigned copy_to = smem + copy_offset();
+    const auto load_k = [&](int kv0) {
+      KTile::template load<kThreads>(copy_to + kKOffset + stage(kv0) * KTile::kBytes, k_next, k_row_bytes,
+                                     params.kv_len - kv0 - copy_row());
+      k_next += kTileKv * k_row_bytes;
     };
-    const auto load_v = [&](int tile) {
-      VTile::template load<kThreads>(smem + kVOffset + tile % Config::kStages * VTile::kBytes,
-                                     v + tile * kTileKv * v_row_bytes, v_row_bytes,
-                                     params.kv_len - tile * kTileKv);
+    const auto load_v = [&](int kv0) {
+      VTile::template load<kThreads>(copy_to + kVOffset + stage(kv0) * VTile::kBytes, v_next, v_row_bytes,
+                                     params.kv_len - kv0 - copy_row());
+      v_next += kTileKv * v_row_bytes;
     };
 
-    QTile::template load<kThreads>(smem, q, 2 * params.q_strides.row, params.q_len - q0);
+    const char* q = static_cast<const char*>(params.q) + copy_chunk() * 16 +
+                    2 * (b * params.q_strides.batch + h * params.q_strides.head +
+                         static_cast<long long>(q0 + copy_row()) * params.q_strides.row);
+    QTile::template load<kThreads>(copy_to, q, 2 * params.q_strides.row, params.q_len - q0 - copy_row());
     cp_async_commit();
     if constexpr (Config::kQInRegisters) {
       cp_async_wait<0>();
@@ -297,7 +305,7 @@ struct Forward {
       for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
         for (int step = 0; step < kKSteps; ++step)
-          ldmatrix_x4(q_fragments[m][step], smem + QTile::at(q_lane, m * 16, step));
+          ldmatrix_x4(q_fragments[m][step], QTile::at(q_lane, m * 16, step));
       __syncthreads();  // K and V take over the room
     }
     load_k(0);
@@ -324,36 +332,33 @@ struct Forward {
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
     const float scale = kIdentity ? params.scale_log2 : 1.0f;
-    const int num_tiles = (params.kv_len + kTileKv - 1) / kTileKv;
 #pragma unroll 1
-    for (int tile = 0; tile < num_tiles; ++tile) {
+    for (int kv0 = 0; kv0 < params.kv_len; kv0 += kTileKv) {
+      const int next = kv0 + kTileKv;
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
       if constexpr (Config::kStages == 1) {
-        load_v(tile);
-      } else if (tile + 1 < num_tiles) {
-        load_k(tile + 1);
+        load_v(kv0);
+      } else if (next < params.kv_len) {
+        load_k(next);
       }
       cp_async_commit();
-      multiply_qk(smem + kKOffset + tile % Config::kStages * KTile::kBytes);
-      apply_hooks(params, head, tile * kTileKv);
-      if constexpr (Config::kStages == 2) {
-        apply_softmax(scale);
-        cp_async_wait<1>();
-        __syncthreads();
-        if (tile + 1 < num_tiles) load_v(tile + 1);
-      } else {
-        cp_async_wait<0>();
-        __syncthreads();
-        if (tile + 1 < num_tiles) load_k(tile + 1);
-        cp_async_commit();
-        apply_softmax(scale);
+      multiply_qk(k_lane + stage(kv0) * KTile::kBytes);
+      apply_hooks(params, head, kv0);
+      rescale(scale);
+      cp_async_wait<Config::kStages - 1>();
+      __syncthreads();
+      if (next < params.kv_len) {
+        if constexpr (Config::kStages == 1) {
+          load_k(next);
+        } else {
+          load_v(next);
+        }
       }
-      if constexpr (Config::kStages == 2) cp_async_commit();
-      if constexpr (Config::kDropout) apply_dropout(params, q0 + warp_row + lane / 4, tile * kTileKv);
-      multiply_pv(smem + kVOffset + tile % Config::kStages * VTile::kBytes);
+      cp_async_commit();
+      multiply_pv(params, v_lane + stage(kv0) * VTile::kBytes, scale, kv0);
     }
-    store(params, shared, scale, q0, warp_row);
+    store(params, shared);
   }
 };
 

@@ -19,37 +19,44 @@ struct Tile {
   static constexpr int kPageBytes = kRows * 128;
   static constexpr int kBytes = kPages * kPageBytes;
 
-  /// Starts copying rows [0, valid_rows) of `gmem`, zeros below; every thread of the CTA takes part.
+  /// Starts copying the tile whose piece for this thread begins at `from`; zeros below `valid_rows`, counted
+  /// from the thread's own first row. Every thread of the CTA takes part.
   template <int kThreads>
-  static __device__ __forceinline__ void load(unsigned smem, const char* gmem, long long row_bytes,
+  static __device__ __forceinline__ void load(unsigned to, const char* from, long long row_bytes,
                                               int valid_rows) {
-    constexpr int kRowsPerPass = kThreads / 8;  // eight threads copy the 128 bytes of one page row
+    constexpr int kRowsPerPass = kThreads / 8;
     const int chunk = threadIdx.x % 8;
-    const int first_row = threadIdx.x / 8;
-    const unsigned to = smem + first_row * 128 + ((chunk ^ (first_row & 7)) << 4);
-    const char* from = gmem + first_row * row_bytes + chunk * 16;
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
-      const int row = first_row + pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && row >= kRows) break;
-      const bool row_valid = row < valid_rows;
+      const int row = pass * kRowsPerPass;
+      if (kRows % kRowsPerPass != 0 && row + static_cast<int>(threadIdx.x) / 8 >= kRows) break;
 #pragma unroll
       for (int page = 0; page < kPages; ++page) {
         const int column = page * 64 + chunk * 8;
         if ((page + 1) * 64 > kPaddedDim && column >= kPaddedDim) continue;
-        const bool valid = row_valid && ((page + 1) * 64 <= kDim || column < kDim);
-        cp_async_16(to + page * kPageBytes + pass * kRowsPerPass * 128, from + page * 128, valid);
+        const bool valid = row < valid_rows && ((page + 1) * 64 <= kDim || column < kDim);
+        cp_async_16(to + page * kPageBytes + row * 128, from + page * 128, valid);
       }
       from += kRowsPerPass * row_bytes;
     }
   }
 
-  /// Byte offset of this lane's matrix row for the 16 x 16 block at (row, 16 * k_step), `row` a multiple
-  /// of 16. lane_offset is one of the two below; only its swizzle bits mix with the step's chunk.
-  static __device__ __forceinline__ unsigned at(unsigned lane_offset, int row, int k_step) {
-    return (lane_offset ^ ((k_step % 4) * 32)) + (k_step / 4) * kPageBytes + row * 128;
+  /// Address of this lane's matrix row for the 16 x 16 block at (row, 16 * k_step), `row` a multiple of 8.
+  /// `lane` is the tile's address (a multiple of 1024) plus one of the lane offsets below: the step's chunk
+  /// is mixed into its swizzle bits, the rest is an immediate.
+  static __device__ __forceinline__ unsigned at(unsigned lane, int row, int k_step) {
+    return (lane ^ ((k_step % 4) * 32)) + (k_step / 4) * kPageBytes + row * 128;
   }
 };
+
+/// The first row and the 16-byte chunk of a page that a thread copies; eight threads copy the 128 bytes of a
+/// page row.
+__device__ __forceinline__ int copy_row() { return threadIdx.x / 8; }
+__device__ __forceinline__ int copy_chunk() { return threadIdx.x % 8; }
+/// Where that piece lies in a tile.
+__device__ __forceinline__ unsigned copy_offset() {
+  return copy_row() * 128 + ((copy_chunk() ^ (copy_row() & 7)) << 4);
+}
 
 /// Lane offsets whose ldmatrix.x4 gives an A fragment (rows 0-15, two chunks), or with .trans two B fragments
 /// of a [k][n] tile: {n 0-7: b0, b1, n 8-15: b0, b1}.
