@@ -1,0 +1,85 @@
+// The stated bounds, and the comparison that holds a result to them.
+#include "tools/bounds.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fa::tools {
+
+ErrorBound error_bound(DType dtype, int head_dim, int kv_len) {
+  switch (dtype) {
+    // Rounding of the probabilities and of o, half a spacing each, with as much again for everything done in
+    // f32.
+    case DType::bf16:
+      return {.epsilon = 0x1p-8, .constant = 2, .per_logit = 1, .tiny = 0x1p-120};
+    // f16 probabilities below 2^-14 are off by up to 2^-25 each, whatever they are: `tiny`, for |v| of
+    // order 1.
+    case DType::f16:
+      return {.epsilon = 0x1p-11, .constant = 2, .per_logit = 1, .tiny = kv_len * 0x1p-25};
+    default:
+      // Sums of head_dim products and of kv_len probabilities; exp2 and log2 are good to a few spacings.
+      return {.epsilon = 0x1p-23,
+              .constant = 64 + head_dim + std::sqrt(static_cast<double>(kv_len)),
+              .per_logit = 8,
+              .tiny = 0x1p-100};
+  }
+}
+
+std::string ErrorBound::print() const {
+  return fmt::format("2^{:.0f} * ({:.0f} + {:.0f} max|logit|) * sum prob |v|", std::log2(epsilon), constant,
+                     per_logit);
+}
+
+std::string Comparison::print_worst() const {
+  const std::string where =
+      worst_column < 0
+          ? fmt::format("lse[{}, {}, {}]", worst_row.b, worst_row.h, worst_row.q_idx)
+          : fmt::format("o[{}, {}, {}, {}]", worst_row.b, worst_row.h, worst_row.q_idx, worst_column);
+  return fmt::format("{} = {:.6g}, reference {:.6g}, error {:.2e}, bound {:.2e}", where, worst_value,
+                     worst_reference, std::fabs(worst_value - worst_reference), worst_bound);
+}
+
+Comparison compare(const ReferenceRows& reference, const ErrorBound& bound, const ProblemSize& size,
+                   const HostTensor& o, const std::vector<float>& lse) {
+  Comparison result;
+  result.rows = static_cast<std::int64_t>(reference.rows.size());
+  const auto width = static_cast<std::size_t>(reference.head_dim_v);
+  const auto check = [&](const RowId& row, int column, double value, double expected, double allowed) {
+    double error = std::fabs(value - expected);
+    if (value == expected || (std::isnan(value) && std::isnan(expected))) error = 0;  // equal infinities too
+    double share = error / allowed;
+    if (error == 0) share = 0;
+    if (std::isnan(share)) share = error = ReferenceRows::kInfinity;
+    double& largest = column < 0 ? result.max_lse_error : result.max_error;
+    largest = std::max(largest, error);
+    if (share > result.worst || (result.worst_bound == 0 && share == result.worst)) {
+      result.worst = share;
+      result.worst_row = row;
+      result.worst_column = column;
+      result.worst_value = value;
+      result.worst_reference = expected;
+      result.worst_bound = allowed;
+    }
+  };
+
+  for (std::size_t i = 0; i < reference.rows.size(); ++i) {
+    const RowId& row = reference.rows[i];
+    const std::int64_t flat = (std::int64_t{row.b} * size.num_q_heads + row.h) * size.q_len + row.q_idx;
+    const bool empty = reference.is_empty(i);
+    if (empty) ++result.empty_rows;
+    const double relative = bound.relative(reference.max_logit[i]);
+    for (std::size_t d = 0; d < width; ++d) {
+      // An empty row is exactly 0: its sum of prob |v| is 0, and no tiny error is allowed either.
+      const double allowed = empty ? 0 : relative * reference.magnitude[i * width + d] + bound.tiny;
+      check(row, static_cast<int>(d), o.get(flat * reference.head_dim_v + static_cast<std::int64_t>(d)),
+            reference.o[i * width + d], allowed);
+    }
+    if (!lse.empty()) {
+      check(row, -1, lse[static_cast<std::size_t>(flat)], reference.lse[i], empty ? 0 : relative);
+    }
+  }
+  return result;
+}
+
+}  // namespace fa::tools

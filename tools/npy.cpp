@@ -1,0 +1,216 @@
+// The .npy format, version 1 to 3: "\x93NUMPY", version, header length, a Python dictionary, the data.
+#include "tools/npy.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace fa::tools {
+
+namespace {
+
+constexpr std::string_view kMagic{"\x93NUMPY", 6};
+constexpr std::size_t kMaxHeader = 1 << 16;
+
+[[noreturn]] void damaged(const std::string& path, std::string_view what) {
+  throw ArgumentError(fmt::format("{}: not a readable .npy file: {}", path, what));
+}
+
+/// The text after `'key':` in the header's dictionary; the format is fixed enough that NumPy itself writes it
+/// by hand.
+std::string_view value_of(std::string_view header, std::string_view key, const std::string& path) {
+  const auto at = header.find(fmt::format("'{}'", key));
+  if (at == std::string_view::npos) damaged(path, fmt::format("its header has no '{}'", key));
+  const auto colon = header.find(':', at);
+  if (colon == std::string_view::npos) damaged(path, "its header is cut off");
+  auto value = header.substr(colon + 1);
+  value.remove_prefix(std::min(value.size(), value.find_first_not_of(' ')));
+  return value;
+}
+
+std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& path) {
+  std::vector<std::int64_t> shape;
+  const auto close = text.find(')');
+  if (text.empty() || text[0] != '(' || close == std::string_view::npos)
+    damaged(path, "its shape is not a tuple");
+  std::int64_t value = -1;
+  for (const char c : text.substr(1, close - 1)) {
+    if (c >= '0' && c <= '9') {
+      value = std::max<std::int64_t>(value, 0) * 10 + (c - '0');
+      if (value > (std::int64_t{1} << 40)) damaged(path, "its shape has a huge extent");
+    } else if (value >= 0) {
+      shape.push_back(value);
+      value = -1;
+    }
+  }
+  if (value >= 0) shape.push_back(value);
+  return shape;
+}
+
+NpyHeader parse_header(std::istream& in, const std::string& path) {
+  std::array<char, 8> start{};
+  in.read(start.data(), start.size());
+  if (!in || std::string_view(start.data(), kMagic.size()) != kMagic)
+    damaged(path, "it does not start with \\x93NUMPY");
+  const int major = static_cast<unsigned char>(start[6]);
+  if (major < 1 || major > 3) damaged(path, fmt::format("format version {} is unknown", major));
+  std::array<unsigned char, 4> size_bytes{};
+  const std::size_t size_length = major == 1 ? 2 : 4;
+  in.read(reinterpret_cast<char*>(size_bytes.data()), static_cast<std::streamsize>(size_length));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < size_length; ++i) size |= static_cast<std::size_t>(size_bytes[i]) << (8 * i);
+  if (!in || size > kMaxHeader) damaged(path, "its header is cut off");
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) damaged(path, "its header is cut off");
+
+  NpyHeader header;
+  header.data_offset = start.size() + size_length + size;
+  const auto descr = value_of(text, "descr", path);
+  const char quote = descr.empty() ? ' ' : descr[0];
+  const auto close = descr.find(quote, 1);
+  if ((quote != '\'' && quote != '"') || close == std::string_view::npos) {
+    damaged(path, "it holds records, not plain numbers");
+  }
+  header.descr = descr.substr(1, close - 1);
+  header.fortran_order = value_of(text, "fortran_order", path).starts_with("True");
+  header.shape = parse_shape(value_of(text, "shape", path), path);
+  return header;
+}
+
+std::optional<DType> file_dtype(std::string_view descr) {
+  if (descr == "<f2") return DType::f16;
+  if (descr == "<f4") return DType::f32;
+  if (descr == "<i4") return DType::i32;
+  if (descr == "|i1") return DType::i8;
+  if (descr == "|b1") return DType::boolean;
+  if (descr == "<V2" || descr == "|V2") return DType::bf16;
+  return std::nullopt;
+}
+
+std::string_view file_descr(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "<f2";
+    case DType::bf16:
+    case DType::f32:
+      return "<f4";
+    case DType::i32:
+      return "<i4";
+    case DType::i8:
+      return "|i1";
+    case DType::boolean:
+      return "|b1";
+  }
+  return "";
+}
+
+/// What to run in NumPy so that the file fits.
+std::string_view numpy_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return "np.float16";
+    case DType::bf16:
+    case DType::f32:
+      return "np.float32";
+    case DType::i32:
+      return "np.int32";
+    case DType::i8:
+      return "np.int8";
+    case DType::boolean:
+      return "np.bool_";
+  }
+  return "";
+}
+
+bool readable_as(DType file, DType wanted) {
+  const bool rounds = file == DType::f32 && (wanted == DType::f16 || wanted == DType::bf16);
+  const bool widens = wanted == DType::f32 && (file == DType::f16 || file == DType::bf16);
+  return file == wanted || rounds || widens;
+}
+
+std::ifstream open(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || std::filesystem::is_directory(path))
+    throw ArgumentError(fmt::format("{}: cannot be read", path));
+  return in;
+}
+
+}  // namespace
+
+NpyHeader read_npy_header(const std::string& path) {
+  std::ifstream in = open(path);
+  return parse_header(in, path);
+}
+
+HostTensor read_npy(const std::string& path, const std::string& name, DType dtype,
+                    const std::vector<std::int64_t>& shape) {
+  std::ifstream in = open(path);
+  const NpyHeader header = parse_header(in, path);
+  const auto found = file_dtype(header.descr);
+  if (!found || !readable_as(*found, dtype)) {
+    throw ArgumentError(fmt::format("{}: holds '{}', tensor '{}' is {}; save it with .astype({})", path,
+                                    header.descr, name, dtype_name(dtype), numpy_type(dtype)));
+  }
+  if (header.shape != shape) {
+    throw ArgumentError(fmt::format("{}: has shape {}, tensor '{}' is {} for this problem", path,
+                                    print_shape(header.shape), name, print_shape(shape)));
+  }
+  if (header.fortran_order && shape.size() > 1) {
+    throw ArgumentError(fmt::format("{}: is in Fortran order; save it with np.ascontiguousarray(...)", path));
+  }
+
+  HostTensor from_file(name, *found, shape);
+  in.read(reinterpret_cast<char*>(from_file.bytes.data()),
+          static_cast<std::streamsize>(from_file.bytes.size()));
+  if (static_cast<std::size_t>(in.gcount()) != from_file.bytes.size()) {
+    throw ArgumentError(
+        fmt::format("{}: is cut off: {} of {} data bytes", path, in.gcount(), from_file.bytes.size()));
+  }
+  if (*found == dtype) return from_file;
+  HostTensor converted(name, dtype, shape);
+  for (std::int64_t i = 0; i < converted.elements(); ++i) converted.set(i, from_file.get(i));
+  return converted;
+}
+
+void write_npy(const std::string& path, const HostTensor& tensor) {
+  std::string extents;
+  for (const auto extent : tensor.shape) extents += fmt::format("{}, ", extent);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   file_descr(tensor.dtype), extents);
+  // NumPy pads the header so that the data starts at a multiple of 64.
+  constexpr std::size_t kFixed = 10;
+  header.append(63 - (kFixed + header.size()) % 64, ' ');
+  header.push_back('\n');
+
+  const std::string aside = path + ".part";
+  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
+  const std::array<char, 4> version{1, 0, static_cast<char>(header.size() & 255),
+                                    static_cast<char>(header.size() >> 8)};
+  out.write(kMagic.data(), kMagic.size());
+  out.write(version.data(), version.size());
+  out.write(header.data(), static_cast<std::streamsize>(header.size()));
+  if (tensor.dtype == DType::bf16) {
+    HostTensor wide(tensor.name, DType::f32, tensor.shape);
+    tensor.widen(0, tensor.elements(), reinterpret_cast<float*>(wide.bytes.data()));
+    out.write(reinterpret_cast<const char*>(wide.bytes.data()),
+              static_cast<std::streamsize>(wide.bytes.size()));
+  } else {
+    out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
+              static_cast<std::streamsize>(tensor.bytes.size()));
+  }
+  out.close();
+  std::error_code failed;
+  if (out) std::filesystem::rename(aside, path, failed);
+  if (!out || failed) {
+    std::error_code ignored;
+    std::filesystem::remove(aside, ignored);
+    throw Error(fmt::format("{}: cannot be written", path));
+  }
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,234 @@
+// Makes problems: parses params, sizes captured tensors by their extents, fills or reads every tensor.
+#include "tools/problem.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "tools/npy.h"
+#include "tools/parallel.h"
+#include "tools/random.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 36;  // 64 Gi elements: a typo, not a tensor
+
+std::vector<std::string> param_names(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const auto& param : spec.params()) names.push_back(param.name);
+  return names;
+}
+
+Scalar parse_scalar(const ParamInfo& param, const std::string& text) {
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  if (std::holds_alternative<std::int32_t>(param.default_value)) {
+    std::int32_t value = 0;
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error == std::errc() && stop == end) return value;
+    throw ArgumentError(fmt::format("param '{}' is i32, '{}' is not a 32-bit integer", param.name, text));
+  }
+  float value = 0;
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error == std::errc() && stop == end) return value;
+  throw ArgumentError(fmt::format("param '{}' is f32, '{}' is not a number", param.name, text));
+}
+
+void check_size(const ProblemSize& size) {
+  const auto positive = [](const char* name, int value, int limit) {
+    if (value < 1) throw ArgumentError(fmt::format("{} is {}, it must be at least 1", name, value));
+    if (value > limit)
+      throw ArgumentError(fmt::format("{} is {}, at most {} is supported", name, value, limit));
+  };
+  positive("batch", size.batch, 1 << 16);
+  positive("heads", size.num_q_heads, 1 << 16);
+  positive("kv-heads", size.num_kv_heads, 1 << 16);
+  positive("q-len", size.q_len, kMaxLength);
+  positive("kv-len", size.kv_len, kMaxLength);
+  if (size.num_q_heads % size.num_kv_heads != 0) {
+    throw ArgumentError(
+        fmt::format("heads ({}) is not a multiple of kv-heads ({}); each kv head serves a whole "
+                    "group of query heads",
+                    size.num_q_heads, size.num_kv_heads));
+  }
+}
+
+HostTensor read_or_fill(std::string name, DType dtype, std::vector<std::int64_t> shape,
+                        const ProblemInputs& inputs, std::uint64_t stream) {
+  if (const auto file = inputs.files.find(name); file != inputs.files.end()) {
+    return read_npy(file->second, name, dtype, shape);
+  }
+  HostTensor tensor(std::move(name), dtype, std::move(shape));
+  fill_random(tensor, random_bits(inputs.data_seed, stream));
+  return tensor;
+}
+
+std::vector<std::int64_t> tensor_shape(const CheckedTensor& tensor, const Environment& environment) {
+  std::vector<std::int64_t> shape;
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < tensor.extents.size(); ++i) {
+    const std::int32_t extent = evaluate_scalar(tensor.extents[i], environment);
+    if (extent < 1) {
+      throw ArgumentError(
+          fmt::format("tensor '{}': extent {} ({}) is {} for this problem, it must be at least 1",
+                      tensor.info.name, i, tensor.info.extents[i], extent));
+    }
+    elements *= extent;
+    if (elements > kMaxElements) {
+      throw ArgumentError(fmt::format("tensor '{}' would have more than {} elements for this problem",
+                                      tensor.info.name, kMaxElements));
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::vector<Scalar> parse_params(const Spec& spec, const std::map<std::string, std::string>& values) {
+  for (const auto& [name, text] : values) {
+    const auto names = param_names(spec);
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (names.empty())
+      throw ArgumentError(fmt::format("spec '{}' has no params, so no '{}'", spec.name(), name));
+    throw ArgumentError(
+        fmt::format("spec '{}' has no param '{}'; it has {}", spec.name(), name, join(names)));
+  }
+  std::vector<Scalar> result;
+  for (const auto& param : spec.params()) {
+    const auto given = values.find(param.name);
+    result.push_back(given == values.end() ? param.default_value : parse_scalar(param, given->second));
+  }
+  return result;
+}
+
+Environment problem_environment(const Spec& spec, const ProblemSize& size, std::span<const Scalar> params) {
+  Environment environment;
+  environment[Builtin::batch] = size.batch;
+  environment[Builtin::q_len] = size.q_len;
+  environment[Builtin::kv_len] = size.kv_len;
+  environment[Builtin::num_q_heads] = size.num_q_heads;
+  environment[Builtin::num_kv_heads] = size.num_kv_heads;
+  environment[Builtin::group_size] = size.num_q_heads / size.num_kv_heads;
+  environment[Builtin::head_dim] = spec.head_dim();
+  environment.params = params;
+  return environment;
+}
+
+Environment problem_environment(const Problem& problem) {
+  Environment environment = problem_environment(problem.spec, problem.size, problem.params);
+  environment.tensors = problem.tensors;
+  return environment;
+}
+
+void fill_random(HostTensor& tensor, std::uint64_t seed) {
+  parallel_for(tensor.elements(), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto counter = static_cast<std::uint64_t>(i);
+      switch (tensor.dtype) {
+        case DType::i32:
+        case DType::i8:
+          tensor.set(i, random_below(seed, counter, 8));
+          break;
+        case DType::boolean:
+          tensor.set(i, random_below(seed, counter, 2));
+          break;
+        default:
+          tensor.set(i, random_normal(seed, counter));
+      }
+    }
+  });
+}
+
+void fill_example(HostTensor& tensor, const ExprPtr& example, const Environment& environment) {
+  constexpr std::array kIndices{Builtin::i0, Builtin::i1, Builtin::i2, Builtin::i3};
+  const std::size_t rank = tensor.shape.size();
+  const std::int64_t row = tensor.shape.back();
+  const std::int64_t rows = tensor.elements() / row;
+  const std::int64_t chunk = std::max<std::int64_t>(1, (1 << 14) / row);
+  parallel_for(rows, chunk, [&](std::int64_t begin, std::int64_t end) {
+    Interpreter interpreter(example);
+    Environment local = environment;
+    local.lane = kIndices[rank - 1];
+    for (std::int64_t r = begin; r < end; ++r) {
+      std::int64_t rest = r;
+      for (std::size_t d = rank - 1; d-- > 0; rest /= tensor.shape[d]) {
+        local[kIndices[d]] = static_cast<std::int32_t>(rest % tensor.shape[d]);
+      }
+      for (std::int64_t first = 0; first < row; first += Interpreter::kLanes) {
+        const int lanes = static_cast<int>(std::min<std::int64_t>(Interpreter::kLanes, row - first));
+        local[local.lane] = static_cast<std::int32_t>(first);
+        const std::int64_t base = r * row + first;
+        if (example->type == Type::f32) {
+          const auto values = interpreter.evaluate_f32(local, lanes);
+          for (int i = 0; i < lanes; ++i) tensor.set(base + i, values[static_cast<std::size_t>(i)]);
+        } else {
+          const auto values = interpreter.evaluate_i32(local, lanes);
+          for (int i = 0; i < lanes; ++i) tensor.set(base + i, values[static_cast<std::size_t>(i)]);
+        }
+      }
+    }
+  });
+}
+
+Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
+  check_size(inputs.size);
+  const auto& checked = spec.checked();
+  for (const auto& [name, path] : inputs.files) {
+    std::vector<std::string> names{"q", "k", "v"};
+    for (const auto& tensor : spec.tensors()) names.push_back(tensor.name);
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw ArgumentError(
+          fmt::format("spec '{}' has no tensor '{}'; it has {}", spec.name(), name, join(names)));
+    }
+  }
+  if (inputs.dropout) {
+    if (!spec.has_dropout()) {
+      throw ArgumentError(fmt::format("spec '{}' has no dropout; add a line `dropout {}` to it", spec.name(),
+                                      *inputs.dropout));
+    }
+    if (!(*inputs.dropout >= 0 && *inputs.dropout <= 1)) {
+      throw ArgumentError(fmt::format("dropout is {}, a probability lies in [0, 1]", *inputs.dropout));
+    }
+  }
+
+  Problem problem{.spec = spec,
+                  .size = inputs.size,
+                  .q = {},
+                  .k = {},
+                  .v = {},
+                  .tensors = {},
+                  .params = parse_params(spec, inputs.params),
+                  .dropout = inputs.dropout.value_or(static_cast<float>(checked.dropout)),
+                  .dropout_seed = inputs.dropout_seed};
+  const std::int64_t batch = problem.size.batch;
+  const std::int64_t q_heads = problem.size.num_q_heads;
+  const std::int64_t kv_heads = problem.size.num_kv_heads;
+  const std::int64_t q_len = problem.size.q_len;
+  const std::int64_t kv_len = problem.size.kv_len;
+  problem.q = read_or_fill("q", spec.dtype(), {batch, q_heads, q_len, spec.head_dim()}, inputs, 0);
+  problem.k = read_or_fill("k", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim()}, inputs, 1);
+  problem.v = read_or_fill("v", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim_v()}, inputs, 2);
+
+  const Environment environment = problem_environment(spec, problem.size, problem.params);
+  std::uint64_t stream = 3;
+  for (const auto& tensor : checked.tensors) {
+    auto shape = tensor_shape(tensor, environment);
+    if (tensor.example != nullptr && !inputs.files.contains(tensor.info.name)) {
+      HostTensor filled(tensor.info.name, tensor.info.dtype, std::move(shape));
+      fill_example(filled, tensor.example, environment);
+      problem.tensors.push_back(std::move(filled));
+    } else {
+      problem.tensors.push_back(
+          read_or_fill(tensor.info.name, tensor.info.dtype, std::move(shape), inputs, stream));
+    }
+    ++stream;
+  }
+  return problem;
+}
+
+}  // namespace fa::tools

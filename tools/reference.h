@@ -1,0 +1,54 @@
+// The fp64 reference: attention by the definition, one row at a time, written from the language's reference
+// and sharing nothing with the compiler's lowering. Slow and plain on purpose.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "tools/problem.h"
+
+namespace fa::tools {
+
+struct RowId {
+  int b = 0, h = 0, q_idx = 0;
+  bool operator==(const RowId&) const = default;
+};
+
+/// Rows of o and lse, and what their error bounds are made of (tools/bounds.h).
+struct ReferenceRows {
+  std::vector<RowId> rows;
+  int head_dim_v = 0;
+  std::vector<double> o;           // rows x head_dim_v, with dropout
+  std::vector<double> magnitude;   // rows x head_dim_v: sum over kv of prob * |v|, with dropout's factor
+  std::vector<double> lse;         // natural log, without dropout; -inf on an empty row
+  std::vector<double> max_logit;   // largest finite |logit| among the scores kept; 0 on an empty row
+  std::vector<std::int64_t> kept;  // scores the mask keeps
+
+  bool is_empty(std::size_t row) const { return kept[row] == 0 || lse[row] == -kInfinity; }
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+};
+
+/// Every row where there are at most `limit`; else `limit` of them spread over heads and positions, always
+/// the same ones, with the first and the last row of the problem among them.
+std::vector<RowId> sample_rows(const ProblemSize& size, std::int64_t limit);
+
+/// Called with the share done in [0, 1], from any thread; may be empty.
+using OnProgress = std::function<void(double done)>;
+
+/// Computes `rows` of the problem, on all cores.
+ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>& rows,
+                                const OnProgress& on_progress = {});
+
+/// How many scores the mask keeps in each row: the mask alone, without q, k and v.
+std::vector<std::int64_t> count_kept(const Spec& spec, const Environment& environment,
+                                     const std::vector<RowId>& rows, const OnProgress& on_progress = {});
+
+/// Whether dropout keeps an element: Philox4x32-10 keyed by (seed, b, h, q_idx, kv_idx), not by tile.
+bool dropout_keeps(std::uint64_t seed, std::uint32_t threshold, int b, int h, int num_q_heads, int q_idx,
+                   int kv_idx);
+/// round(probability * 65536)
+std::uint32_t dropout_threshold(float probability);
+
+}  // namespace fa::tools
