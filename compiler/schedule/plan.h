@@ -1,4 +1,4 @@
-// A schedule as data: how one spec is tiled on one target. Legality, preference and measurement are elsewhere.
+// A schedule as data: how one spec is tiled on one target. Legality and preference are functions of it.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,39 @@ enum class LoopOrder : std::uint8_t { q_outer };
 struct Plan {
   Family family = Family::sm80;
   LoopOrder loop_order = LoopOrder::q_outer;
-  int tile_q = 0;    // Br: query rows a CTA owns
-  int tile_kv = 0;   // Bc: keys per step
-  int warps = 0;     // of 32 threads; each owns tile_q / warps rows. Host: 1
-  int stages = 1;    // buffers each for K and V in shared memory
+  int tile_q = 0;               // Br: query rows a CTA owns
+  int tile_kv = 0;              // Bc: keys per step
+  int warps = 0;                // of 32 threads; each owns tile_q / warps rows. Host: 1
+  int stages = 1;               // buffers each for K and V in shared memory
   bool q_in_registers = false;  // keep Q fragments in registers for the whole kv loop
-  int min_ctas = 1;  // CTAs an SM should hold: the register budget NVRTC gets
+  int min_ctas = 1;             // CTAs an SM should hold: the register budget NVRTC gets
 
-  std::string print() const;  // "sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2"
+  /// "sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2"
+  std::string print() const;
   bool operator==(const Plan&) const = default;
 };
 
 /// Reads `print`'s form; fields left out keep those of `base`. Throws Error naming the bad field.
 Plan parse_plan(std::string_view text, const Plan& base);
 
-/// The only shared-memory sum: dynamic bytes one CTA of the forward kernel asks for.
+/// The only shared-memory sum: dynamic bytes one CTA of the forward kernel asks for. 0 on the host.
 int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec);
-/// Estimated registers per thread of the forward kernel (accumulators, fragments, addressing).
+/// Estimated registers per thread of the forward kernel (accumulators, fragments, addressing). 0 on the host.
 int register_estimate(const Plan& plan, const CheckedSpec& spec);
+/// CTAs of this plan that one SM holds, by shared memory, registers, threads and slots; 0 where not even one
+/// fits. `plan.min_ctas` is not looked at. 1 on the host.
+int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& target);
 
 /// Empty where the plan can run; else the reason, naming the limit and the number.
 std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target);
-/// Every legal plan, most promising first is not promised. Never empty for head_dim 16..256 on a GPU target whose
-/// family has kernels, nor on the host.
+/// Every legal plan, most promising first is not promised. Never empty for head_dim 16..256 on a GPU target
+/// whose family has kernels, nor on the host.
 std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target);
 
 struct Choice {
   Plan plan;
-  std::string why;            // one line for `explain`
-  double predicted_ms = 0;    // for the problem the cost model was asked about
+  std::string why;          // one line for `explain`
+  double predicted_ms = 0;  // for the size the cost model was asked about; 0 on the host, which has no model
 };
 
 /// The problem size a cost is predicted for. The kernel itself serves every size.
@@ -54,6 +58,12 @@ struct ProblemSize {
 };
 
 /// The plan the cost model prefers. Throws SpecError where the target cannot run the spec, with the remedy.
-Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size = {});
+Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
+              const ProblemSize& size = {});
+
+/// The plan `text` asks for, in parse_plan's form over the preferred plan; where it leaves min_ctas out, the
+/// model picks it. Throws SpecError as `choose` does, Error where the plan is malformed or illegal.
+Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
+                     const ProblemSize& size = {});
 
 }  // namespace fa

@@ -1,6 +1,7 @@
 // What a GPU or CPU has, one literal each. No other file knows an arch number.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,30 +13,39 @@ namespace fa {
 /// Which template folder a target uses.
 enum class Family { sm75, sm80, sm90, host };
 
+std::string_view family_name(Family family);  // "sm75", "sm80", "sm90", "host"
+
 struct Target {
-  std::string_view name;          // "h200"
-  std::string_view description;   // "NVIDIA H200 SXM, 141 GB"
-  Family family = Family::host;   // of the kernels Facet has today for it
-  int compute_capability = 0;     // 90; 0 on the host
-  std::string_view nvrtc_arch;    // "sm_90"
+  std::string_view name;         // "h200"
+  std::string_view description;  // "NVIDIA H200 SXM, 141 GB"
+  Family family = Family::host;  // of the kernels Facet has today for it
+  int compute_capability = 0;    // 90; 0 on the host
+  std::string_view nvrtc_arch;   // "sm_90"
   int num_sms = 0;
-  int max_smem_per_block = 0;     // bytes, opt-in
-  int max_smem_per_sm = 0;        // bytes
-  int reserved_smem_per_block = 0;
+  int max_smem_per_block = 0;       // bytes, opt-in
+  int max_smem_per_sm = 0;          // bytes
+  int reserved_smem_per_block = 0;  // what the driver takes of it for each CTA
   int registers_per_sm = 0;
   int max_threads_per_sm = 0;
-  double tensor_tflops = 0;       // dense 16-bit, fp32 accumulate; datasheet
+  int max_ctas_per_sm = 0;
+  double tensor_tflops = 0;  // dense 16-bit, fp32 accumulate; datasheet
+  double mma_fraction = 1;   // share of tensor_tflops that the family's mma instruction can reach at all
   double exp2_per_clock_per_sm = 0;
-  double clock_ghz = 0;
+  double fp32_per_clock_per_sm = 0;  // instructions: an FMA counts once
+  double smem_bytes_per_clock_per_sm = 0;
+  double l2_bytes_per_clock_per_sm = 0;  // all SMs reading; from experience, in no datasheet
+  double clock_ghz = 0;                  // at which tensor_tflops is quoted
   double hbm_gb_per_s = 0;
   std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
   bool has_bf16 = false;
 };
 
 std::span<const Target> all_targets();
 /// Finds by name ("h100", "t4", "host"); throws Error listing the names.
 const Target& find_target(std::string_view name);
-/// The target for a device by compute capability and SM count; nullptr where none fits.
-const Target* match_target(int compute_capability, int num_sms);
+/// The target for a device: the same compute capability, then the nearest SM count (a MIG slice, a PCIe
+/// card), then the nearest memory size (all that tells H200 from H100; 0: unknown). nullptr where none fits.
+const Target* match_target(int compute_capability, int num_sms, std::int64_t memory_bytes = 0);
 
 }  // namespace fa

@@ -1,0 +1,120 @@
+// Preference: of the legal plans the one measured to be fastest, else the one the cost model finds fastest.
+#include <fmt/format.h>
+
+#include <bit>
+#include <optional>
+
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/measured.h"
+#include "compiler/schedule/shape.h"
+#include "compiler/schedule/support.h"
+
+namespace fa {
+namespace {
+
+constexpr Plan kHostPlan{.family = Family::host, .tile_q = 64, .tile_kv = 128, .warps = 1};
+constexpr std::string_view kHostReason =
+    "a K and a V tile stay in a core's L2 cache while its rows pass over them";
+constexpr std::string_view kAskedFor = "asked for";
+
+// The model looks at some of the legal plans only, since a kernel serves every length; a tuner may try the
+// rest.
+// - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
+// - At most 128 rows: more of them are mostly padding in a short sequence.
+// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower).
+// - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
+bool is_preferable(const Plan& plan) {
+  const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
+  return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
+         row_tiles_per_warp(plan) <= 2;
+}
+
+// Among equals the plainer one. A second stage gets no credit in the model until one is measured.
+bool is_plainer(const Plan& a, const Plan& b) {
+  if (a.stages != b.stages) return a.stages < b.stages;
+  if (a.q_in_registers != b.q_in_registers) return !a.q_in_registers;
+  return a.min_ctas < b.min_ctas;
+}
+
+struct Candidate {
+  Plan plan;
+  Cost cost;
+};
+
+struct Question {
+  const CheckedSpec& spec;
+  const Facts& facts;
+  const Target& target;
+  const ProblemSize& size;
+};
+
+template <typename Accept>
+std::optional<Candidate> cheapest(const Question& question, const std::vector<Plan>& plans, Accept accept) {
+  std::optional<Candidate> best;
+  for (const Plan& plan : plans) {
+    if (!accept(plan)) continue;
+    const Cost cost = predict(plan, question.spec, question.facts, question.target, question.size);
+    if (!best || cost.ms < best->cost.ms || (cost.ms == best->cost.ms && is_plainer(plan, best->plan))) {
+      best = {plan, cost};
+    }
+  }
+  return best;
+}
+
+Choice explain(const Question& question, const Candidate& candidate, std::string_view reason) {
+  const auto& [plan, cost] = candidate;
+  const ProblemSize& size = question.size;
+  const double flops = 2.0 * size.batch * size.num_q_heads * size.q_len * size.kv_len *
+                       (question.spec.head_dim + question.spec.head_dim_v);
+  return {.plan = plan,
+          .why = fmt::format(
+              "{}: {} x {} warps on an SM, {} rows a warp; a step takes tensor {:.0f}, shared memory "
+              "{:.0f}, softmax {:.0f} cycles, {:.0f} together; about {:.3g} TFLOP/s",
+              reason, cost.ctas, plan.warps, plan.tile_q / plan.warps, cost.step.tensor, cost.step.smem,
+              cost.step.softmax, cost.step.total, flops / (cost.ms * 1e9)),
+          .predicted_ms = cost.ms};
+}
+
+void require_support(const CheckedSpec& spec, const Target& target) {
+  if (auto reasons = unsupported(spec, target); !reasons.empty()) throw SpecError(std::move(reasons));
+}
+
+}  // namespace
+
+Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {
+  require_support(spec, target);
+  if (target.family == Family::host) return {.plan = kHostPlan, .why = std::string(kHostReason)};
+  const Question question{spec, facts, target, size};
+  const std::vector<Plan> plans = legal_plans(spec, target);
+  if (const Measured* line = find_measured(spec, target)) {
+    const auto best = cheapest(question, plans, [&](const Plan& plan) {
+      return plan.tile_q == line->tile_q && plan.tile_kv == line->tile_kv && plan.warps == line->warps;
+    });
+    if (best) return explain(question, *best, fmt::format("measured best ({})", line->source));
+  }
+  const auto best = cheapest(question, plans, is_preferable);
+  if (!best)
+    throw InternalError(fmt::format("no legal plan for head_dim {} on {}", spec.head_dim, target.name));
+  return explain(question, *best, "the model's best");
+}
+
+Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
+                     const ProblemSize& size) {
+  const Plan preferred = choose(spec, facts, target, size).plan;
+  Plan plan = parse_plan(text, preferred);
+  const bool says_min_ctas = text.find("min_ctas") != std::string_view::npos;
+  if (!says_min_ctas) plan.min_ctas = 1;
+  if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
+    throw Error(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
+  }
+  if (target.family == Family::host) return {.plan = plan, .why = std::string(kAskedFor)};
+  std::vector<Plan> plans{plan};
+  for (int ctas = 2; !says_min_ctas && ctas <= ctas_that_fit(plan, spec, target); ++ctas) {
+    plans.push_back(plan);
+    plans.back().min_ctas = ctas;
+  }
+  const Question question{spec, facts, target, size};
+  return explain(question, *cheapest(question, plans, [](const Plan&) { return true; }), kAskedFor);
+}
+
+}  // namespace fa

@@ -1,0 +1,92 @@
+// The cost model of the sm80 forward kernel. It ranks plans; that its times come near the measured ones is a
+// check on it, not its purpose. In one step a CTA
+// - multiplies: 2 tile_q tile_kv (d + dv) flops at the mma rate;
+// - moves fragments: K and V are written once and read whole by every warp, Q is read once, so shared memory
+//   moves (1 + warps) x (K + V) + Q bytes. That is what makes 32 rows a warp better than 16, and 8 warps on
+//   the same rows worse than 4 (FA2: 28% slower at d128). A Q kept in registers gets no credit for its reads
+//   (FA2 measured none), only for the bytes it frees;
+// - does the softmax: one exp2 a score, a few fp32 instructions a score, the hooks, one multiply for each of
+// O;
+// - waits: two barriers and the latency of its loads.
+// Units overlap only as far as other warps have work for them. The longest unit counts whole, of the others
+// the exposed share does: all of it with one warp on each scheduler, half with two or more, three quarters
+// where these are of one CTA and so wait at the same barriers. The waiting is shared by the CTAs on the SM.
+// The problem takes the busiest SM's CTAs (so a last, thin wave costs), and never less than its HBM traffic.
+//
+// Anchors (tests/compiler/schedule/choose.cpp): FA2's tables for A100, H100 and sm_86/89, and how much slower
+// its authors found the alternatives. To re-anchor, change the constants; the rest goes into measured.cpp.
+#include "compiler/schedule/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/shape.h"
+#include "compiler/schedule/traffic.h"
+
+namespace fa {
+namespace {
+
+constexpr double kSchedulers = 4;            // of an SM; warps beyond these hide one another's waits
+constexpr double kExposedAmongCtas = 0.5;    // share of the shorter units that shows: two CTAs or more,
+constexpr double kExposedInOneCta = 0.75;    // one CTA
+constexpr double kStepLatency = 300;         // cycles: barriers and cp.async waits of a step
+constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
+constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
+constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
+constexpr int kRegistersToSpare = 8;         // an estimate nearer to its budget than this may spill,
+constexpr double kSpillRisk = 1.2;           // and counts as this much slower
+
+double exposed_share(const Plan& plan, int ctas) {
+  const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
+  if (warps_per_scheduler <= 1) return 1;
+  return std::max(ctas == 1 ? kExposedInOneCta : kExposedAmongCtas, 1 / warps_per_scheduler);
+}
+
+}  // namespace
+
+StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                   int ctas) {
+  const double d = padded_head_dim(spec.head_dim);
+  const double dv = padded_head_dim(spec.head_dim_v);
+  const double element = dtype_bytes(spec.dtype);
+  const double scores = static_cast<double>(plan.tile_q) * plan.tile_kv;
+  const double kv_bytes = plan.tile_kv * (d + dv) * element;
+  const double q_bytes = plan.tile_q * d * element;
+
+  const double flops_per_clock =
+      target.tensor_tflops * 1e3 * target.mma_fraction / (target.clock_ghz * target.num_sms);
+  // Eight lanes of a warp hold the same columns, and each works out their part.
+  const double column_work = static_cast<double>(facts.column_ops) * plan.tile_kv * plan.warps * 8;
+  const double fp32 =
+      scores * (kSoftmaxInstructions + facts.element_ops + (spec.has_dropout ? kDropoutInstructions : 0)) +
+      column_work + plan.tile_q * dv;
+
+  StepCost cost;
+  cost.tensor = 2 * scores * (d + dv) / flops_per_clock;
+  cost.smem = (kv_bytes + plan.warps * kv_bytes + q_bytes) / target.smem_bytes_per_clock_per_sm;
+  cost.softmax = scores / target.exp2_per_clock_per_sm + fp32 / target.fp32_per_clock_per_sm;
+  cost.l2 = kv_bytes / target.l2_bytes_per_clock_per_sm;
+  const double longest = std::max({cost.tensor, cost.smem, cost.softmax});
+  const double others = cost.tensor + cost.smem + cost.softmax - longest;
+  const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
+  const double risk =
+      register_budget(plan, target) - register_estimate(plan, spec) < kRegistersToSpare ? kSpillRisk : 1;
+  cost.total =
+      std::max(busy * risk, cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
+  return cost;
+}
+
+Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+             const ProblemSize& size) {
+  const double ctas = static_cast<double>(size.batch) * size.num_q_heads * ceil_div(size.q_len, plan.tile_q);
+  const double ctas_of_busiest_sm = std::max(1.0, std::ceil(ctas / target.num_sms));
+  Cost cost;
+  cost.ctas = static_cast<int>(std::min<double>(plan.min_ctas, ctas_of_busiest_sm));
+  cost.step = step_cost(plan, spec, facts, target, cost.ctas);
+  const double cta_cycles = ceil_div(size.kv_len, plan.tile_kv) * cost.step.total + kCtaLatency / cost.ctas;
+  const double memory_ms = count_traffic(spec, facts, plan, target, size).memory_ms;
+  cost.ms = std::max(ctas_of_busiest_sm * cta_cycles / (target.clock_ghz * 1e6), memory_ms);
+  return cost;
+}
+
+}  // namespace fa

@@ -1,0 +1,29 @@
+// The cost model: how long one forward pass would take under a legal sm80 plan.
+#pragma once
+
+#include "compiler/schedule/plan.h"
+
+namespace fa {
+
+/// Clock cycles of one SM for one step of one CTA (tile_q x tile_kv), by the unit that spends them.
+struct StepCost {
+  double tensor = 0;   // mma
+  double smem = 0;     // fragments read from shared memory
+  double softmax = 0;  // exp2, fp32 arithmetic, hooks, dropout, the rescaling of O
+  double l2 = 0;       // K and V on their way into shared memory
+  double total = 0;    // what the SM is busy for, with `ctas` CTAs taking turns
+};
+
+struct Cost {
+  StepCost step;
+  int ctas = 0;   // CTAs on an SM
+  double ms = 0;  // the whole problem
+};
+
+StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                   int ctas);
+/// `plan` must be legal.
+Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+             const ProblemSize& size);
+
+}  // namespace fa

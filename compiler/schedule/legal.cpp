@@ -1,0 +1,146 @@
+// Which plans can run at all. Every launch passes here first, so none asks for more than its device has.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/schedule/shape.h"
+#include "compiler/schedule/support.h"
+
+namespace fa {
+namespace {
+
+constexpr int kMaxStages = 2;
+
+std::string why_illegal_on_host(const Plan& plan) {
+  if (plan.warps != 1) return fmt::format("warps={}: the host has none and takes 1", plan.warps);
+  if (plan.stages != 1)
+    return fmt::format("stages={}: the host reads K and V in place and takes 1", plan.stages);
+  if (plan.q_in_registers) return "q_in_registers=1: the host takes 0";
+  if (plan.min_ctas != 1) return fmt::format("min_ctas={}: the host takes 1", plan.min_ctas);
+  return {};
+}
+
+// Of the tile alone, whatever the target.
+std::string why_misshapen(const Plan& plan, const CheckedSpec& spec) {
+  if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8) {
+    return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);
+  }
+  const int rows = kMmaRows * plan.warps;
+  if (plan.tile_q < rows || plan.tile_q > kMaxTile || plan.tile_q % rows != 0) {
+    return fmt::format("tile_q={} is not a multiple of 16 x warps = {}, up to {}", plan.tile_q, rows,
+                       kMaxTile);
+  }
+  if (plan.tile_kv < kMmaDepth || plan.tile_kv > kMaxTile || plan.tile_kv % kMmaDepth != 0) {
+    return fmt::format("tile_kv={} is not a multiple of {}, up to {}", plan.tile_kv, kMmaDepth, kMaxTile);
+  }
+  if (spec.has_dropout && plan.family != Family::host && plan.tile_kv % kDropoutColumns != 0) {
+    return fmt::format(
+        "tile_kv={} is not a multiple of {}, the columns of one Philox call: the spec has dropout",
+        plan.tile_kv, kDropoutColumns);
+  }
+  if (plan.stages < 1 || plan.stages > kMaxStages) return fmt::format("stages={} is not 1 or 2", plan.stages);
+  return {};
+}
+
+std::string why_too_big(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  const int smem = shared_memory_bytes(plan, spec);
+  if (smem > target.max_smem_per_block) {
+    return fmt::format("the tiles take {} bytes of shared memory; a CTA on {} has {}", smem, target.name,
+                       target.max_smem_per_block);
+  }
+  const int registers = register_estimate(plan, spec);
+  if (registers > kMaxRegisters) {
+    return fmt::format("a thread would need about {} registers; it has {}", registers, kMaxRegisters);
+  }
+  if (plan.min_ctas < 1 || plan.min_ctas > target.max_ctas_per_sm) {
+    return fmt::format("min_ctas={} is not in 1..{}, the CTAs an SM of {} can hold", plan.min_ctas,
+                       target.max_ctas_per_sm, target.name);
+  }
+  const int threads = threads_of(plan);
+  if (plan.min_ctas * threads > target.max_threads_per_sm) {
+    return fmt::format("min_ctas={} x {} threads = {}; an SM of {} holds {}", plan.min_ctas, threads,
+                       plan.min_ctas * threads, target.name, target.max_threads_per_sm);
+  }
+  const int smem_with_reserve = smem + target.reserved_smem_per_block;
+  if (plan.min_ctas * smem_with_reserve > target.max_smem_per_sm) {
+    return fmt::format(
+        "min_ctas={} x {} bytes of shared memory (with the {} reserved for each CTA) = {}; an SM of {} has "
+        "{}",
+        plan.min_ctas, smem_with_reserve, target.reserved_smem_per_block, plan.min_ctas * smem_with_reserve,
+        target.name, target.max_smem_per_sm);
+  }
+  if (registers > register_budget(plan, target)) {
+    return fmt::format(
+        "min_ctas={} x {} threads leave a thread {} of {}'s {} registers; it would need about {}",
+        plan.min_ctas, threads, register_budget(plan, target), target.name, target.registers_per_sm,
+        registers);
+  }
+  return {};
+}
+
+std::vector<Plan> host_plans() {
+  std::vector<Plan> plans;
+  for (const int tile_q : {16, 32, 64, 128}) {
+    for (const int tile_kv : {32, 64, 128, 256, 512}) {
+      plans.push_back({.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1});
+    }
+  }
+  return plans;
+}
+
+}  // namespace
+
+int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  if (plan.family == Family::host) return 1;
+  const int smem = shared_memory_bytes(plan, spec);
+  const int registers = register_estimate(plan, spec);
+  if (smem > target.max_smem_per_block || registers > kMaxRegisters) return 0;
+  const int threads = threads_of(plan);
+  return std::min({target.max_ctas_per_sm, target.max_threads_per_sm / threads,
+                   target.max_smem_per_sm / (smem + target.reserved_smem_per_block),
+                   target.registers_per_sm / (threads * round_up(registers, kRegisterGranularity))});
+}
+
+std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  if (const auto reasons = unsupported(spec, target); !reasons.empty()) {
+    return reasons.front().message + "; " + reasons.front().remedy;
+  }
+  if (plan.family != target.family) {
+    return fmt::format("it is a plan for {} kernels; {} runs {} kernels", family_name(plan.family),
+                       target.name, family_name(target.family));
+  }
+  if (plan.family == Family::host) {
+    if (std::string reason = why_illegal_on_host(plan); !reason.empty()) return reason;
+  }
+  if (std::string reason = why_misshapen(plan, spec); !reason.empty() || plan.family == Family::host)
+    return reason;
+  return why_too_big(plan, spec, target);
+}
+
+std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target) {
+  if (target.family == Family::host) return host_plans();
+  std::vector<Plan> plans;
+  if (!unsupported(spec, target).empty()) return plans;
+  const int step = spec.has_dropout ? kDropoutColumns : kMmaDepth;
+  for (const int warps : {1, 2, 4, 8}) {
+    for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
+      for (int tile_kv = step; tile_kv <= 256; tile_kv += step) {
+        for (int stages = 1; stages <= kMaxStages; ++stages) {
+          for (const bool q_in_registers : {false, true}) {
+            Plan plan{.family = target.family,
+                      .tile_q = kMmaRows * warps * row_tiles,
+                      .tile_kv = tile_kv,
+                      .warps = warps,
+                      .stages = stages,
+                      .q_in_registers = q_in_registers};
+            const int most = ctas_that_fit(plan, spec, target);
+            for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
+          }
+        }
+      }
+    }
+  }
+  return plans;
+}
+
+}  // namespace fa

@@ -1,0 +1,25 @@
+// Where measurement and the cost model disagree, measurement wins: one line each.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/schedule/plan.h"
+
+namespace fa {
+
+struct Measured {
+  std::string_view target;  // empty: every target of the family
+  Family family = Family::sm80;
+  int least_head_dim = 0;  // padded, both of them, ends included
+  int most_head_dim = 0;
+  bool dropout = false;
+  int tile_q = 0;
+  int tile_kv = 0;
+  int warps = 0;
+  std::string_view source;  // who measured it, for `explain`
+};
+
+/// The line for this spec and target, or nullptr: then the model's word stands.
+const Measured* find_measured(const CheckedSpec& spec, const Target& target);
+
+}  // namespace fa

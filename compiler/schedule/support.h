@@ -1,0 +1,14 @@
+// Whether a target has any kernel for a spec, before tiles are spoken of.
+#pragma once
+
+#include <vector>
+
+#include "compiler/spec/spec.h"
+#include "compiler/target/target.h"
+
+namespace fa {
+
+/// Every reason why `target` cannot run `spec` under any plan, each with its remedy; empty where it can.
+std::vector<Diagnostic> unsupported(const CheckedSpec& spec, const Target& target);
+
+}  // namespace fa

@@ -1,0 +1,217 @@
+// The machines, as literals: from datasheets and the CUDA programming guide's technical specifications.
+// The host describes itself by its name alone, since the pure compiler may not look at the machine.
+#include "compiler/target/target.h"
+
+#include <array>
+#include <cstdlib>
+#include <tuple>
+
+namespace fa {
+namespace {
+
+constexpr int kKiB = 1024;
+constexpr std::int64_t kMB = 1'000'000;
+constexpr std::int64_t kGB = 1'000'000'000;
+
+constexpr Target kT4{
+    .name = "t4",
+    .description = "NVIDIA T4, 16 GB",
+    .family = Family::sm75,  // has no kernels yet
+    .compute_capability = 75,
+    .nvrtc_arch = "sm_75",
+    .num_sms = 40,
+    .max_smem_per_block = 64 * kKiB,
+    .max_smem_per_sm = 64 * kKiB,
+    .reserved_smem_per_block = 0,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 1024,
+    .max_ctas_per_sm = 16,
+    .tensor_tflops = 65,
+    .mma_fraction = 1,
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 64,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 1.59,
+    .hbm_gb_per_s = 320,
+    .l2_bytes = 4 * kMB,
+    .memory_bytes = 16 * kGB,
+    .has_bf16 = false,
+};
+
+constexpr Target kA100{
+    .name = "a100",
+    .description = "NVIDIA A100 SXM, 80 GB",
+    .family = Family::sm80,
+    .compute_capability = 80,
+    .nvrtc_arch = "sm_80",
+    .num_sms = 108,
+    .max_smem_per_block = 163 * kKiB,
+    .max_smem_per_sm = 164 * kKiB,
+    .reserved_smem_per_block = 1 * kKiB,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 2048,
+    .max_ctas_per_sm = 32,
+    .tensor_tflops = 312,
+    .mma_fraction = 1,
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 64,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 1.41,
+    .hbm_gb_per_s = 2039,
+    .l2_bytes = 40 * kMB,
+    .memory_bytes = 80 * kGB,
+    .has_bf16 = true,
+};
+
+constexpr Target smaller_a100() {
+  Target target = kA100;
+  target.name = "a100-40gb";
+  target.description = "NVIDIA A100, 40 GB";
+  target.hbm_gb_per_s = 1555;
+  target.memory_bytes = 40 * kGB;
+  return target;
+}
+
+constexpr Target kL4{
+    .name = "l4",
+    .description = "NVIDIA L4, 24 GB",
+    .family = Family::sm80,
+    .compute_capability = 89,
+    .nvrtc_arch = "sm_89",
+    .num_sms = 58,
+    .max_smem_per_block = 99 * kKiB,
+    .max_smem_per_sm = 100 * kKiB,
+    .reserved_smem_per_block = 1 * kKiB,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 1536,
+    .max_ctas_per_sm = 24,
+    .tensor_tflops = 121,
+    .mma_fraction = 1,
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 128,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 2.04,
+    .hbm_gb_per_s = 300,
+    .l2_bytes = 48 * kMB,
+    .memory_bytes = 24 * kGB,
+    .has_bf16 = true,
+};
+
+constexpr Target kRtx4090{
+    .name = "rtx4090",
+    .description = "NVIDIA GeForce RTX 4090, 24 GB",
+    .family = Family::sm80,
+    .compute_capability = 89,
+    .nvrtc_arch = "sm_89",
+    .num_sms = 128,
+    .max_smem_per_block = 99 * kKiB,
+    .max_smem_per_sm = 100 * kKiB,
+    .reserved_smem_per_block = 1 * kKiB,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 1536,
+    .max_ctas_per_sm = 24,
+    .tensor_tflops = 165,  // fp32 accumulate runs at half the fp16-accumulate rate on GeForce
+    .mma_fraction = 1,
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 128,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 2.52,
+    .hbm_gb_per_s = 1008,
+    .l2_bytes = 72 * kMB,
+    .memory_bytes = 24 * kGB,
+    .has_bf16 = true,
+};
+
+constexpr Target kH100{
+    .name = "h100",
+    .description = "NVIDIA H100 SXM, 80 GB",
+    .family = Family::sm80,  // until the sm_90 family exists
+    .compute_capability = 90,
+    .nvrtc_arch = "sm_90",
+    .num_sms = 132,
+    .max_smem_per_block = 227 * kKiB,
+    .max_smem_per_sm = 228 * kKiB,
+    .reserved_smem_per_block = 1 * kKiB,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 2048,
+    .max_ctas_per_sm = 32,
+    .tensor_tflops = 989,
+    .mma_fraction = 0.62,  // mma.sync; only wgmma feeds the tensor cores at their full rate
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 128,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 1.83,
+    .hbm_gb_per_s = 3350,
+    .l2_bytes = 50 * kMB,
+    .memory_bytes = 80 * kGB,
+    .has_bf16 = true,
+};
+
+constexpr Target larger_h100() {
+  Target target = kH100;
+  target.name = "h200";
+  target.description = "NVIDIA H200 SXM, 141 GB";
+  target.hbm_gb_per_s = 4800;
+  target.l2_bytes = 60 * kMB;
+  target.memory_bytes = 141 * kGB;
+  return target;
+}
+
+constexpr Target kHost{
+    .name = "host",
+    .description = "this machine's CPU, through LLVM",
+    .family = Family::host,
+    .nvrtc_arch = "",
+    .has_bf16 = true,
+};
+
+constexpr std::array kTargets{kT4, kA100, smaller_a100(), kL4, kRtx4090, kH100, larger_h100(), kHost};
+
+}  // namespace
+
+std::string_view family_name(Family family) {
+  switch (family) {
+    case Family::sm75:
+      return "sm75";
+    case Family::sm80:
+      return "sm80";
+    case Family::sm90:
+      return "sm90";
+    case Family::host:
+      break;
+  }
+  return "host";
+}
+
+std::span<const Target> all_targets() { return kTargets; }
+
+const Target& find_target(std::string_view name) {
+  std::string names;
+  for (const Target& target : kTargets) {
+    if (target.name == name) return target;
+    names += (names.empty() ? "" : ", ") + std::string(target.name);
+  }
+  throw Error("no target is called '" + std::string(name) + "'; the targets are " + names);
+}
+
+const Target* match_target(int compute_capability, int num_sms, std::int64_t memory_bytes) {
+  const Target* best = nullptr;
+  std::tuple<int, std::int64_t> best_distance;
+  for (const Target& target : kTargets) {
+    if (target.family == Family::host || target.compute_capability != compute_capability) continue;
+    const std::tuple distance{std::abs(target.num_sms - num_sms),
+                              memory_bytes == 0 ? 0 : std::abs(target.memory_bytes - memory_bytes)};
+    if (best == nullptr || distance < best_distance) {
+      best = &target;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace fa
