@@ -1,0 +1,145 @@
+// Shared options: declaration and reading.
+#include "tools/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kSpecGroup = "Spec";
+constexpr const char* kSizeGroup = "Problem";
+constexpr const char* kDeviceGroup = "Device";
+
+}  // namespace
+
+void SpecArguments::declare(CLI::App& app) {
+  app.add_option("--head-dim", head_dim, "Override the spec's head_dim (and head_dim_v where they are equal)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->group(kSpecGroup);
+  app.add_option("--head-dim-v", head_dim_v, "Override the spec's head_dim_v")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->group(kSpecGroup);
+  app.add_option("--dtype", dtype, "Override the spec's dtype: f16, bf16 or f32")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f16", "bf16", "f32"}))
+      ->group(kSpecGroup);
+}
+
+Spec SpecArguments::load(const std::string& path) const {
+  Spec spec = Spec::load(path);
+  if (head_dim != 0 || head_dim_v != 0) {
+    const bool equal = spec.head_dim() == spec.head_dim_v();
+    const int new_head_dim = head_dim != 0 ? head_dim : spec.head_dim();
+    const int new_head_dim_v = head_dim_v != 0 ? head_dim_v : equal ? new_head_dim : spec.head_dim_v();
+    spec = spec.with_head_dim(new_head_dim, new_head_dim_v);
+  }
+  if (dtype == "f16") return spec.with_dtype(DType::f16);
+  if (dtype == "bf16") return spec.with_dtype(DType::bf16);
+  if (dtype == "f32") return spec.with_dtype(DType::f32);
+  return spec;
+}
+
+void SizeArguments::declare(CLI::App& app) {
+  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
+    app.add_option(name, value, description)->type_name("N")->check(CLI::PositiveNumber)->group(kSizeGroup);
+  };
+  add("--batch", batch, "Sequences in the batch");
+  add("--heads", heads, "Query heads");
+  add("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  add("--q-len", q_len, "Query positions");
+  add("--kv-len", kv_len, "Key positions [--q-len]");
+}
+
+ProblemSize SizeArguments::size(const ProblemSize& defaults) const {
+  ProblemSize result = defaults;
+  result.batch = batch.value_or(defaults.batch);
+  result.num_q_heads = heads.value_or(defaults.num_q_heads);
+  result.num_kv_heads = kv_heads.value_or(heads.value_or(defaults.num_kv_heads));
+  result.q_len = q_len.value_or(defaults.q_len);
+  result.kv_len = kv_len.value_or(q_len.value_or(defaults.kv_len));
+  return result;
+}
+
+void declare_params(CLI::App& app, std::vector<std::string>& assignments) {
+  app.add_option("--set", assignments, "Give a param another value than its default; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(kSizeGroup);
+}
+
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments,
+                                                     const std::string& option) {
+  std::map<std::string, std::string> result;
+  for (const auto& text : assignments) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      throw ArgumentError(fmt::format("{} {}: write it as {} name=value", option, text, option));
+    }
+    const auto [at, added] = result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (!added) throw ArgumentError(fmt::format("{}: '{}' is given twice", option, at->first));
+  }
+  return result;
+}
+
+void DeviceArguments::declare(CLI::App& app) {
+  app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
+      ->type_name("WHERE")
+      ->check(CLI::IsMember({"auto", "cuda", "host"}))
+      ->group(kDeviceGroup);
+  app.add_option("--cuda-device", cuda_device, "Ordinal of the GPU [0]")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kDeviceGroup);
+  app.add_option("--threads", threads, "Threads on the host [all cores]")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->group(kDeviceGroup);
+  app.add_option("--plan", plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64 warps=4\"")
+      ->type_name("PLAN")
+      ->group(kDeviceGroup);
+  app.add_flag("--no-cache", no_cache, "Compile anew, and keep nothing")->group(kDeviceGroup);
+}
+
+Options DeviceArguments::options() const {
+  Options options;
+  options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
+  options.cuda_device = cuda_device;
+  options.num_threads = threads;
+  options.plan = plan;
+  options.disk_cache = !no_cache;
+  options.memory_cache = !no_cache;
+  return options;
+}
+
+const Target& named_target(const std::string& name) {
+  try {
+    return find_target(name);
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    throw ArgumentError(error.what());
+  }
+}
+
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+  try {
+    return compile_front_end(spec.checked(), target, forced_plan);
+  } catch (const SpecError&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    if (forced_plan.empty()) throw;
+    throw ArgumentError(fmt::format("--plan \"{}\": {}", forced_plan, error.what()));
+  }
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,64 @@
+// The options that several subcommands share: which spec, which problem, which target. Declared once, so that
+// they are named, described and checked the same everywhere.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/schedule/plan.h"
+#include "compiler/target/target.h"
+#include "fa/options.h"
+#include "fa/spec.h"
+
+namespace CLI {
+class App;
+}
+
+namespace fa::tools {
+
+/// SPEC and the parts of it that a user may override.
+struct SpecArguments {
+  int head_dim = 0;
+  int head_dim_v = 0;
+  std::string dtype;
+
+  void declare(CLI::App& app);
+  /// Loads `path` with the overrides. Throws SpecError, ArgumentError.
+  Spec load(const std::string& path) const;
+};
+
+/// The problem's size. A length or head count left out follows from its neighbour.
+struct SizeArguments {
+  std::optional<int> batch, heads, kv_heads, q_len, kv_len;
+
+  void declare(CLI::App& app);
+  ProblemSize size(const ProblemSize& defaults) const;
+};
+
+/// --set name=value, repeated.
+void declare_params(CLI::App& app, std::vector<std::string>& assignments);
+/// "a=b" -> {a, b}. Throws ArgumentError naming the option where there is no `=` or a name stands twice.
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments,
+                                                     const std::string& option);
+
+/// --device, --cuda-device, --threads, --plan, --no-cache: fa::Options from the command line.
+struct DeviceArguments {
+  std::string device = "auto";
+  int cuda_device = 0;
+  int threads = 0;
+  std::string plan;
+  bool no_cache = false;
+
+  void declare(CLI::App& app);
+  Options options() const;
+};
+
+/// A target by name. Throws ArgumentError listing the names.
+const Target& named_target(const std::string& name);
+/// compile_front_end, with a forced plan's mistakes as ArgumentError: they are bad input.
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan);
+
+}  // namespace fa::tools

@@ -1,0 +1,78 @@
+// Reads the command line, runs one subcommand, and turns what was thrown into a message and an exit status.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "fa/error.h"
+#include "tools/commands.h"
+#include "tools/report.h"
+#include "tools/version.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kAbout =
+    "facet compiles attention variants, written as short specs, to fused kernels for this GPU or CPU.";
+
+constexpr const char* kFooter = R"(
+Start here:
+  facet run specs/sliding_window_alibi.fa --verify    compute it, and check it against fp64
+  facet explain specs/causal.fa --gpu h100            what the compiler knows and decides, and why
+  facet bench specs/*.fa --q-len 1024,4096            how fast each variant is here
+
+Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
+FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.)";
+
+}  // namespace
+
+int run_facet(int argc, const char* const* argv) {
+  CLI::App app(kAbout, "facet");
+  app.footer(kFooter);
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  Action action;
+  add_check_command(app, action);
+  add_explain_command(app, action);
+  add_emit_command(app, action);
+  add_run_command(app, action);
+  add_bench_command(app, action);
+  add_cache_command(app, action);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (argc <= 1) {
+      fmt::print(stderr, "{}", app.help());
+      return kBadInput;
+    }
+    report_error(error.what(), "`facet --help` and `facet COMMAND --help` list what there is");
+    return kBadInput;
+  }
+
+  try {
+    return action();
+  } catch (const SpecError& error) {
+    for (const auto& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
+    return kBadInput;
+  } catch (const ArgumentError& error) {
+    report_error(error.what());
+    return kBadInput;
+  } catch (const BuildError& error) {
+    report_error(error.what(), error.log());
+    return kFailed;
+  } catch (const InternalError& error) {
+    report_error(error.what(), "this is a bug in facet: please report it with this message and the spec");
+    return kFailed;
+  } catch (const std::bad_alloc&) {
+    report_error("out of memory", "try smaller --batch, --heads, --q-len or --kv-len");
+    return kFailed;
+  } catch (const std::exception& error) {
+    report_error(error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace fa::tools

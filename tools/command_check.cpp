@@ -1,0 +1,116 @@
+// facet check: reads specs, says all that is wrong with them, and what may surprise.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "compiler/ir/hook_ir.h"
+#include "tools/commands.h"
+#include "tools/report.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Prints an `ok` line for each good spec on stdout and every finding on stderr, as file:line:col.
+Warnings (an unused param, a read that has to be clamped into its tensor) do not fail, unless --strict is given.
+
+Examples:
+  facet check specs/*.fa
+  facet check my_mask.fa --strict
+  facet check my_mask.fa --json | jq '.[].diagnostics[].message')";
+
+struct CheckArguments {
+  std::vector<std::string> specs;
+  bool strict = false;
+  bool json = false;
+};
+
+/// A read that the analysis could not prove in range works, but costs a clamp, and may hide a mistake.
+Diagnostic clamp_warning(const CheckedSpec& spec, const ClampedRead& read) {
+  return {.severity = Diagnostic::Severity::warning,
+          .place = {.file = spec.file, .line = read.line, .column = read.column},
+          .message = fmt::format("index {} of tensor '{}' cannot be proved in range and is clamped",
+                                 read.dimension, read.tensor),
+          .remedy = "where the mask excludes the others anyway, nothing is wrong",
+          .source_line = {},
+          .length = 1};
+}
+
+struct Checked {
+  std::string path;
+  std::optional<Spec> spec;
+  std::vector<Diagnostic> diagnostics;
+};
+
+Checked check_spec(const std::string& path) {
+  Checked result{.path = path, .spec = std::nullopt, .diagnostics = {}};
+  try {
+    result.spec = Spec::load(path);
+    result.diagnostics = result.spec->warnings();
+    for (const auto& read : lower(result.spec->checked()).clamped) {
+      result.diagnostics.push_back(clamp_warning(result.spec->checked(), read));
+    }
+  } catch (const SpecError& error) {
+    result.spec.reset();
+    result.diagnostics = error.diagnostics();
+  }
+  return result;
+}
+
+nlohmann::json to_json(const Checked& checked, bool ok) {
+  nlohmann::json found = nlohmann::json::array();
+  for (const auto& diagnostic : checked.diagnostics) {
+    found.push_back({{"severity", diagnostic.severity == Diagnostic::Severity::error ? "error" : "warning"},
+                     {"file", diagnostic.place.file},
+                     {"line", diagnostic.place.line},
+                     {"column", diagnostic.place.column},
+                     {"message", diagnostic.message},
+                     {"remedy", diagnostic.remedy}});
+  }
+  nlohmann::json result{{"file", checked.path}, {"ok", ok}, {"diagnostics", found}};
+  if (checked.spec) result["name"] = checked.spec->name();
+  return result;
+}
+
+int run_check(const CheckArguments& arguments) {
+  bool all_ok = true;
+  nlohmann::json report = nlohmann::json::array();
+  for (const auto& path : arguments.specs) {
+    const Checked checked = check_spec(path);
+    const bool ok = checked.spec && (!arguments.strict || checked.diagnostics.empty());
+    all_ok = all_ok && ok;
+    if (arguments.json) {
+      report.push_back(to_json(checked, ok));
+      continue;
+    }
+    for (const auto& diagnostic : checked.diagnostics) report_diagnostic(diagnostic);
+    if (!ok) continue;
+    const Spec& spec = *checked.spec;
+    const std::string dims = spec.head_dim() == spec.head_dim_v()
+                                 ? fmt::format("{}", spec.head_dim())
+                                 : fmt::format("{}/{}", spec.head_dim(), spec.head_dim_v());
+    fmt::print("{} {}: {}, head_dim {}, {}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)), path,
+               spec.name(), dims, dtype_name(spec.dtype()));
+  }
+  if (arguments.json) fmt::print("{}\n", report.dump(2));
+  return all_ok ? kOk : kBadInput;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* const command = app.add_subcommand("check", "Check specs and print every finding");
+  command->footer(kFooter);
+  command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->required();
+  command->add_flag("--strict", arguments->strict, "Count warnings as errors");
+  command->add_flag("--json", arguments->json, "Print the findings as JSON on stdout");
+  command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments); }; });
+}
+
+}  // namespace fa::tools

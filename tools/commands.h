@@ -1,0 +1,30 @@
+// The facet command: one function a subcommand, each in its own file. A subcommand declares its options on
+// `app` and sets `action`, which is run once the whole command line has been read; it returns the exit
+// status.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace fa::tools {
+
+/// Exit status: kOk only where everything that was asked for held.
+enum ExitStatus : int { kOk = 0, kFailed = 1, kBadInput = 2 };
+
+using Action = std::function<int()>;
+
+void add_check_command(CLI::App& app, Action& action);
+void add_explain_command(CLI::App& app, Action& action);
+void add_emit_command(CLI::App& app, Action& action);
+void add_run_command(CLI::App& app, Action& action);
+void add_bench_command(CLI::App& app, Action& action);
+void add_cache_command(CLI::App& app, Action& action);
+
+/// What main calls: reads the command line, runs the subcommand, turns errors into messages and an exit
+/// status.
+int run_facet(int argc, const char* const* argv);
+
+}  // namespace fa::tools

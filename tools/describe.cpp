@@ -1,0 +1,165 @@
+// One-line and JSON descriptions.
+#include "tools/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "compiler/target/target.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+std::string_view source_name(CompileTimes::Source source) {
+  switch (source) {
+    case CompileTimes::Source::compiled:
+      return "compiled";
+    case CompileTimes::Source::disk:
+      return "disk cache";
+    case CompileTimes::Source::memory:
+      return "memory cache";
+  }
+  return "";
+}
+
+std::string print_scalar(const Scalar& value) {
+  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
+}
+
+}  // namespace
+
+std::string describe_spec(const Spec& spec) {
+  std::string text = fmt::format("{}, head_dim {}", dtype_name(spec.dtype()), spec.head_dim());
+  if (spec.head_dim_v() != spec.head_dim()) text += fmt::format(", head_dim_v {}", spec.head_dim_v());
+  return text;
+}
+
+std::string describe_device(const Kernel& kernel) {
+  const std::string_view kind = kernel.device() == Device::cuda ? "cuda" : "host";
+  for (const auto& target : all_targets()) {
+    if (target.name == kernel.target() && target.name != kind)
+      return fmt::format("{}: {}", kind, target.description);
+  }
+  return kernel.target() == kind ? std::string(kind) : fmt::format("{}: {}", kind, kernel.target());
+}
+
+std::string describe_times(const CompileTimes& times) {
+  return fmt::format("{} (front end {}, build {}, load {}){}", print_milliseconds(times.total),
+                     print_milliseconds(times.front_end), print_milliseconds(times.build),
+                     print_milliseconds(times.load),
+                     times.source == CompileTimes::Source::compiled
+                         ? std::string()
+                         : fmt::format(", from the {}", source_name(times.source)));
+}
+
+std::string describe_size(const ProblemSize& size) {
+  const std::string heads = size.num_q_heads == size.num_kv_heads
+                                ? fmt::format("{}", size.num_q_heads)
+                                : fmt::format("{} over {} kv heads", size.num_q_heads, size.num_kv_heads);
+  return fmt::format("batch {}, heads {}, q_len {}, kv_len {}", size.batch, heads, size.q_len, size.kv_len);
+}
+
+std::string describe_problem(const Problem& problem) {
+  std::string text = describe_size(problem.size);
+  for (std::size_t i = 0; i < problem.params.size(); ++i) {
+    text += fmt::format(", {} {}", problem.spec.params()[i].name, print_scalar(problem.params[i]));
+  }
+  if (problem.spec.has_dropout())
+    text += fmt::format(", dropout {} (seed {})", problem.dropout, problem.dropout_seed);
+  return text;
+}
+
+std::string print_rate(double flops, double milliseconds) {
+  const double gflops = milliseconds > 0 ? flops / milliseconds * 1e-6 : 0;
+  return gflops >= 1000 ? fmt::format("{:.4g} TFLOP/s", gflops / 1000)
+                        : fmt::format("{:.4g} GFLOP/s", gflops);
+}
+
+nlohmann::json spec_json(const Spec& spec) {
+  return {{"name", spec.name()},
+          {"file", spec.checked().file},
+          {"dtype", dtype_name(spec.dtype())},
+          {"head_dim", spec.head_dim()},
+          {"head_dim_v", spec.head_dim_v()}};
+}
+
+nlohmann::json kernel_json(const Kernel& kernel) {
+  const CompileTimes& times = kernel.times();
+  return {{"device", kernel.device() == Device::cuda ? "cuda" : "host"},
+          {"target", kernel.target()},
+          {"plan", kernel.plan()},
+          {"compile_ms",
+           {{"front_end", times.front_end},
+            {"build", times.build},
+            {"load", times.load},
+            {"total", times.total},
+            {"source", source_name(times.source)}}}};
+}
+
+nlohmann::json size_json(const ProblemSize& size) {
+  return {{"batch", size.batch},
+          {"heads", size.num_q_heads},
+          {"kv_heads", size.num_kv_heads},
+          {"q_len", size.q_len},
+          {"kv_len", size.kv_len}};
+}
+
+nlohmann::json problem_json(const Problem& problem) {
+  nlohmann::json result = size_json(problem.size);
+  nlohmann::json params = nlohmann::json::object();
+  for (std::size_t i = 0; i < problem.params.size(); ++i) {
+    std::visit([&](auto number) { params[problem.spec.params()[i].name] = number; }, problem.params[i]);
+  }
+  result["params"] = params;
+  if (problem.spec.has_dropout()) {
+    result["dropout"] = problem.dropout;
+    result["dropout_seed"] = problem.dropout_seed;
+  }
+  return result;
+}
+
+nlohmann::json timing_json(const TimingSummary& time) {
+  return {{"median", time.median},
+          {"p10", time.p10},
+          {"p90", time.p90},
+          {"best", time.best},
+          {"runs", time.runs}};
+}
+
+double dense_flops(const Spec& spec, const ProblemSize& size) {
+  return 2.0 * size.batch * size.num_q_heads * size.q_len * size.kv_len *
+         (spec.head_dim() + spec.head_dim_v());
+}
+
+std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size) {
+  constexpr double kProducts = 3e9;   // multiply-adds of all rows together
+  constexpr double kHookLanes = 1e8;  // elements whose hooks are interpreted
+  const double by_products =
+      kProducts / (static_cast<double>(size.kv_len) * (spec.head_dim() + spec.head_dim_v()));
+  const double by_hooks = kHookLanes / size.kv_len;
+  return std::max<std::int64_t>(64, static_cast<std::int64_t>(std::min(by_products, by_hooks)));
+}
+
+Kernel compile_with(const Spec& spec, const Options& options) {
+  try {
+    return compile(spec, options);
+  } catch (const SpecError&) {
+    throw;
+  } catch (const ArgumentError&) {
+    throw;
+  } catch (const BuildError&) {
+    throw;
+  } catch (const DeviceError&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    if (options.plan.empty()) throw;
+    throw ArgumentError(fmt::format("--plan \"{}\": {}", options.plan, error.what()));
+  }
+}
+
+}  // namespace fa::tools

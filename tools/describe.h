@@ -1,0 +1,37 @@
+// Specs, kernels, problems and timings, described in one line for people and as JSON for scripts.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "fa/kernel.h"
+#include "fa/options.h"
+#include "tools/problem.h"
+#include "tools/timing.h"
+
+namespace fa::tools {
+
+std::string describe_spec(const Spec& spec);            // "bf16, head_dim 128"
+std::string describe_device(const Kernel& kernel);      // "cuda: NVIDIA H200 (h200)"
+std::string describe_times(const CompileTimes& times);  // "41 ms (front end 4.1, build 36, load 1.1)"
+std::string describe_size(const ProblemSize& size);
+std::string describe_problem(const Problem& problem);  // size, params, dropout
+/// "83.6 GFLOP/s" or "312 TFLOP/s"
+std::string print_rate(double flops, double milliseconds);
+
+nlohmann::json spec_json(const Spec& spec);
+nlohmann::json kernel_json(const Kernel& kernel);
+nlohmann::json size_json(const ProblemSize& size);
+nlohmann::json problem_json(const Problem& problem);
+nlohmann::json timing_json(const TimingSummary& time);
+
+/// 2 B H Nq Nk (d + dv): the two products, every score counted, kept by the mask or not.
+double dense_flops(const Spec& spec, const ProblemSize& size);
+/// Rows that the reference computes within a few seconds on two cores.
+std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size);
+
+/// fa::compile, with a forced plan's mistakes as ArgumentError: they are bad input.
+Kernel compile_with(const Spec& spec, const Options& options);
+
+}  // namespace fa::tools

@@ -1,0 +1,83 @@
+// Diagnostics, errors and progress on stderr.
+#include "tools/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+/// Colours the word that says how bad it is, and the place before it in bold.
+std::string coloured(const std::string& text, bool is_error) {
+  const std::string_view word = is_error ? "error:" : "warning:";
+  const auto at = text.find(word);
+  if (at == std::string::npos) return text;
+  return styled(text.substr(0, at), Style::bold, true) +
+         styled(word, is_error ? Style::red : Style::yellow, true) + text.substr(at + word.size());
+}
+
+void say(std::string text, bool is_error) {
+  if (text.empty() || text.back() != '\n') text += '\n';
+  std::fflush(stdout);
+  fmt::print(stderr, "{}", takes_colour(STDERR_FILENO) ? coloured(text, is_error) : text);
+}
+
+}  // namespace
+
+void report_diagnostic(const Diagnostic& diagnostic) {
+  say(diagnostic.render(), diagnostic.severity == Diagnostic::Severity::error);
+}
+
+void report_error(std::string_view message, std::string_view remedy) {
+  std::string text = fmt::format("facet: error: {}", message);
+  if (!remedy.empty())
+    text += fmt::format("\n{}{}", remedy.find('\n') == remedy.npos ? "help: " : "", remedy);
+  say(std::move(text), true);
+}
+
+void report_warning(std::string_view message) { say(fmt::format("facet: warning: {}", message), false); }
+
+Progress::Progress(std::string label) : enabled_(isatty(STDERR_FILENO) != 0), label_(std::move(label)) {
+  draw();
+}
+
+Progress::~Progress() {
+  if (enabled_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Progress::update(double done) {
+  if (!enabled_) return;
+  const std::lock_guard lock(mutex_);
+  done_ = std::max(done_, done);
+  if (std::chrono::steady_clock::now() - last_drawn_ > std::chrono::milliseconds(50)) draw();
+}
+
+void Progress::relabel(std::string label) {
+  if (!enabled_) return;
+  const std::lock_guard lock(mutex_);
+  label_ = std::move(label);
+  done_ = 0;
+  draw();
+}
+
+void Progress::draw() {
+  if (!enabled_) return;
+  last_drawn_ = std::chrono::steady_clock::now();
+  std::string bar;
+  if (done_ > 0) {
+    constexpr int kWidth = 24;
+    const int full = static_cast<int>(std::clamp(done_, 0.0, 1.0) * kWidth);
+    bar = fmt::format(" [{}{}] {:.0f}%", std::string(static_cast<std::size_t>(full), '#'),
+                      std::string(static_cast<std::size_t>(kWidth - full), '.'), done_ * 100);
+  }
+  fmt::print(stderr, "\r\x1b[K{}{}", label_, bar);
+  std::fflush(stderr);
+}
+
+}  // namespace fa::tools
