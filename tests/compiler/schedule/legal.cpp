@@ -1,0 +1,126 @@
+#include <algorithm>
+
+#include "compiler/schedule/plan.h"
+#include "tests/catch.h"
+#include "tests/compiler/schedule/plain_spec.h"
+
+using namespace fa;
+
+namespace {
+
+const Plan kGood{.family = Family::sm80, .tile_q = 128, .tile_kv = 64, .warps = 4};
+
+std::string why(Plan plan, std::string_view target = "h200", const CheckedSpec& spec = plain_spec(128)) {
+  return why_illegal(plan, spec, find_target(target));
+}
+
+Plan changed(std::string_view fields) { return parse_plan(fields, kGood); }
+
+}  // namespace
+
+TEST_CASE("a plan that fits has no reason against it", "[schedule]") {
+  for (const std::string_view target : {"a100", "a100-40gb", "l4", "rtx4090", "h100", "h200"})
+    CHECK(why(kGood, target).empty());
+  CHECK(why(changed("min_ctas=2")).empty());
+}
+
+TEST_CASE("the reason against a plan names the limit and the number", "[schedule]") {
+  CHECK(why(changed("warps=3")) == "warps=3 is not 1, 2, 4 or 8");
+  CHECK(why(changed("warps=0")) == "warps=0 is not 1, 2, 4 or 8");
+  CHECK(why(changed("tile_q=96")) == "tile_q=96 is not a multiple of 16 x warps = 64, up to 1024");
+  CHECK(why(changed("tile_q=0")) == "tile_q=0 is not a multiple of 16 x warps = 64, up to 1024");
+  CHECK(why(changed("tile_q=-64")) == "tile_q=-64 is not a multiple of 16 x warps = 64, up to 1024");
+  CHECK(why(changed("tile_q=1073741824")) ==
+        "tile_q=1073741824 is not a multiple of 16 x warps = 64, up to 1024");
+  CHECK(why(changed("tile_kv=24")) == "tile_kv=24 is not a multiple of 16, up to 1024");
+  CHECK(why(changed("tile_kv=2147483632")) == "tile_kv=2147483632 is not a multiple of 16, up to 1024");
+  CHECK(why(changed("stages=3")) == "stages=3 is not 1 or 2");
+  CHECK(why(changed("tile_kv=128 warps=8 stages=2"), "l4") ==
+        "the tiles take 163840 bytes of shared memory; a CTA on l4 has 101376");
+  CHECK(why(changed("tile_kv=96")) == "a thread would need about 264 registers; it has 255");
+  CHECK(why(changed("min_ctas=0")) == "min_ctas=0 is not in 1..32, the CTAs an SM of h200 can hold");
+  CHECK(why(changed("min_ctas=25"), "l4") == "min_ctas=25 is not in 1..24, the CTAs an SM of l4 can hold");
+  CHECK(why(changed("min_ctas=17")) == "min_ctas=17 x 128 threads = 2176; an SM of h200 holds 2048");
+  CHECK(why(changed("min_ctas=2"), "l4") ==
+        "min_ctas=2 x 66560 bytes of shared memory (with the 1024 reserved for each CTA) = 133120; an SM of "
+        "l4 has "
+        "102400");
+  CHECK(why(changed("min_ctas=3")) ==
+        "min_ctas=3 x 128 threads leave a thread 168 of h200's 65536 registers; it would need about 232");
+}
+
+TEST_CASE("a plan is for one family", "[schedule]") {
+  CHECK(why(changed("host")) == "it is a plan for host kernels; h200 runs sm80 kernels");
+  CHECK(why(kGood, "host") == "it is a plan for sm80 kernels; host runs host kernels");
+  CHECK(why(changed("sm90")) == "it is a plan for sm90 kernels; h200 runs sm80 kernels");
+}
+
+TEST_CASE("what the target cannot run at all comes before its tiles", "[schedule]") {
+  CHECK(why(kGood, "t4", plain_spec(128, 0, DType::f16)) ==
+        "there is no sm_75 kernel yet, which t4 needs; run it on the host");
+  CHECK(why(kGood, "h200", plain_spec(128, 0, DType::f32)) ==
+        "dtype f32 has no kernel on h200: tensor cores multiply f16 or bf16; write `dtype bf16` or `dtype "
+        "f16`, or run it "
+        "on the host");
+}
+
+TEST_CASE("dropout wants whole Philox calls in a tile", "[schedule]") {
+  CHECK(why(changed("tile_kv=16"), "h200", with_dropout(plain_spec(128))) ==
+        "tile_kv=16 is not a multiple of 32, the columns of one Philox call: the spec has dropout");
+  CHECK(why(changed("tile_kv=32"), "h200", with_dropout(plain_spec(128))).empty());
+}
+
+TEST_CASE("the host's plans have no threads, stages or registers", "[schedule]") {
+  const Plan host{.family = Family::host, .tile_q = 64, .tile_kv = 128, .warps = 1};
+  CHECK(why(host, "host").empty());
+  CHECK(why(parse_plan("warps=4", host), "host") == "warps=4: the host has none and takes 1");
+  CHECK(why(parse_plan("stages=2", host), "host") == "stages=2: the host reads K and V in place and takes 1");
+  CHECK(why(parse_plan("q_in_registers=1", host), "host") == "q_in_registers=1: the host takes 0");
+  CHECK(why(parse_plan("min_ctas=2", host), "host") == "min_ctas=2: the host takes 1");
+  CHECK(why(parse_plan("tile_q=17", host), "host") ==
+        "tile_q=17 is not a multiple of 16 x warps = 16, up to 1024");
+  CHECK(why(host, "host", with_dropout(plain_spec(64, 0, DType::f32))).empty());
+}
+
+TEST_CASE("every head dim has a legal plan on every target that has kernels", "[schedule]") {
+  for (const Target& target : all_targets()) {
+    if (target.family == Family::sm75) continue;
+    for (int head_dim = 8; head_dim <= 256; head_dim += 8) {
+      for (int head_dim_v = 8; head_dim_v <= 256; head_dim_v += 8) {
+        const CheckedSpec plain = plain_spec(head_dim, head_dim_v);
+        for (const CheckedSpec& spec : {plain, with_dropout(with_hooks(plain))}) {
+          if (!legal_plans(spec, target).empty()) continue;
+          FAIL(target.name << " has no plan for head_dim " << head_dim << ", head_dim_v " << head_dim_v);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the plans called legal are, and only they", "[schedule]") {
+  for (const std::string_view name : {"a100", "l4", "h200", "host"}) {
+    const Target& target = find_target(name);
+    for (const int head_dim : {16, 64, 96, 128, 192, 256}) {
+      const CheckedSpec plain = plain_spec(head_dim);
+      for (const CheckedSpec& spec : {plain, with_dropout(plain)}) {
+        const std::vector<Plan> plans = legal_plans(spec, target);
+        for (const Plan& plan : plans) {
+          if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
+            FAIL(name << ": " << plan.print() << ": " << reason);
+          }
+          // The next CTA more is in the list exactly where it is legal.
+          Plan more = plan;
+          ++more.min_ctas;
+          const bool listed = std::find(plans.begin(), plans.end(), more) != plans.end();
+          if (listed != why_illegal(more, spec, target).empty()) FAIL(name << ": " << more.print());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a target that cannot run the spec has no legal plans", "[schedule]") {
+  CHECK(legal_plans(plain_spec(64, 0, DType::f16), find_target("t4")).empty());
+  CHECK(legal_plans(plain_spec(64, 0, DType::f32), find_target("a100")).empty());
+  CHECK_FALSE(legal_plans(plain_spec(64, 0, DType::f32), find_target("host")).empty());
+}

@@ -1,0 +1,37 @@
+// A spec without hooks: what the schedule needs to know of one.
+#pragma once
+
+#include "compiler/spec/spec.h"
+
+namespace fa {
+
+inline CheckedSpec plain_spec(int head_dim, int head_dim_v = 0, DType dtype = DType::bf16) {
+  CheckedSpec spec;
+  spec.file = "plain.fa";
+  spec.name = "plain";
+  spec.head_dim = head_dim;
+  spec.head_dim_v = head_dim_v == 0 ? head_dim : head_dim_v;
+  spec.dtype = dtype;
+  return spec;
+}
+
+inline CheckedSpec with_dropout(CheckedSpec spec) {
+  spec.has_dropout = true;
+  spec.dropout = 0.1;
+  return spec;
+}
+
+// Hooks whatever they say: only that they are there matters here.
+inline CheckedSpec with_hooks(CheckedSpec spec) {
+  Expr score;
+  score.kind = ExprKind::builtin;
+  score.type = Type::f32;
+  Expr keep;
+  keep.type = Type::boolean;
+  keep.int_value = 1;
+  spec.score_mod = std::make_shared<const Expr>(score);
+  spec.mask_mod = std::make_shared<const Expr>(keep);
+  return spec;
+}
+
+}  // namespace fa

@@ -1,0 +1,37 @@
+#include "compiler/schedule/plan.h"
+#include "tests/catch.h"
+#include "tests/compiler/schedule/plain_spec.h"
+
+using namespace fa;
+
+namespace {
+
+int registers(const CheckedSpec& spec, int tile_q, int tile_kv, int warps, bool q_in_registers = false) {
+  return register_estimate(
+      {.tile_q = tile_q, .tile_kv = tile_kv, .warps = warps, .q_in_registers = q_in_registers}, spec);
+}
+
+}  // namespace
+
+TEST_CASE("the tiles FlashAttention-2 runs without spills fit the register file", "[schedule]") {
+  CHECK(registers(plain_spec(64), 128, 128, 4) == 232);
+  CHECK(registers(plain_spec(96), 128, 64, 4) == 200);
+  CHECK(registers(plain_spec(128), 128, 64, 4) == 232);
+  CHECK(registers(plain_spec(192), 128, 64, 8) == 160);
+  CHECK(registers(plain_spec(256), 64, 64, 4) == 192);
+  CHECK(registers(with_dropout(plain_spec(64)), 128, 64, 4) <= 255);
+  CHECK(registers(with_dropout(plain_spec(128)), 128, 32, 4) <= 255);
+  CHECK(registers(with_hooks(plain_spec(128)), 128, 64, 4) <= 255);
+}
+
+TEST_CASE("the tiles it found to spill do not", "[schedule]") {
+  CHECK(registers(plain_spec(64), 256, 64, 4) > 255);
+  CHECK(registers(plain_spec(256), 128, 64, 4) > 255);
+  CHECK(registers(with_dropout(plain_spec(64)), 128, 128, 4) > 255);
+  CHECK(registers(with_dropout(plain_spec(128)), 128, 64, 4) > 255);
+}
+
+TEST_CASE("a Q kept in registers is paid for", "[schedule]") {
+  CHECK(registers(plain_spec(128), 64, 64, 4, true) == registers(plain_spec(128), 64, 64, 4) + 7 * 4);
+  CHECK(registers(plain_spec(128), 128, 64, 4, true) > 255);
+}
