@@ -4,13 +4,16 @@
 //   float @score_mod(float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
 //   i1    @mask_mod (float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
 //
-// <uniforms>, in this order: i32 %batch, %num_q_heads, %num_kv_heads, %group_size, %q_len, %kv_len, float %scale;
-// then one argument per param (i32 or float, `%p.NAME`), then one pointer per captured tensor (`%t.NAME`, readonly,
-// row-major, contiguous). Bool and i8 tensors are bytes in memory, f16 and bf16 two bytes.
+// <uniforms>, in this order: i32 %batch, %num_q_heads, %num_kv_heads, %group_size, %q_len, %kv_len, float
+// %scale; then one argument per param (i32 or float, `%p.NAME`), then one pointer per captured tensor
+// (`%t.NAME`, readonly, row-major, contiguous). Bool and i8 tensors are bytes in memory, f16 and bf16 two
+// bytes.
 //
-// The analysis adds what kernels evaluate, on the raw dot product s = q.k, in base 2 and with the scale folded in:
+// The analysis adds what kernels evaluate, on the raw dot product s = q.k, in base 2 and with the scale
+// folded in:
 //   float @logit           (float %s, ...)  = log2(e) * score_mod(scale * s)      general score_mod
-//   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier * s + addend
+//   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier
+//   * s + addend
 // with the constants log2(e) and scale pushed to where they cost least (the factor that depends on least).
 // Contract of every caller: 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len, 0 <= kv_idx < kv_len.
 // Lengths are at most 2^24, so an index converts to float exactly.
@@ -33,16 +36,27 @@ namespace fa {
 constexpr int kMaxLength = 1 << 24;
 
 enum class HookArgKind {
-  score, b, h, q_idx, kv_idx,
-  batch, num_q_heads, num_kv_heads, group_size, q_len, kv_len, scale,
-  param, tensor
+  score,
+  b,
+  h,
+  q_idx,
+  kv_idx,
+  batch,
+  num_q_heads,
+  num_kv_heads,
+  group_size,
+  q_len,
+  kv_len,
+  scale,
+  param,
+  tensor
 };
 
 struct HookArg {
   HookArgKind kind = HookArgKind::score;
-  int index = 0;          // which param or tensor
-  std::string name;       // the LLVM argument's name
-  Type type = Type::i32;  // scalars
+  int index = 0;             // which param or tensor
+  std::string name;          // the LLVM argument's name
+  Type type = Type::i32;     // scalars
   DType dtype = DType::f32;  // tensors: element type in memory
 };
 
@@ -59,8 +73,8 @@ struct ClampedRead {
 struct HookIr {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
-  llvm::Function* score_mod = nullptr;  // null: identity
-  llvm::Function* mask_mod = nullptr;   // null: keep everything
+  llvm::Function* score_mod = nullptr;         // null: identity
+  llvm::Function* mask_mod = nullptr;          // null: keep everything
   llvm::Function* logit = nullptr;             // set by analyse where score_mod is general
   llvm::Function* logit_multiplier = nullptr;  // set by analyse where score_mod is affine (both)
   llvm::Function* logit_addend = nullptr;
@@ -74,7 +88,8 @@ struct HookIr {
   std::string print() const;  // textual LLVM IR
 };
 
-/// Lowers the checked hooks by IRBuilder, then proves or clamps every index, then simplifies; verified after each pass.
+/// Lowers the checked hooks by IRBuilder, then proves or clamps every index, then simplifies; verified after
+/// each pass.
 HookIr lower(const CheckedSpec& spec);
 
 }  // namespace fa

@@ -1,0 +1,104 @@
+// What can be said about an integer expression before it is lowered: the interval of its values, what it
+// depends on, and whether it stays below a bound such as a tensor's extent.
+//
+// Facts it starts from: the callers' contract of hook_ir.h (0 <= q_idx < q_len, 1 <= kv_len <= 2^24, ...),
+// and that a launch is refused where a captured tensor's extent is below 1 (so `tensor t : f32[n]` proves the
+// param n >= 1). Proofs are structural: linear forms over the problem's names, floor division by constants,
+// min / max / clamp, `%` and `&`. What wraps around is never used in a proof.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/spec/spec.h"
+
+namespace fa {
+
+/// The values lo..hi, both included.
+struct Interval {
+  std::int64_t lo = std::numeric_limits<std::int32_t>::min();
+  std::int64_t hi = std::numeric_limits<std::int32_t>::max();
+
+  static Interval of(std::int64_t value) { return {value, value}; }
+  bool within(std::int64_t low, std::int64_t high) const { return lo >= low && hi <= high; }
+  bool is_constant() const { return lo == hi; }
+  bool fits_i32() const { return within(Interval{}.lo, Interval{}.hi); }
+  std::int64_t magnitude() const;  // the largest absolute value
+};
+
+/// constant + sum of coefficient * atom, in exact arithmetic. An atom is an expression, or the floor of a
+/// linear form divided by a constant; its key is its canonical text.
+struct Linear {
+  struct Term {
+    std::int64_t coefficient = 0;
+    Interval range;
+    const Expr* expr = nullptr;         // null for a floor division
+    std::shared_ptr<Linear> numerator;  // floor division only
+    std::int64_t divisor = 1;
+    bool uniform = true;  // depends on no index
+  };
+  std::int64_t constant = 0;
+  std::map<std::string, Term> terms;
+
+  Interval range() const;
+  bool uniform() const;
+  std::string key() const;
+};
+
+class Bounds {
+ public:
+  explicit Bounds(const CheckedSpec& spec);
+
+  /// The values an i32 expression may take (booleans are 0..1).
+  Interval range(const Expr& expr);
+  /// Whether an i32 +, -, *, << or negation may leave the 32-bit range.
+  bool may_wrap(const Expr& expr);
+  /// DependsOn bits (b 1, h 2, q 4, kv 8, score 16).
+  unsigned depends_on(const Expr& expr);
+
+  /// Proves 0 <= expr.
+  bool non_negative(const Expr& expr);
+  /// Proves expr < extent.
+  bool below(const Expr& expr, const Expr& extent);
+  /// The value of an i32 comparison, where it can be proved.
+  std::optional<bool> decide(Op op, const Expr& left, const Expr& right);
+
+ private:
+  struct Range {
+    Interval interval;
+    bool wraps = false;
+  };
+  Range compute_range(const Expr& expr);
+  Range binary_range(const Expr& expr);
+  Range call_range(const Expr& expr);
+  const Range& ranged(const Expr& expr);
+  const Linear& linear(const Expr& expr);
+  Linear compute_linear(const Expr& expr);
+  Linear atom(const Expr& expr);
+  Linear floor_div(const Linear& numerator, std::int64_t divisor);
+  Linear index_limit(Builtin builtin, bool upper);
+  std::optional<Linear> uniform_bound(const Linear& form, bool upper);
+  bool bounded(const Expr& expr, const Linear& limit, bool upper);
+  bool bounded(const Linear& form, const Linear& limit, bool upper);
+  bool structurally_bounded(const Expr& expr, const Linear& limit, bool upper);
+  bool proves_le(const Expr& left, const Expr& right, std::int64_t offset);
+  void collect_loops(const Expr& expr);
+
+  int head_dim_ = 0;
+  std::vector<DType> tensor_types_;
+  std::unordered_map<const Expr*, Range> ranges_;
+  std::unordered_map<const Expr*, unsigned> depends_;
+  std::unordered_map<const Expr*, Linear> linears_;
+  std::unordered_map<int, int> loop_counts_;  // by loop id
+  std::unordered_set<const Expr*> visited_;
+  std::unordered_map<int, Interval> param_ranges_;
+};
+
+}  // namespace fa

@@ -1,0 +1,88 @@
+// Lowers typed expressions into one LLVM function by IRBuilder. Internal to compiler/ir; lower.cpp drives it.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/ir/bounds.h"
+#include "compiler/ir/hook_ir.h"
+#include "compiler/ir/int_math.h"
+
+namespace llvm {
+class Function;
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace fa {
+
+/// A reduction is expanded in place up to this many iterations and this many expanded nodes; past either it
+/// becomes a counted loop. Straight-line code splits into row, column and element work; a loop is one unit of
+/// work.
+constexpr int kLargestExpansion = 32;
+constexpr int kLargestExpandedNodes = 1024;
+
+class ExprLowering {
+ public:
+  ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Function& function,
+               llvm::IRBuilderBase& builder, std::vector<ClampedRead>& clamped);
+
+  /// The value of `expr` at the builder's place. Equal nodes give the same value.
+  llvm::Value* lower(const Expr& expr);
+
+ private:
+  // Values known inside one iteration of the reduction `loop` (-1: the function itself).
+  struct Scope {
+    int loop = -1;
+    llvm::Value* variable = nullptr;
+    std::unordered_map<const Expr*, llvm::Value*> values;
+    std::unordered_map<const Expr*, llvm::Value*> floats;  // exact float images of integers
+  };
+
+  llvm::Value* lower_new(const Expr& expr);
+  llvm::Value* lower_literal(const Expr& expr);
+  llvm::Value* lower_unary(const Expr& expr);
+  llvm::Value* lower_binary(const Expr& expr);
+  llvm::Value* lower_call(const Expr& expr);
+  llvm::Value* lower_cast(const Expr& expr);
+  Known known(const Expr& expr);
+
+  // lower_compare.cpp
+  llvm::Value* lower_int_compare(const Expr& expr);
+  llvm::Value* compare_by_side(const Expr& expr);
+  llvm::Value* exact_float(const Expr& expr);
+  llvm::Value* exact_float_new(const Expr& expr);
+
+  // lower_read.cpp
+  llvm::Value* lower_read(const Expr& expr);
+  llvm::Value* lower_index(const Expr& read, std::size_t dimension, const Expr& extent);
+
+  // lower_reduce.cpp
+  llvm::Value* lower_reduce(const Expr& expr);
+  llvm::Value* expand(const Expr& expr);
+  llvm::Value* loop(const Expr& expr);
+  llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
+  void hoist(const Expr& expr, int loop);
+  int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
+  const std::vector<int>& free_loops(const Expr& expr);
+  Scope& scope_of(const Expr& expr);
+
+  llvm::Value* argument(HookArgKind kind, int index);
+  llvm::Value* int_constant(std::int64_t value);
+  llvm::Value* min_max(bool is_max, llvm::Value* a, llvm::Value* b);
+  llvm::Value* call_declared(std::string_view name, llvm::Value* argument);
+
+  const CheckedSpec& spec_;
+  Bounds& bounds_;
+  llvm::Function& function_;
+  llvm::IRBuilderBase& builder_;
+  std::vector<ClampedRead>& clamped_;
+  std::vector<HookArg> args_;
+  std::vector<Scope> scopes_;
+  std::unordered_map<const Expr*, std::vector<int>> free_loops_;
+};
+
+}  // namespace fa

@@ -1,0 +1,145 @@
+// Bounded reductions: small ones are expanded in place and combined as a balanced tree, large ones become one
+// counted loop (`do { body } while (++i != count)`, a single block unless reductions nest). What does not
+// depend on the loop's variable is lowered before the loop.
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <algorithm>
+#include <limits>
+
+#include "compiler/ir/lower_expr.h"
+
+namespace fa {
+
+const std::vector<int>& ExprLowering::free_loops(const Expr& expr) {
+  if (auto found = free_loops_.find(&expr); found != free_loops_.end()) return found->second;
+  std::vector<int> ids;
+  if (expr.kind == ExprKind::loop_var) ids.push_back(expr.index);
+  for (const ExprPtr& arg : expr.args)
+    for (int id : free_loops(*arg)) {
+      const bool is_own = expr.kind == ExprKind::reduce && id == expr.index;
+      if (!is_own && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    }
+  return free_loops_[&expr] = std::move(ids);
+}
+
+/// The innermost iteration the expression depends on.
+ExprLowering::Scope& ExprLowering::scope_of(const Expr& expr) {
+  const std::vector<int>& ids = free_loops(expr);
+  for (std::size_t i = scopes_.size(); i-- > 1;)
+    if (std::find(ids.begin(), ids.end(), scopes_[i].loop) != ids.end()) return scopes_[i];
+  return scopes_.front();
+}
+
+/// How many values one iteration makes, with the reductions inside it expanded.
+int ExprLowering::expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
+  const std::vector<int>& ids = free_loops(expr);
+  const bool varies = std::find(ids.begin(), ids.end(), loop) != ids.end();
+  if (!varies || !seen.insert(&expr).second) return 0;
+  int nodes = 1;
+  for (const ExprPtr& arg : expr.args) nodes += expanded_nodes(*arg, loop, seen);
+  const bool is_expanded = expr.kind == ExprKind::reduce && expr.count <= kLargestExpansion;
+  return std::min(nodes * (is_expanded ? expr.count : 1), kLargestExpandedNodes + 1);
+}
+
+llvm::Value* ExprLowering::combine(const Expr& reduce, llvm::Value* a, llvm::Value* b) {
+  switch (reduce.reduction) {
+    case Reduction::any:
+      return builder_.CreateOr(a, b);
+    case Reduction::all:
+      return builder_.CreateAnd(a, b);
+    case Reduction::sum:
+      if (reduce.type == Type::f32) return builder_.CreateFAdd(a, b, "sum");
+      return builder_.CreateAdd(a, b, "sum", false, !bounds_.may_wrap(reduce));
+    case Reduction::min:
+    case Reduction::max:
+      break;
+  }
+  return min_max(reduce.reduction == Reduction::max, a, b);
+}
+
+llvm::Value* ExprLowering::lower_reduce(const Expr& expr) {
+  std::unordered_set<const Expr*> seen;
+  const bool is_small = expr.count <= kLargestExpansion &&
+                        expr.count * expanded_nodes(*expr.args[0], expr.index, seen) <= kLargestExpandedNodes;
+  return is_small ? expand(expr) : loop(expr);
+}
+
+llvm::Value* ExprLowering::expand(const Expr& expr) {
+  std::vector<llvm::Value*> values;
+  for (int i = 0; i < expr.count; ++i) {
+    scopes_.push_back({.loop = expr.index, .variable = int_constant(i), .values = {}, .floats = {}});
+    values.push_back(lower(*expr.args[0]));
+    scopes_.pop_back();
+  }
+  while (values.size() > 1) {
+    std::vector<llvm::Value*> pairs;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2)
+      pairs.push_back(combine(expr, values[i], values[i + 1]));
+    if (values.size() % 2 == 1) pairs.push_back(values.back());
+    values = std::move(pairs);
+  }
+  return values.front();
+}
+
+/// Lowers, before the loop, every largest part of `expr` that does not depend on it.
+void ExprLowering::hoist(const Expr& expr, int loop) {
+  const std::vector<int>& ids = free_loops(expr);
+  if (std::find(ids.begin(), ids.end(), loop) == ids.end()) {
+    // A part under another reduction's variable belongs to that reduction's iteration.
+    const bool is_ready = std::all_of(ids.begin(), ids.end(), [&](int id) {
+      return std::any_of(scopes_.begin(), scopes_.end(),
+                         [&](const Scope& scope) { return scope.loop == id; });
+    });
+    if (is_ready) lower(expr);
+    return;
+  }
+  for (const ExprPtr& arg : expr.args) hoist(*arg, loop);
+}
+
+llvm::Value* ExprLowering::loop(const Expr& expr) {
+  const Expr& body = *expr.args[0];
+  hoist(body, expr.index);
+  llvm::Value* start = nullptr;
+  switch (expr.reduction) {
+    case Reduction::any:
+    case Reduction::all:
+      start = builder_.getInt1(expr.reduction == Reduction::all);
+      break;
+    case Reduction::sum:
+      start = expr.type == Type::f32 ? llvm::ConstantFP::get(builder_.getFloatTy(), 0.0) : int_constant(0);
+      break;
+    case Reduction::min:
+    case Reduction::max: {
+      const bool is_max = expr.reduction == Reduction::max;
+      start = expr.type == Type::f32 ? llvm::ConstantFP::getInfinity(builder_.getFloatTy(), is_max)
+                                     : int_constant(is_max ? Interval{}.lo : Interval{}.hi);
+      break;
+    }
+  }
+
+  llvm::LLVMContext& context = builder_.getContext();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* block = llvm::BasicBlock::Create(context, "loop", &function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", &function_);
+  builder_.CreateBr(block);
+
+  builder_.SetInsertPoint(block);
+  llvm::PHINode* variable = builder_.CreatePHI(builder_.getInt32Ty(), 2, "i");
+  llvm::PHINode* total = builder_.CreatePHI(start->getType(), 2, "total");
+  variable->addIncoming(int_constant(0), before);
+  total->addIncoming(start, before);
+
+  scopes_.push_back({.loop = expr.index, .variable = variable, .values = {}, .floats = {}});
+  llvm::Value* combined = combine(expr, total, lower(body));
+  scopes_.pop_back();
+
+  llvm::Value* next = builder_.CreateAdd(variable, int_constant(1), "next", true, true);
+  llvm::BasicBlock* latch = builder_.GetInsertBlock();  // a nested loop moves it
+  variable->addIncoming(next, latch);
+  total->addIncoming(combined, latch);
+  builder_.CreateCondBr(builder_.CreateICmpNE(next, int_constant(expr.count)), block, after);
+  builder_.SetInsertPoint(after);
+  return combined;
+}
+
+}  // namespace fa
