@@ -42,7 +42,8 @@ enum class Op : std::uint8_t {
 };
 
 enum class Func : std::uint8_t {
-  min, max, clamp, abs,  // i32 or f32
+  min, max,              // i32 or f32; exactly two args here, however many were written
+  clamp, abs,            // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
   floor,                 // f32 -> f32
   exp, exp2, log, log2, tanh, sigmoid, sqrt, rsqrt, erf, sin, cos,  // f32
   ceil_div               // i32: -((-a) / b)
@@ -64,7 +65,7 @@ struct Expr {
   int count = 0;
   std::int64_t int_value = 0;
   double float_value = 0;
-  std::vector<ExprPtr> args;
+  std::vector<ExprPtr> args{};
   int line = 0, column = 0;  // where it stands in the spec, for later stages' messages
 };
 

@@ -1,6 +1,7 @@
 // The checked spec: the value between check and lower. Names are resolved, types known, constants folded.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,14 @@
 #include "fa/spec.h"
 
 namespace fa {
+
+struct Ast;  // compiler/spec/ast.h
+
+constexpr int kMaxSpecParams = 16;      // templates/params.h holds as many; a test compares the two
+constexpr int kMaxSpecTensors = 16;
+constexpr int kMaxRank = 4;
+constexpr int kMaxReduction = 4096;     // steps of one reduction
+constexpr int kMaxNestedSteps = 65536;  // and of reductions inside each other, multiplied
 
 struct CheckedTensor {
   TensorInfo info;
@@ -30,6 +39,7 @@ struct CheckedSpec {
   bool has_dropout = false;
   double dropout = 0;         // default probability in [0, 1]
   std::string text;           // canonical text
+  std::shared_ptr<const Ast> ast;  // what it was checked from
   std::vector<Diagnostic> warnings;
 };
 

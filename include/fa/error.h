@@ -10,7 +10,7 @@ namespace fa {
 
 /// A position in a spec: 1-based line and column; line 0 means "the whole file".
 struct Place {
-  std::string file;
+  std::string file{};
   int line = 0;
   int column = 0;
 };
@@ -20,11 +20,11 @@ struct Place {
 struct Diagnostic {
   enum class Severity { error, warning };
   Severity severity = Severity::error;
-  Place place;
-  std::string message;      // lower case, specific, says what to do where that is short
-  std::string remedy;       // a second line, "help: ..." without the prefix; may be empty
-  std::string source_line;  // the text of the line the place points at
-  int length = 1;           // columns to underline
+  Place place{};
+  std::string message{};      // lower case, specific, says what to do where that is short
+  std::string remedy{};       // a second line, "help: ..." without the prefix; may be empty
+  std::string source_line{};  // the text of the line the place points at
+  int length = 1;             // columns to underline
 
   std::string render() const;
 };

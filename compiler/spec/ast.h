@@ -1,0 +1,111 @@
+// The syntax tree: what was written, where; nothing is resolved yet. Values; expressions are shared, so
+// copies are cheap.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/spec/expr.h"
+#include "compiler/spec/source.h"
+
+namespace fa {
+
+/// How deep an expression may nest, lets included. Every later stage may therefore recurse.
+constexpr int kMaxDepth = 400;
+
+enum class AstKind : std::uint8_t {
+  integer,   // `int_value`
+  floating,  // `float_value`; `inf` too
+  boolean,   // `int_value` 0 or 1
+  name,      // `name`
+  unary,     // `op`; args[0]
+  binary,    // `op`; args[0], args[1]
+  call,      // `name`; args
+  index,     // `name`; args are the indices
+  reduce     // `reduction` over `name` < args[0]; args[1] is the body
+};
+
+struct AstExpr;
+using AstPtr = std::shared_ptr<const AstExpr>;
+
+struct AstExpr {
+  AstKind kind = AstKind::integer;
+  Op op = Op::add;
+  Reduction reduction = Reduction::any;
+  std::string name{};
+  std::uint64_t int_value = 0;
+  double float_value = 0;
+  std::vector<AstPtr> args{};
+  Span span{};       // the whole of it, with the brackets around it
+  Span head_span{};  // the operator, or the name
+  int depth = 1;
+};
+
+enum class ItemKind : std::uint8_t {
+  attention,
+  head_dim,
+  head_dim_v,
+  dtype,
+  scale,
+  param,
+  tensor,
+  let,
+  score_mod,
+  mask_mod,
+  dropout
+};
+
+/// One logical line. Which fields mean something follows from the kind.
+struct AstItem {
+  ItemKind kind = ItemKind::attention;
+  std::string name{};             // attention, param, tensor, let
+  std::string type{};             // dtype, param, tensor
+  std::vector<AstPtr> extents{};  // tensor
+  AstPtr value{};                 // all but attention and dtype; null for a tensor without an example
+  Span word_span{}, name_span{}, type_span{};
+  bool broken = false;  // the parser reported it; the name still counts as declared
+};
+
+struct Ast {
+  std::shared_ptr<const SourceText> source;
+  std::vector<AstItem> items;
+
+  const AstItem* find(ItemKind kind) const;  // the first of its kind, or null
+};
+
+std::string_view item_word(ItemKind kind);
+std::optional<ItemKind> item_kind(std::string_view word);
+
+/// How tightly operators bind, Python's order; a larger number binds tighter.
+struct Precedence {
+  enum : int {
+    lowest = 1,
+    logical_or = 1,
+    logical_and,
+    logical_not,
+    comparison,
+    bit_or,
+    bit_xor,
+    bit_and,
+    shift,
+    sum,
+    product,
+    sign,
+    atom
+  };
+};
+int precedence(Op op);
+bool is_comparison(Op op);
+std::string_view op_text(Op op);  // "+", "and", ...
+std::string_view reduction_name(Reduction reduction);
+
+/// The same tree, wherever it stands in its text.
+bool same(const AstExpr& a, const AstExpr& b);
+/// The same items in canonical order, wherever they stand.
+bool same(const Ast& a, const Ast& b);
+
+}  // namespace fa

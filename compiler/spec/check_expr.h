@@ -1,0 +1,73 @@
+// Syntax trees to typed expressions: names get their meaning, mixed numbers their casts, constants are
+// folded.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/spec/ast.h"
+#include "compiler/spec/scope.h"
+#include "compiler/spec/source.h"
+
+namespace fa {
+
+class ExprChecker {
+ public:
+  /// `rank` is the tensor's, where an example is checked.
+  ExprChecker(Scope& scope, const SourceText& source, Findings& findings, Room room, int rank = 0)
+      : scope_(scope), source_(source), findings_(findings), room_(room), rank_(rank) {}
+
+  /// Null `expr` where something was reported.
+  Typed check(const AstExpr& ast);
+
+  /// The same as an f32; itself where it is one already or null.
+  Typed promote(const AstExpr& ast, Typed value);
+
+ private:
+  struct Loop {
+    std::string name;
+    int id = 0;
+  };
+
+  Typed integer(const AstExpr& ast, bool negated);
+  Typed floating(const AstExpr& ast);
+  Typed name(const AstExpr& ast);
+  Typed symbol(const AstExpr& ast, Symbol& symbol);
+  Typed unknown(const AstExpr& ast);
+  Typed unary(const AstExpr& ast);
+  Typed binary(const AstExpr& ast);
+  Typed arithmetic(const AstExpr& ast, Typed left, Typed right);
+  Typed compare(const AstExpr& ast, Typed left, Typed right);
+  Typed call(const AstExpr& ast);
+  Typed call_function(const AstExpr& ast, std::vector<Typed> args);
+  Typed call_where(const AstExpr& ast, std::vector<Typed> args);
+  Typed call_unknown(const AstExpr& ast);
+  Typed read(const AstExpr& ast);
+  Typed reduce(const AstExpr& ast);
+  int reduction_count(const AstExpr& ast);
+  void declare_loop(const AstExpr& ast);
+
+  bool need_number(const AstExpr& ast, const Typed& value, std::string_view who);
+  bool need_integer(const AstExpr& ast, const Typed& value, std::string_view who,
+                    std::string_view remedy = {});
+  bool need_condition(const AstExpr& ast, const Typed& value, std::string_view who);
+  bool unify(const AstExpr& left_ast, const AstExpr& right_ast, Typed& left, Typed& right);
+
+  Typed make(const AstExpr& ast, Expr node, std::vector<Typed> args);
+  Typed literal(const AstExpr& ast, const ExprPtr& value);
+  Typed error(Span span, std::string message, std::string remedy = {});
+  std::vector<std::string_view> visible_names() const;
+
+  Scope& scope_;
+  const SourceText& source_;
+  Findings& findings_;
+  Room room_;
+  int rank_;
+  std::vector<Loop> loops_;
+};
+
+/// "a bool", "an i32", "an f32".
+std::string_view article_type(Type type);
+
+}  // namespace fa

@@ -1,0 +1,56 @@
+// The names a spec declares, and what each kind of expression may use.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/spec/source.h"
+#include "compiler/spec/spec.h"
+
+namespace fa {
+
+/// A checked expression and what the checker must still know about it.
+struct Typed {
+  ExprPtr expr{};  // null: an error was reported
+  int depth = 1;
+  int steps = 1;  // of the reductions in it, nested ones multiplied
+  bool uses_score = false;
+};
+
+struct Symbol {
+  enum class Kind : std::uint8_t {
+    param,
+    tensor,
+    let,
+    broken
+  };  // broken: reported already, so using it is silent
+  Kind kind = Kind::broken;
+  int index = 0;          // into the params or tensors
+  Type type = Type::i32;  // of a param, or of a tensor's elements
+  int rank = 0;           // of a tensor
+  Typed value{};          // of a let
+  Span span{};
+  bool used = false;
+};
+
+/// Where an expression stands: this decides which names it may use.
+enum class Room : std::uint8_t { let, score_mod, mask_mod, extent, example, constant };
+
+struct Scope {
+  std::map<std::string, Symbol, std::less<>> symbols;
+  std::map<std::string, Span, std::less<>> later;  // declared by an item further down
+  int head_dim = 0;
+  int head_dim_v = 0;
+  int num_loops = 0;
+};
+
+/// "a tensor's extent", "mask_mod": for messages.
+std::string_view room_name(Room room);
+/// What an expression there may use, for messages.
+std::string_view room_names(Room room);
+bool may_use(Room room, Builtin builtin, int rank);
+bool may_use(Room room, Symbol::Kind kind);
+
+}  // namespace fa

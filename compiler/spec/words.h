@@ -1,0 +1,56 @@
+// The words of the language and what they mean: builtin names, functions, types; and the nearest word to a
+// mistaken one.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/spec/expr.h"
+#include "fa/spec.h"
+
+namespace fa {
+
+struct BuiltinInfo {
+  std::string_view name;
+  Builtin builtin;
+  Type type;
+};
+
+/// What a function's arguments become before it runs.
+enum class Domain : std::uint8_t { numeric, floating, integer };
+
+struct FunctionInfo {
+  std::string_view name;
+  Func func;
+  Domain domain;
+  int min_args;
+  int max_args;  // 0: any number
+};
+
+std::span<const BuiltinInfo> builtins();
+std::span<const FunctionInfo> functions();
+const BuiltinInfo* find_builtin(std::string_view name);
+const BuiltinInfo& builtin_info(Builtin builtin);
+const FunctionInfo* find_function(std::string_view name);
+const FunctionInfo& function_info(Func func);
+std::optional<DType> find_dtype(std::string_view name);
+
+std::string_view type_name(Type type);  // "bool", "i32", "f32"
+Type value_type(DType dtype);           // what reading an element gives
+
+/// Everything that can be called: functions, `where`, casts, reductions.
+std::vector<std::string_view> callable_names();
+/// A word with a meaning in the language, which a spec's own name may not take.
+bool is_reserved(std::string_view word);
+/// A letter or underscore, then letters, digits and underscores; at most kMaxNameLength.
+bool is_identifier(std::string_view text);
+constexpr std::size_t kMaxNameLength = 64;
+
+/// The candidate most likely meant by `word`: one whose first part it is (`kv` for `kv_idx`), or one within
+/// two edits and less than half the word. Empty where nothing is near.
+std::string closest(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace fa
