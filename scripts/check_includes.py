@@ -3,6 +3,7 @@
 
 The link targets keep CUDA's and LLVM's include folders from those who may not see them; this keeps the stages in order.
 """
+import functools
 import pathlib
 import re
 import sys
@@ -10,7 +11,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGES = ["spec", "ir", "analysis", "target", "schedule", "emit"]  # each sees itself and what is left of it
 LLVM_DOOR = "compiler/ir/llvm.h"
-INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]')
+LAUNCH_ARGUMENTS = "templates/params.h"  # plain C++, shared by host and device
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([\w/.+-]+)[">]')
 CUDA = re.compile(r"^(cuda|nvrtc|nv[A-Z_])")
 
 
@@ -20,19 +22,34 @@ def stage_of(path):
     return len(STAGES) if len(parts) == 2 else STAGES.index(parts[1])
 
 
-def forbidden(source, target, angled, door_is_open):
+def includes(source):
+    """(line number, target, angled) of each #include of a file, by its path from the root."""
+    for number, line in enumerate((ROOT / source).read_text(encoding="utf-8").splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match[2], match[1] == "<"
+
+
+@functools.cache
+def brings_llvm(source):
+    """Whether a header of ours includes LLVM, itself or through another. Private headers of a stage may."""
+    if source == LLVM_DOOR:
+        return True
+    return (ROOT / source).exists() and any(not angled and brings_llvm(target) for _, target, angled in includes(source))
+
+
+def forbidden(source, target, angled, llvm_is_in):
     """Why `source` may not include `target`, or None."""
+    room = source.split("/")[0]
     if target.startswith("llvm"):
         if source == LLVM_DOOR:
             return None
         if not source.endswith(".cpp"):
-            return f"LLVM headers are included by .cpp files only, through {LLVM_DOOR}"
-        if not source.startswith(("compiler/", "runtime/", "tests/")):
-            return "LLVM is seen by compiler/, runtime/ and their tests only"
-        return None if door_is_open else f'include "{LLVM_DOOR}" before any other LLVM header'
-    if target == LLVM_DOOR and source.endswith(".h"):
-        return "a header may not include LLVM: declare what it names, include it in the .cpp"
-    room = source.split("/")[0]
+            return f"a header includes LLVM only through {LLVM_DOOR}"
+        if not llvm_is_in:
+            return f'include "{LLVM_DOOR}", or a header that does, before any other LLVM header'
+    if target.startswith("llvm") or (not angled and brings_llvm(target)):
+        if room not in ("compiler", "tests") and not (room == "runtime" and source.endswith(".cpp")):
+            return "brings LLVM, which only compiler/, runtime/'s .cpp files and the tests may see"
     if CUDA.match(target) and room not in ("runtime", "tests"):
         return "CUDA headers are included by runtime/ only"
     if room == "include":
@@ -40,7 +57,7 @@ def forbidden(source, target, angled, door_is_open):
     if angled:
         return None
     if room == "compiler":
-        if target.startswith("fa/"):
+        if target.startswith("fa/") or (target == LAUNCH_ARGUMENTS and source.startswith("compiler/emit/")):
             return None
         if not target.startswith("compiler/"):
             return "compiler/ is pure: it includes compiler/ and fa/ only"
@@ -53,14 +70,10 @@ def forbidden(source, target, angled, door_is_open):
 
 def breaches(path):
     source = path.relative_to(ROOT).as_posix()
-    door_is_open = False
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        match = INCLUDE.match(line)
-        if not match:
-            continue
-        angled, target = match[1] == "<", match[2]
-        why = forbidden(source, target, angled, door_is_open)
-        door_is_open |= target == LLVM_DOOR
+    llvm_is_in = False
+    for number, target, angled in includes(source):
+        why = forbidden(source, target, angled, llvm_is_in)
+        llvm_is_in |= not angled and brings_llvm(target)
         if not angled and not why and not any((ROOT / base / target).exists() for base in ("", "include")):
             why = "no such file, counted from the repository's root"
         if why:
