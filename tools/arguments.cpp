@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <typeinfo>
 
 #include "tools/text.h"
 
@@ -122,9 +123,8 @@ Options DeviceArguments::options() const {
 const Target& named_target(const std::string& name) {
   try {
     return find_target(name);
-  } catch (const InternalError&) {
-    throw;
   } catch (const Error& error) {
+    if (typeid(error) != typeid(Error)) throw;
     throw ArgumentError(error.what());
   }
 }
@@ -132,12 +132,8 @@ const Target& named_target(const std::string& name) {
 Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
   try {
     return compile_front_end(spec.checked(), target, forced_plan);
-  } catch (const SpecError&) {
-    throw;
-  } catch (const InternalError&) {
-    throw;
   } catch (const Error& error) {
-    if (forced_plan.empty()) throw;
+    if (forced_plan.empty() || typeid(error) != typeid(Error)) throw;
     throw ArgumentError(fmt::format("--plan \"{}\": {}", forced_plan, error.what()));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <typeinfo>
 
 #include "compiler/target/target.h"
 #include "tools/text.h"
@@ -146,18 +147,8 @@ std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size) {
 Kernel compile_with(const Spec& spec, const Options& options) {
   try {
     return compile(spec, options);
-  } catch (const SpecError&) {
-    throw;
-  } catch (const ArgumentError&) {
-    throw;
-  } catch (const BuildError&) {
-    throw;
-  } catch (const DeviceError&) {
-    throw;
-  } catch (const InternalError&) {
-    throw;
   } catch (const Error& error) {
-    if (options.plan.empty()) throw;
+    if (options.plan.empty() || typeid(error) != typeid(Error)) throw;
     throw ArgumentError(fmt::format("--plan \"{}\": {}", options.plan, error.what()));
   }
 }

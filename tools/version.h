@@ -6,11 +6,12 @@
 namespace fa::tools {
 
 std::string facet_version();  // "0.1.0"
-std::string llvm_version();   // "19.1.7", of the library this was built against
 /// The commit of the checkout this was built from, as it is now; empty where there is none.
 std::string source_commit();
 /// Now, UTC: "2026-01-31T12:00:00Z"
 std::string timestamp();
+/// This process' command line, as a shell would read it back.
+std::string command_line();
 /// What --version prints.
 std::string version_text();
 

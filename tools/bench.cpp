@@ -1,0 +1,170 @@
+// Timing: warm-up, as many launches as fill the time asked for, rotation over copies of the tensors.
+#include "tools/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/schedule/plan.h"
+#include "compiler/target/target.h"
+#include "tools/bounds.h"
+#include "tools/describe.h"
+#include "tools/reference.h"
+#include "tools/report.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr double kWarmUpMs = 50;
+constexpr std::int64_t kSampledRows = 512;
+constexpr double kMaskLanes = 2e8;  // mask evaluations that an exact count may take
+constexpr double kCopiesShareOfMemory = 0.5;
+
+struct CountedFlops {
+  double flops = 0;
+  std::string what;
+};
+
+CountedFlops count_flops(const Problem& problem, bool kept_only) {
+  const double dense = dense_flops(problem.spec, problem.size);
+  if (!kept_only || problem.spec.checked().mask_mod == nullptr) return {dense, "every score"};
+  const double rows = static_cast<double>(problem.size.batch) * problem.size.num_q_heads * problem.size.q_len;
+  const bool exact = rows * problem.size.kv_len <= kMaskLanes;
+  const auto sample = sample_rows(problem.size, exact ? static_cast<std::int64_t>(rows) : kSampledRows);
+  const auto kept = count_kept(problem.spec, problem_environment(problem), sample);
+  double sum = 0;
+  for (const auto count : kept) sum += static_cast<double>(count);
+  const double share = sum / (static_cast<double>(sample.size()) * problem.size.kv_len);
+  return {dense * share, exact ? "exact" : fmt::format("sampled from {} rows", sample.size())};
+}
+
+/// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
+/// caches are part of what it is measured with.
+int copies_for(const Kernel& kernel, std::int64_t bytes_of_one) {
+  if (kernel.device() != Device::cuda) return 1;
+  const Target& target = find_target(kernel.target());
+  const auto fit =
+      static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /
+      std::max<std::int64_t>(bytes_of_one, 1);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(fit, 1, copies_beyond_cache(bytes_of_one, target.l2_bytes)));
+}
+
+std::int64_t tensor_bytes(const Problem& problem) {
+  const std::int64_t rows = std::int64_t{problem.size.batch} * problem.size.num_q_heads * problem.size.q_len;
+  return static_cast<std::int64_t>(problem.q.bytes.size() + problem.k.bytes.size() + problem.v.bytes.size()) +
+         rows * (problem.spec.head_dim_v() * dtype_bytes(problem.spec.dtype()) + 4);
+}
+
+TimingSummary time_kernel(Session& session, const Kernel& kernel, double time_ms) {
+  const double first = std::max(1e-3, session.time(kernel, 1)[0]);
+  // The first launch may include one-time work of the driver, so the estimate comes from the warm-up.
+  const auto warm = session.time(kernel, static_cast<int>(std::clamp(kWarmUpMs / first, 1.0, 1000.0)));
+  const double each = std::max(1e-3, summarise(warm).median);
+  const int runs = static_cast<int>(std::clamp(time_ms / each, 5.0, 10000.0));
+  return summarise(session.time(kernel, runs));
+}
+
+class Bench {
+ public:
+  Bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings)
+      : spec_(spec), settings_(settings), progress_(fmt::format("{}: making tensors", spec.name())) {
+    problem_ = make_problem(spec, inputs);
+    base_.spec = spec.name();
+    base_.file = spec.checked().file;
+    base_.dtype = spec.dtype();
+    base_.head_dim = spec.head_dim();
+    base_.head_dim_v = spec.head_dim_v();
+    base_.size = inputs.size;
+    progress_.relabel(fmt::format("{}: counting", spec.name()));
+    const auto counted = count_flops(*problem_, settings.kept_flops);
+    base_.flops = counted.flops;
+    base_.flops_counted = counted.what;
+  }
+
+  std::vector<BenchResult> run() {
+    progress_.relabel(fmt::format("{}: compiling", spec_.name()));
+    const Kernel chosen = compile_with(spec_, settings_.options);
+    prepare(chosen);
+    if (!settings_.all_plans) return {measure(chosen)};
+
+    const auto plans = legal_plans(spec_.checked(), find_target(chosen.target()));
+    std::vector<BenchResult> results;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
+      results.push_back(try_plan(plans[i].print()));
+    }
+    std::ranges::stable_sort(results, [](const BenchResult& a, const BenchResult& b) {
+      if (a.error.empty() != b.error.empty()) return a.error.empty();
+      return a.time.median < b.time.median;
+    });
+    return results;
+  }
+
+ private:
+  void prepare(const Kernel& kernel) {
+    base_.device = describe_device(kernel);
+    base_.target = kernel.target();
+    base_.copies = copies_for(kernel, tensor_bytes(*problem_));
+    session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
+                     base_.copies);
+    base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();
+  }
+
+  BenchResult measure(const Kernel& kernel) {
+    BenchResult result = base_;
+    result.plan = kernel.plan();
+    result.compile_ms = kernel.times().total;
+    progress_.relabel(fmt::format("{}: timing {}", spec_.name(), kernel.plan()));
+    session_->poison_outputs();
+    result.time = time_kernel(*session_, kernel, settings_.time_ms);
+    result.tflops = result.flops / result.time.median * 1e-9;
+    result.gb_per_s = static_cast<double>(session_->bytes_per_copy()) / result.time.median * 1e-6;
+    if (settings_.verify) result.verified = verify();
+    return result;
+  }
+
+  BenchResult try_plan(const std::string& plan) {
+    BenchResult failed = base_;
+    failed.plan = plan;
+    try {
+      Options options = settings_.options;
+      options.plan = plan;
+      return measure(compile(spec_, options));
+    } catch (const BuildError& error) {
+      failed.error = fmt::format("{}: {}", error.what(), error.log().substr(0, error.log().find('\n')));
+    } catch (const Error& error) {
+      failed.error = error.what();
+    }
+    return failed;
+  }
+
+  bool verify() {
+    if (!reference_) {
+      progress_.relabel(fmt::format("{}: computing the fp64 reference", spec_.name()));
+      const auto limit = std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
+      reference_ = reference_forward(*problem_, sample_rows(problem_->size, limit));
+    }
+    const auto outputs = session_->outputs();
+    const auto bound = error_bound(spec_.dtype(), spec_.head_dim(), problem_->size.kv_len);
+    return compare(*reference_, bound, problem_->size, outputs.o, outputs.lse).holds();
+  }
+
+  const Spec& spec_;
+  const BenchSettings& settings_;
+  Progress progress_;
+  std::optional<Problem> problem_;
+  std::optional<Session> session_;
+  std::optional<ReferenceRows> reference_;
+  BenchResult base_;
+};
+
+}  // namespace
+
+std::vector<BenchResult> bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
+  return Bench(spec, inputs, settings).run();
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,47 @@
+// Timing of one spec on one problem, under the chosen plan or under every legal one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fa/options.h"
+#include "tools/problem.h"
+#include "tools/session.h"
+#include "tools/timing.h"
+
+namespace fa::tools {
+
+struct BenchSettings {
+  Options options;
+  Layout layout = Layout::bhsd;
+  bool all_plans = false;
+  double time_ms = 300;     // of timed launches
+  bool kept_flops = false;  // count only the scores the mask keeps
+  bool verify = false;      // hold a sample of rows to the reference
+};
+
+struct BenchResult {
+  std::string spec, file;
+  DType dtype = DType::bf16;
+  int head_dim = 0, head_dim_v = 0;
+  ProblemSize size;
+  std::string device, target, plan;
+  std::string error;  // why there is no result; the rest is then unset
+  TimingSummary time;
+  double flops = 0;
+  std::string flops_counted;  // what `flops` counts: "every score", "exact", "sampled from 512 rows"
+  double tflops = 0;
+  double gb_per_s = 0;
+  std::int64_t bytes = 0;  // allocated for one copy and the captured tensors
+  int copies = 1;
+  double compile_ms = 0;
+  std::optional<bool> verified;
+};
+
+/// At least one result; with `all_plans` one for each legal plan, the fastest first, those that failed last.
+/// Without `all_plans`, what fails is thrown.
+std::vector<BenchResult> bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings);
+
+}  // namespace fa::tools

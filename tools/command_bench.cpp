@@ -1,0 +1,274 @@
+// facet bench: how fast specs run here, over sizes and plans. Forward only.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "compiler/target/target.h"
+#include "tools/arguments.h"
+#include "tools/bench.h"
+#include "tools/commands.h"
+#include "tools/describe.h"
+#include "tools/report.h"
+#include "tools/text.h"
+#include "tools/version.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
+tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
+percentile, and TFLOP/s counting 2 B H Nq Nk (d + dv): every score, or with --kept-flops those that the mask keeps
+(counted by evaluating the mask on every row, or on a sample of rows where there are too many).
+GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
+peak; a forward pass itself allocates nothing.
+--plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
+
+Examples:
+  facet bench specs/*.fa
+  facet bench specs/full.fa --batch 2 --heads 16 --q-len 2048,4096,8192,16384 --head-dim 128
+  facet bench specs/causal.fa --kept-flops --json causal.json
+  facet bench specs/full.fa --q-len 8192 --plans all --json plans.json)";
+
+struct BenchArguments {
+  std::vector<std::string> specs;
+  SpecArguments spec;
+  std::optional<int> batch, heads, kv_heads;
+  std::vector<int> q_lens, kv_lens;
+  DeviceArguments device;
+  std::vector<std::string> params;
+  std::string plans = "chosen";
+  std::string layout = "bhsd";
+  std::optional<float> dropout;
+  std::uint64_t seed = 1;
+  double time_ms = 300;
+  bool kept_flops = false;
+  bool verify = false;
+  std::string json;
+};
+
+void declare(CLI::App& command, BenchArguments& arguments) {
+  command.add_option("SPEC", arguments.specs, "Spec files (.fa)")->required();
+  arguments.spec.declare(command);
+  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
+    command.add_option(name, value, description)
+        ->type_name("N")
+        ->check(CLI::PositiveNumber)
+        ->group("Problem");
+  };
+  add("--batch", arguments.batch, "Sequences in the batch [1]");
+  add("--heads", arguments.heads, "Query heads [8]");
+  add("--kv-heads", arguments.kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
+    command.add_option(name, values, description)
+        ->delimiter(',')
+        ->type_name("N,N,...")
+        ->check(CLI::PositiveNumber)
+        ->group("Problem");
+  };
+  add_list("--q-len", arguments.q_lens, "Query positions [1024,2048]");
+  add_list("--kv-len", arguments.kv_lens, "Key positions: one for all of --q-len, or one for each [--q-len]");
+  declare_params(command, arguments.params);
+  command.add_option("--dropout", arguments.dropout, "Dropout probability [the spec's]")
+      ->type_name("P")
+      ->group("Problem");
+  command.add_option("--seed", arguments.seed, "Seed of the tensors and of dropout [1]")
+      ->type_name("N")
+      ->group("Problem");
+  arguments.device.declare(command);
+  command
+      .add_option("--plans", arguments.plans,
+                  "chosen: the compiler's plan, or --plan; all: every legal one [chosen]")
+      ->check(CLI::IsMember({"chosen", "all"}))
+      ->type_name("WHICH")
+      ->group("Device");
+  command.add_option("--layout", arguments.layout, "How q, k, v, o lie in memory: bhsd or bshd [bhsd]")
+      ->check(CLI::IsMember({"bhsd", "bshd"}))
+      ->type_name("LAYOUT")
+      ->group("Device");
+  command.add_option("--time", arguments.time_ms, "Milliseconds of timed launches for each line [300]")
+      ->type_name("MS")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--kept-flops,--causal-flops", arguments.kept_flops,
+                   "Count the scores that the mask keeps, only");
+  command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
+  command
+      .add_option("--json", arguments.json,
+                  "Also write the results here, with versions, device, date and command; - for stdout")
+      ->type_name("FILE");
+}
+
+std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
+  const std::vector<int> q_lens = arguments.q_lens.empty() ? std::vector{1024, 2048} : arguments.q_lens;
+  const std::vector<int>& kv_lens = arguments.kv_lens;
+  if (kv_lens.size() > 1 && kv_lens.size() != q_lens.size()) {
+    throw ArgumentError(
+        fmt::format("--kv-len has {} lengths and --q-len {}; give one for all, or one for each",
+                    kv_lens.size(), q_lens.size()));
+  }
+  std::vector<ProblemSize> result;
+  for (std::size_t i = 0; i < q_lens.size(); ++i) {
+    const int heads = arguments.heads.value_or(8);
+    result.push_back({.batch = arguments.batch.value_or(1),
+                      .num_q_heads = heads,
+                      .num_kv_heads = arguments.kv_heads.value_or(heads),
+                      .q_len = q_lens[i],
+                      .kv_len = kv_lens.empty() ? q_lens[i] : kv_lens[kv_lens.size() == 1 ? 0 : i]});
+  }
+  return result;
+}
+
+void print_header(const BenchSettings& settings) {
+  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>9} {:>8} {:>10}\n", "spec", "problem", "median", "p10 .. p90",
+             settings.kept_flops ? "TFLOP/s*" : "TFLOP/s", "GB/s", "memory");
+}
+
+void print_line(const BenchResult& result) {
+  const auto& size = result.size;
+  const std::string heads = size.num_q_heads == size.num_kv_heads
+                                ? fmt::format("H{}", size.num_q_heads)
+                                : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
+  const std::string lengths = size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
+                                                        : fmt::format("N{}x{}", size.q_len, size.kv_len);
+  const std::string dims = result.head_dim == result.head_dim_v
+                               ? fmt::format("D{}", result.head_dim)
+                               : fmt::format("D{}/{}", result.head_dim, result.head_dim_v);
+  const std::string problem =
+      fmt::format("B{} {} {} {} {}", size.batch, heads, lengths, dims, dtype_name(result.dtype));
+  if (!result.error.empty()) {
+    fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error);
+    return;
+  }
+  fmt::print(
+      "{:<22} {:<34} {:>10} {:>19} {:>9.4g} {:>8.4g} {:>10}{}\n", result.spec, problem,
+      print_milliseconds(result.time.median),
+      fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
+      result.tflops, result.gb_per_s, print_bytes(static_cast<double>(result.bytes)),
+      result.verified ? (*result.verified ? "  verified" : "  WRONG") : "");
+}
+
+void print_plans(const std::vector<BenchResult>& results) {
+  for (const auto& result : results) {
+    if (result.error.empty()) {
+      fmt::print("  {:>10} {:>9.4g} TFLOP/s  {}{}\n", print_milliseconds(result.time.median), result.tflops,
+                 result.plan, result.verified ? (*result.verified ? "  verified" : "  WRONG") : "");
+    } else {
+      fmt::print("  {:>10} {:>17}  {}: {}\n", "failed", "", result.plan, result.error);
+    }
+  }
+}
+
+nlohmann::json to_json(const BenchResult& result) {
+  nlohmann::json json{{"spec", result.spec},
+                      {"file", result.file},
+                      {"dtype", dtype_name(result.dtype)},
+                      {"head_dim", result.head_dim},
+                      {"head_dim_v", result.head_dim_v},
+                      {"size", size_json(result.size)},
+                      {"target", result.target},
+                      {"plan", result.plan}};
+  if (!result.error.empty()) {
+    json["error"] = result.error;
+    return json;
+  }
+  json["time_ms"] = timing_json(result.time);
+  json["tflops"] = result.tflops;
+  json["flops"] = result.flops;
+  json["flops_counted"] = result.flops_counted;
+  json["gb_per_s"] = result.gb_per_s;
+  json["bytes"] = result.bytes;
+  json["copies"] = result.copies;
+  json["compile_ms"] = result.compile_ms;
+  if (result.verified) json["verified"] = *result.verified;
+  return json;
+}
+
+void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results) {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const auto& result : results) lines.push_back(to_json(result));
+  nlohmann::json report{{"command", command_line()},
+                        {"date", timestamp()},
+                        {"facet", facet_version()},
+                        {"commit", source_commit()},
+                        {"device", results.empty() ? "" : results.front().device},
+                        {"layout", arguments.layout},
+                        {"results", lines}};
+  if (arguments.json == "-") {
+    fmt::print("{}\n", report.dump(2));
+    return;
+  }
+  std::ofstream out(arguments.json);
+  out << report.dump(2) << '\n';
+  out.close();
+  if (!out) throw Error(fmt::format("{}: cannot be written", arguments.json));
+}
+
+int run_bench(const BenchArguments& arguments) {
+  if (arguments.plans == "all" && !arguments.device.plan.empty()) {
+    throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
+  }
+  // Everything the user wrote is read before anything is timed: a typo in the last spec must not cost
+  // minutes.
+  std::vector<Spec> specs;
+  for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
+  const auto problem_sizes = sizes(arguments);
+  const BenchSettings settings{.options = arguments.device.options(),
+                               .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
+                               .all_plans = arguments.plans == "all",
+                               .time_ms = arguments.time_ms,
+                               .kept_flops = arguments.kept_flops,
+                               .verify = arguments.verify};
+  const auto params = parse_assignments(arguments.params, "--set");
+
+  std::vector<BenchResult> results;
+  const bool quiet = arguments.json == "-";
+  bool all_held = true;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    for (const auto& size : problem_sizes) {
+      ProblemInputs inputs;
+      inputs.size = size;
+      for (const auto& [name, value] : params) {
+        // With several specs, a param is set where there is one of that name.
+        const bool known =
+            std::ranges::any_of(specs[i].params(), [&](const auto& p) { return p.name == name; });
+        if (known || specs.size() == 1) inputs.params[name] = value;
+      }
+      if (specs[i].has_dropout() || specs.size() == 1) inputs.dropout = arguments.dropout;
+      inputs.dropout_seed = inputs.data_seed = arguments.seed;
+      const auto lines = bench(specs[i], inputs, settings);
+      if (!quiet) {
+        if (results.empty()) {
+          fmt::print("{}\n", lines.front().device);
+          if (settings.kept_flops)
+            fmt::print("TFLOP/s*: scores kept by the mask, {}\n", lines.front().flops_counted);
+          print_header(settings);
+        }
+        print_line(lines.front());
+        if (settings.all_plans) print_plans(lines);
+        std::fflush(stdout);
+      }
+      for (const auto& line : lines)
+        all_held = all_held && line.error.empty() && line.verified.value_or(true);
+      results.insert(results.end(), lines.begin(), lines.end());
+    }
+  }
+  if (!arguments.json.empty()) write_json(arguments, results);
+  return all_held ? kOk : kFailed;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* const command = app.add_subcommand("bench", "Time specs on this machine, over sizes and plans");
+  command->footer(kFooter);
+  declare(*command, *arguments);
+  command->callback([arguments, &action] { action = [arguments] { return run_bench(*arguments); }; });
+}
+
+}  // namespace fa::tools

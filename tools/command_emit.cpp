@@ -1,0 +1,95 @@
+// facet emit: the value of one stage of the compiler, as text.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+
+#include "compiler/spec/print.h"
+#include "runtime/host_jit.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/report.h"
+#include "tools/targets.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Stages, in the compiler's order:
+  ast      the checked spec: typed trees
+  ir       the hooks as LLVM IR, simplified, with the functions that kernels evaluate
+  facts    what depends on what, and how score_mod uses the score
+  plan     the schedule, and why
+  source   the CUDA translation unit that NVRTC gets; with --gpu host the whole kernel as LLVM IR
+  ptx      what NVRTC makes of it (no GPU needed); with --gpu host the machine code as assembly
+
+Examples:
+  facet emit specs/softcap.fa --stage ir
+  facet emit specs/causal.fa --stage source --gpu h100 -o causal.cu
+  facet emit specs/causal.fa --stage ptx --gpu host)";
+
+struct EmitArguments {
+  std::string spec_path, stage = "source", gpu, plan, output;
+  SpecArguments spec;
+};
+
+std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
+  const auto& checked = spec.checked();
+  if (arguments.stage == "ast") return print_ast(checked);
+  const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
+  Compiled compiled = front_end(spec, target, arguments.plan);
+  if (arguments.stage == "ir") return compiled.hooks.print();
+  if (arguments.stage == "facts") return compiled.facts.print();
+  if (arguments.stage == "plan") return compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
+  const bool is_source = arguments.stage == "source";
+  if (target.family == Family::host) {
+    const Plan& plan = compiled.choice.plan;
+    return is_source ? host_ir(checked, std::move(compiled.hooks), compiled.facts, plan)
+                     : host_asm(checked, std::move(compiled.hooks), compiled.facts, plan);
+  }
+  if (is_source) return compiled.source->text;
+  const Progress progress("building with NVRTC");
+  return build_ptx(*compiled.source);
+}
+
+int run_emit(const EmitArguments& arguments) {
+  const Spec spec = arguments.spec.load(arguments.spec_path);
+  for (const auto& warning : spec.warnings()) report_diagnostic(warning);
+  std::string text = stage_text(arguments, spec);
+  if (text.empty() || text.back() != '\n') text += '\n';
+  if (arguments.output.empty()) {
+    fmt::print("{}", text);
+    return kOk;
+  }
+  std::ofstream out(arguments.output);
+  out << text;
+  out.close();
+  if (!out) throw Error(fmt::format("{}: cannot be written", arguments.output));
+  return kOk;
+}
+
+}  // namespace
+
+void add_emit_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<EmitArguments>();
+  CLI::App* const command =
+      app.add_subcommand("emit", "Print one stage of the compiler: ast, ir, facts, plan, source, ptx");
+  command->footer(kFooter);
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->required();
+  command->add_option("--stage", arguments->stage, "ast, ir, facts, plan, source or ptx [source]")
+      ->check(CLI::IsMember({"ast", "ir", "facts", "plan", "source", "ptx"}))
+      ->type_name("STAGE");
+  command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")->type_name("FILE");
+  arguments->spec.declare(*command);
+  command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
+      ->type_name("NAME")
+      ->group("Device");
+  command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
+      ->type_name("PLAN")
+      ->group("Device");
+  command->callback([arguments, &action] { action = [arguments] { return run_emit(*arguments); }; });
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,218 @@
+// facet explain: what the compiler knows about a spec and decides for it, and why.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "compiler/schedule/cost.h"
+#include "compiler/schedule/traffic.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/describe.h"
+#include "tools/report.h"
+#include "tools/targets.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
+A100 where there is none. --gpu host explains the CPU kernel.
+Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
+FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
+every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
+
+Examples:
+  facet explain specs/causal.fa
+  facet explain specs/softcap.fa --gpu h100 --q-len 8192 --kv-len 8192 --build
+  facet explain specs/full.fa --head-dim 256 --gpu t4 --json)";
+
+struct ExplainArguments {
+  std::string spec_path;
+  SpecArguments spec;
+  SizeArguments size;
+  std::string gpu, plan;
+  bool build = false;
+  bool json = false;
+};
+
+struct Explanation {
+  const Spec& spec;
+  const Target& target;
+  ProblemSize size;
+  Compiled compiled;
+  Traffic traffic;
+  double predicted_ms = 0;  // 0 on the host
+  std::optional<BuiltKernel> built;
+};
+
+Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
+  const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
+  Explanation result{.spec = spec,
+                     .target = target,
+                     .size = arguments.size.size(
+                         {.batch = 1, .num_q_heads = 16, .num_kv_heads = 16, .q_len = 4096, .kv_len = 4096}),
+                     .compiled = front_end(spec, target, arguments.plan),
+                     .traffic = {},
+                     .predicted_ms = 0,
+                     .built = std::nullopt};
+  const Plan& plan = result.compiled.choice.plan;
+  result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
+  if (target.family != Family::host) {
+    result.predicted_ms = predict(plan, spec.checked(), result.compiled.facts, target, result.size).ms;
+    if (arguments.build) {
+      const Progress progress("building with NVRTC");
+      result.built = build_for_inspection(*result.compiled.source);
+    }
+  }
+  return result;
+}
+
+void print_indented(const std::string& text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    fmt::print("  {}\n", text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+void print_explanation(const Explanation& e) {
+  const bool colour = takes_colour(STDOUT_FILENO);
+  const auto title = [&](std::string_view text) { fmt::print("\n{}\n", styled(text, Style::cyan, colour)); };
+  const auto line = [](std::string_view label, const std::string& text) {
+    fmt::print("  {:<20} {}\n", label, text);
+  };
+  const auto& checked = e.spec.checked();
+  const Plan& plan = e.compiled.choice.plan;
+
+  fmt::print("{}  {}, for {}: {}\n", styled(e.spec.name(), Style::bold, colour), describe_spec(e.spec),
+             e.target.name, e.target.description);
+  title("facts");
+  print_indented(e.compiled.facts.print());
+  title("clamped reads");
+  if (e.compiled.facts.clamped.empty()) fmt::print("  none: every index is proved in range\n");
+  for (const auto& read : e.compiled.facts.clamped) {
+    fmt::print("  {}:{}:{}: index {} of tensor '{}'\n", checked.file, read.line, read.column, read.dimension,
+               read.tensor);
+  }
+
+  title("plan");
+  line("plan", plan.print());
+  line("why", e.compiled.choice.why);
+  if (e.target.family != Family::host) {
+    line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(shared_memory_bytes(plan, checked)),
+                                      print_bytes(e.target.max_smem_per_block)));
+    line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
+    line("registers", fmt::format("about {} a thread (estimate)", register_estimate(plan, checked)));
+    if (e.built) {
+      line("  as built",
+           fmt::format("{} a thread, {} bytes spilled, cubin {} for {}, NVRTC took {}", e.built->registers,
+                       e.built->spill_bytes, print_bytes(static_cast<double>(e.built->cubin_bytes)),
+                       e.compiled.source->arch, print_milliseconds(e.built->milliseconds)));
+    }
+  }
+
+  title(fmt::format("one forward pass: {}", describe_size(e.size)));
+  const Traffic& t = e.traffic;
+  line("FLOPs", fmt::format("{:.4g} in the two products, {:.4g} exp2", t.flops, t.exps));
+  line("standard attention",
+       fmt::format("{} to and from memory; N d + N^2: {}", print_bytes(t.standard_bytes),
+                   print_bytes(t.standard_bytes_by_formula)));
+  const std::string by_formula = t.fused_bytes_by_formula > 0
+                                     ? fmt::format("; N^2 d^2 / M: {}", print_bytes(t.fused_bytes_by_formula))
+                                     : "";
+  line("fused kernel", fmt::format("{} loaded and stored{}", print_bytes(t.fused_bytes), by_formula));
+  line("  from memory",
+       fmt::format("{} of these, {} at least; {:.1f}x less than standard", print_bytes(t.hbm_bytes),
+                   print_bytes(t.least_bytes), t.standard_bytes / t.hbm_bytes));
+  if (t.tensor_ms > 0) {
+    line("bound", fmt::format("{}: tensor cores {}, exp2 {}, memory {}", bound_name(t.bound),
+                              print_milliseconds(t.tensor_ms), print_milliseconds(t.exp2_ms),
+                              print_milliseconds(t.memory_ms)));
+    line("predicted",
+         fmt::format("{}, {}", print_milliseconds(e.predicted_ms), print_rate(t.flops, e.predicted_ms)));
+  }
+}
+
+nlohmann::json to_json(const Explanation& e) {
+  const Plan& plan = e.compiled.choice.plan;
+  const auto& checked = e.spec.checked();
+  const Traffic& t = e.traffic;
+  nlohmann::json clamped = nlohmann::json::array();
+  for (const auto& read : e.compiled.facts.clamped) {
+    clamped.push_back({{"tensor", read.tensor},
+                       {"dimension", read.dimension},
+                       {"line", read.line},
+                       {"column", read.column}});
+  }
+  nlohmann::json result{{"spec", spec_json(e.spec)},
+                        {"target", e.target.name},
+                        {"facts", e.compiled.facts.print()},
+                        {"clamped", clamped},
+                        {"plan", plan.print()},
+                        {"why", e.compiled.choice.why},
+                        {"size", size_json(e.size)},
+                        {"flops", t.flops},
+                        {"exps", t.exps},
+                        {"bytes",
+                         {{"standard", t.standard_bytes},
+                          {"standard_by_formula", t.standard_bytes_by_formula},
+                          {"fused", t.fused_bytes},
+                          {"fused_by_formula", t.fused_bytes_by_formula},
+                          {"hbm", t.hbm_bytes},
+                          {"least", t.least_bytes}}}};
+  if (e.target.family == Family::host) return result;
+  result["shared_memory"] = shared_memory_bytes(plan, checked);
+  result["register_estimate"] = register_estimate(plan, checked);
+  result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);
+  result["bound"] = bound_name(t.bound);
+  result["bound_ms"] = {{"tensor", t.tensor_ms}, {"exp2", t.exp2_ms}, {"memory", t.memory_ms}};
+  result["predicted_ms"] = e.predicted_ms;
+  if (e.built) {
+    result["built"] = {{"registers", e.built->registers},
+                       {"spill_bytes", e.built->spill_bytes},
+                       {"cubin_bytes", e.built->cubin_bytes},
+                       {"nvrtc_ms", e.built->milliseconds}};
+  }
+  return result;
+}
+
+int run_explain(const ExplainArguments& arguments) {
+  const Spec spec = arguments.spec.load(arguments.spec_path);
+  for (const auto& warning : spec.warnings()) report_diagnostic(warning);
+  const Explanation explanation = explain(arguments, spec);
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(explanation).dump(2));
+  } else {
+    print_explanation(explanation);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<ExplainArguments>();
+  CLI::App* const command = app.add_subcommand("explain", "Say what the compiler knows and decides, and why");
+  command->footer(kFooter);
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->required();
+  arguments->spec.declare(*command);
+  arguments->size.declare(*command);
+  command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
+      ->type_name("NAME")
+      ->group("Device");
+  command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
+      ->type_name("PLAN")
+      ->group("Device");
+  command->add_flag("--build", arguments->build, "Build it, for the registers it really takes")
+      ->group("Device");
+  command->add_flag("--json", arguments->json, "Print the explanation as JSON on stdout");
+  command->callback([arguments, &action] { action = [arguments] { return run_explain(*arguments); }; });
+}
+
+}  // namespace fa::tools

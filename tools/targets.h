@@ -1,0 +1,28 @@
+// Targets for commands that compile without running: which one when none is named, and kernels built to be
+// looked at.
+#pragma once
+
+#include <string>
+
+#include "compiler/compile.h"
+#include "compiler/target/target.h"
+
+namespace fa::tools {
+
+/// "t4, a100, ... or host"
+std::string target_names();
+/// The GPU in this machine, or the A100 where there is none.
+const Target& default_gpu_target();
+
+/// What NVRTC made of a source, without a GPU.
+struct BuiltKernel {
+  int registers = 0;
+  int spill_bytes = 0;
+  std::size_t cubin_bytes = 0;
+  double milliseconds = 0;
+};
+
+BuiltKernel build_for_inspection(const Source& source);
+std::string build_ptx(const Source& source);
+
+}  // namespace fa::tools
