@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -55,8 +56,6 @@ class Checker {
       }
       this->item(item);
     }
-    if (!ast_.find(ItemKind::scale))
-      spec_.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(scope_.head_dim)));
     warn_unused();
     return std::move(spec_);
   }
@@ -77,11 +76,6 @@ class Checker {
                         "keep one of them");
       }
       if (before == nullptr) before = &item;
-    }
-    if (ast_.items.empty()) {
-      if (!findings_.has_errors())
-        findings_.error({.begin = 0, .end = 0}, "the spec is empty", "begin with `attention NAME`");
-      return;
     }
     const AstItem& head = ast_.items.front();
     const AstItem* attention = first[static_cast<std::size_t>(ItemKind::attention)];
@@ -201,9 +195,10 @@ class Checker {
     const char* remedy = spec_.scale < 0    ? "negate q instead"
                          : spec_.scale == 0 ? "`/` on two integers rounds down: write 1.0 / 8, not 1 / 8"
                                             : "";
-    findings_.error(item.value->span,
-                    fmt::format("scale comes out as {}; it must be finite and positive", spec_.scale),
-                    remedy);
+    findings_.error(
+        item.value->span,
+        fmt::format("scale comes out as {}; it must be finite and positive", static_cast<float>(spec_.scale)),
+        remedy);
   }
 
   // Makes the name known. A name already taken keeps its first meaning.
@@ -375,9 +370,10 @@ class Checker {
     spec_.has_dropout = true;
     spec_.dropout = value.expr->float_value;
     if (spec_.dropout >= 0 && spec_.dropout <= 1) return;
-    findings_.error(item.value->span,
-                    fmt::format("dropout is {}; a probability is from 0 to 1", spec_.dropout),
-                    spec_.dropout > 1 && spec_.dropout <= 100 ? "10 percent is 0.1" : "");
+    findings_.error(
+        item.value->span,
+        fmt::format("dropout is {}; a probability is from 0 to 1", static_cast<float>(spec_.dropout)),
+        spec_.dropout > 1 && spec_.dropout <= 100 ? "10 percent is 0.1" : "");
   }
 
   void warn_unused() {
@@ -399,10 +395,18 @@ class Checker {
 }  // namespace
 
 std::shared_ptr<const CheckedSpec> check(const std::shared_ptr<const Ast>& ast, Findings& findings) {
-  CheckedSpec spec = Checker(*ast, findings).run();
+  if (ast->items.empty()) {
+    // Where every line was refused already, this would only repeat it.
+    if (!findings.has_errors()) {
+      findings.error({.begin = 0, .end = 0}, "the spec is empty", "begin with `attention NAME`");
+    }
+    return nullptr;
+  }
+  const Ast full = stated(*ast);
+  CheckedSpec spec = Checker(full, findings).run();
   if (findings.has_errors()) return nullptr;
   spec.file = ast->source->file();
-  spec.text = print_spec(stated(*ast));
+  spec.text = print_spec(full);
   spec.ast = ast;
   spec.warnings = findings.warnings();
   return std::make_shared<const CheckedSpec>(std::move(spec));

@@ -150,6 +150,9 @@ Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
 
 Typed ExprChecker::unknown(const AstExpr& ast) {
   if (const auto later = scope_.later.find(ast.name); later != scope_.later.end()) {
+    if (later->second.begin < ast.span.begin) {
+      return error(ast.span, fmt::format("'{}' is used in its own declaration", ast.name));
+    }
     return error(ast.span,
                  fmt::format("'{}' is used before its declaration on line {}", ast.name,
                              source_.place(later->second).line),

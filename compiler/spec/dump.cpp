@@ -77,7 +77,8 @@ class TypedDump {
 
   std::string run() {
     text_ += fmt::format("attention {}\nhead_dim {}\nhead_dim_v {}\ndtype {}\nscale {}\n", spec_.name,
-                         spec_.head_dim, spec_.head_dim_v, dtype_name(spec_.dtype), spec_.scale);
+                         spec_.head_dim, spec_.head_dim_v, dtype_name(spec_.dtype),
+                         static_cast<float>(spec_.scale));
     for (const ParamInfo& param : spec_.params) {
       const bool integer = std::holds_alternative<std::int32_t>(param.default_value);
       text_ +=
@@ -92,7 +93,7 @@ class TypedDump {
     }
     if (spec_.score_mod) root("score_mod", spec_.score_mod, 1);
     if (spec_.mask_mod) root("mask_mod", spec_.mask_mod, 1);
-    if (spec_.has_dropout) text_ += fmt::format("dropout {}\n", spec_.dropout);
+    if (spec_.has_dropout) text_ += fmt::format("dropout {}\n", static_cast<float>(spec_.dropout));
     return std::move(text_);
   }
 
