@@ -1,0 +1,215 @@
+// The host kernel's loop nest: a q tile outside, kv tiles inside, its panels within. Reads as the kernel's
+// own outline.
+#include "compiler/emit/host.h"
+
+#include <cstddef>
+#include <map>
+
+#include "compiler/emit/host_parts.h"
+#include "fa/error.h"
+
+namespace fa {
+namespace {
+
+/// A head's first byte and its row stride, in floats of the workspace's copy or elements of the tensor.
+struct HeadView {
+  llvm::Value* data;
+  llvm::Value* row_stride;
+};
+
+HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer, std::size_t strides,
+                   int bytes, llvm::Value* b, llvm::Value* h) {
+  llvm::IRBuilder<>& ir = build.ir();
+  auto stride = [&](std::size_t offset) { return build.param(params, build.i64(), strides + offset); };
+  llvm::Value* first = ir.CreateAdd(ir.CreateMul(b, stride(offsetof(TensorStrides, batch))),
+                                    ir.CreateMul(h, stride(offsetof(TensorStrides, head))));
+  llvm::Value* data =
+      build.at(build.param(params, build.ptr(), pointer), ir.CreateMul(first, build.i64(bytes)));
+  return {.data = data, .row_stride = stride(offsetof(TensorStrides, row))};
+}
+
+/// How head_dim_v's vectors are shared out among the second product's calls: as evenly as its register block
+/// allows.
+std::vector<int> pv_calls(const HostShape& shape) {
+  const int calls = (shape.dv_vecs + shape.pv_vecs - 1) / shape.pv_vecs;
+  std::vector<int> widths;
+  for (int i = 0; i < calls; ++i)
+    widths.push_back(shape.dv_vecs / calls + (i < shape.dv_vecs % calls ? 1 : 0));
+  return widths;
+}
+
+struct Parts {
+  llvm::Function *start, *copy_k = nullptr, *copy_v = nullptr, *mask = nullptr, *qk, *softmax,
+                         *dropout = nullptr, *finish;
+  std::map<int, llvm::Function*> pv{};  // by vectors of head_dim_v
+};
+
+Parts emit_parts(const HostModule& host) {
+  const HostShape& shape = host.shape;
+  Parts parts{.start = emit_start(host),
+              .qk = emit_qk(host),
+              .softmax = emit_softmax(host),
+              .finish = emit_finish(host)};
+  if (shape.copy_k) parts.copy_k = emit_copy(host, "copy_k", shape.head_dim, shape.head_dim);
+  if (shape.copy_v) parts.copy_v = emit_copy(host, "copy_v", shape.head_dim_v, shape.dv_padded);
+  if (host.hooks.mask_mod && !host.facts.mask_is_always_true) parts.mask = emit_mask(host);
+  if (host.spec.has_dropout) parts.dropout = emit_dropout(host);
+  for (const int vecs : pv_calls(shape))
+    if (!parts.pv.contains(vecs)) parts.pv[vecs] = emit_pv(host, vecs);
+  return parts;
+}
+
+llvm::Function* emit_entry(const HostModule& host, const Parts& parts) {
+  const HostShape& shape = host.shape;
+  auto* pointer = llvm::PointerType::get(host.context(), 0);
+  auto* i32 = llvm::Type::getInt32Ty(host.context());
+  llvm::Function* function = host.function(kHostEntrySymbol, llvm::Type::getVoidTy(host.context()),
+                                           {pointer, pointer, i32, i32, i32});
+  function->setLinkage(llvm::Function::ExternalLinkage);
+  HostBuilder build(host, function);
+  llvm::IRBuilder<>& ir = build.ir();
+  llvm::Value *params = build.arg(0), *workspace = build.arg(1), *b32 = build.arg(2), *h32 = build.arg(3),
+              *first_q = build.arg(4);
+  auto number = [&](std::size_t offset) { return build.param(params, i32, offset); };
+  auto wide = [&](llvm::Value* value) { return ir.CreateSExt(value, build.i64()); };
+  auto buffer = [&](std::size_t offset) { return build.at(workspace, offset); };
+  const int bytes = dtype_bytes(host.spec.dtype);
+
+  llvm::Value* b = wide(b32);
+  llvm::Value* h = wide(h32);
+  llvm::Value* kv_h = wide(ir.CreateSDiv(h32, number(offsetof(ForwardParams, group_size))));
+  const HeadView q =
+      head_view(build, params, offsetof(ForwardParams, q), offsetof(ForwardParams, q_strides), bytes, b, h);
+  const HeadView k = head_view(build, params, offsetof(ForwardParams, k), offsetof(ForwardParams, k_strides),
+                               bytes, b, kv_h);
+  const HeadView v = head_view(build, params, offsetof(ForwardParams, v), offsetof(ForwardParams, v_strides),
+                               bytes, b, kv_h);
+  llvm::Value* kv_len = number(offsetof(ForwardParams, kv_len));
+  llvm::Value* q_left = ir.CreateSub(number(offsetof(ForwardParams, q_len)), first_q);
+  llvm::Value* drops = ir.CreateICmpNE(number(offsetof(ForwardParams, drop_threshold)), build.i32(0));
+  llvm::Value* copied = ir.CreateAlloca(ir.getInt1Ty());
+
+  ir.CreateCall(parts.start,
+                {params, workspace, q.data, ir.CreateMul(q.row_stride, build.i64(bytes)), first_q});
+  build.loop(build.i32(0), kv_len, build.i32(shape.tile_kv), [&](llvm::Value* first_kv) {
+    llvm::Value* left = ir.CreateSub(kv_len, first_kv);
+    llvm::Value* rows = ir.CreateIntrinsic(llvm::Intrinsic::smin, {i32}, {left, build.i32(shape.tile_kv)});
+    ir.CreateStore(ir.getFalse(), copied);
+    // K's or V's rows of this tile: where they lie, or their copy.
+    auto tile = [&](const HeadView& view, llvm::Function* copy, std::size_t offset, int padded) -> HeadView {
+      if (copy) return {.data = buffer(offset), .row_stride = build.i64(padded)};
+      llvm::Value* skipped = ir.CreateMul(wide(first_kv), view.row_stride);
+      return {.data = build.at(view.data, ir.CreateMul(skipped, build.i64(bytes))),
+              .row_stride = view.row_stride};
+    };
+    const HeadView k_tile = tile(k, parts.copy_k, shape.k, shape.head_dim);
+    const HeadView v_tile = tile(v, parts.copy_v, shape.v, shape.dv_padded);
+    auto copy = [&](llvm::Function* function_, const HeadView& view, const HeadView& to) {
+      if (!function_) return;
+      llvm::Value* row_bytes = ir.CreateMul(view.row_stride, build.i64(bytes));
+      llvm::Value* from = build.at(view.data, ir.CreateMul(wide(first_kv), row_bytes));
+      ir.CreateCall(function_, {from, row_bytes, wide(rows), to.data});
+    };
+
+    build.loop(build.i32(0), build.i32(shape.panels), build.i32(1), [&](llvm::Value* panel) {
+      llvm::Value* panel_row = ir.CreateMul(panel, build.i32(shape.panel));
+      build.if_then(ir.CreateICmpSLT(panel_row, q_left), [&] {
+        llvm::Value* q_row = ir.CreateAdd(first_q, panel_row);
+        llvm::Value* span = ir.CreateShl(ir.CreateZExt(rows, build.i64()), 32);
+        if (parts.mask)
+          span = ir.CreateCall(parts.mask, {params, buffer(shape.keep), b32, h32, q_row, first_kv, rows});
+        build.if_then(ir.CreateICmpNE(span, build.i64(0)), [&] {
+          if (parts.copy_k || parts.copy_v)
+            build.if_then(ir.CreateNot(ir.CreateLoad(ir.getInt1Ty(), copied)), [&] {
+              copy(parts.copy_k, k, k_tile);
+              copy(parts.copy_v, v, v_tile);
+              ir.CreateStore(ir.getTrue(), copied);
+            });
+          llvm::Value* low = ir.CreateAnd(span, build.i64(0xffffffff));
+          llvm::Value* kept = ir.CreateSub(ir.CreateLShr(span, 32), low);
+          llvm::Value* kept32 = ir.CreateTrunc(kept, i32);
+          llvm::Value* kv_row = ir.CreateAdd(first_kv, ir.CreateTrunc(low, i32));
+          llvm::Value* row = wide(panel_row);
+          llvm::Value* q_panel =
+              build.float_at(buffer(shape.q), ir.CreateMul(row, build.i64(shape.head_dim)));
+          llvm::Value* o_panel =
+              build.float_at(buffer(shape.o), ir.CreateMul(row, build.i64(shape.dv_padded)));
+          llvm::Value* s = buffer(shape.s);
+          llvm::Value* k_rows = build.float_at(k_tile.data, ir.CreateMul(low, k_tile.row_stride));
+          llvm::Value* v_rows = build.float_at(v_tile.data, ir.CreateMul(low, v_tile.row_stride));
+          llvm::Value* keep = ir.CreateGEP(ir.getInt16Ty(), buffer(shape.keep),
+                                           ir.CreateMul(low, build.i64(shape.panel_vecs)));
+          ir.CreateCall(parts.qk, {q_panel, k_rows, k_tile.row_stride, kept, s});
+          ir.CreateCall(parts.softmax, {params, s, keep, build.float_at(buffer(shape.row_max), row),
+                                        build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale),
+                                        b32, h32, q_row, kv_row, kept32});
+          if (parts.dropout)
+            build.if_then(
+                drops, [&] { ir.CreateCall(parts.dropout, {params, s, b32, h32, q_row, kv_row, kept32}); });
+          int column = 0;
+          for (const int vecs : pv_calls(shape)) {
+            ir.CreateCall(parts.pv.at(vecs),
+                          {s, build.float_at(v_rows, build.i64(column)), v_tile.row_stride, kept,
+                           build.float_at(o_panel, build.i64(column)), buffer(shape.rescale)});
+            column += vecs * shape.lanes;
+          }
+        });
+      });
+    });
+  });
+  ir.CreateCall(parts.finish, {params, workspace, b32, h32, first_q});
+  ir.CreateRetVoid();
+  return function;
+}
+
+void emit_info(const HostModule& host) {
+  llvm::LLVMContext& context = host.context();
+  auto* i32 = llvm::Type::getInt32Ty(context);
+  auto* i64 = llvm::Type::getInt64Ty(context);
+  static_assert(offsetof(HostInfo, tile_q) == 4 && offsetof(HostInfo, workspace_bytes) == 8 &&
+                sizeof(HostInfo) == 16);
+  llvm::Constant* value =
+      llvm::ConstantStruct::getAnon({llvm::ConstantInt::get(i32, kHostVersion),
+                                     llvm::ConstantInt::get(i32, static_cast<unsigned>(host.shape.tile_q)),
+                                     llvm::ConstantInt::get(i64, host.shape.bytes)});
+  auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
+                                        llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
+  info->setAlignment(llvm::Align(8));
+}
+
+}  // namespace
+
+void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const Plan& plan,
+               const HostCpu& cpu) {
+  const HostModule host{.spec = spec,
+                        .hooks = hooks,
+                        .facts = facts,
+                        .cpu = cpu,
+                        .shape = host_shape(spec, plan, cpu),
+                        .module = *hooks.module};
+  std::vector<llvm::Function*> scalar_hooks;
+  for (llvm::Function& function : *hooks.module) scalar_hooks.push_back(&function);
+
+  emit_entry(host, emit_parts(host));
+  emit_info(host);
+
+  for (llvm::Function* function : scalar_hooks)
+    if (!function->isDeclaration())
+      function->deleteBody(), function->setLinkage(llvm::Function::ExternalLinkage);
+  for (llvm::Function* function : scalar_hooks)
+    if (function->use_empty()) function->eraseFromParent();
+  hooks.score_mod = hooks.mask_mod = hooks.logit = hooks.logit_multiplier = hooks.logit_addend = nullptr;
+  const std::string width = std::to_string(cpu.lanes * 32);
+  for (llvm::Function& function : *hooks.module)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("prefer-vector-width", width);
+      function.addFnAttr("min-legal-vector-width", width);
+    }
+
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (llvm::verifyModule(*hooks.module, &stream))
+    throw InternalError("the host kernel does not verify:\n" + problems);
+}
+
+}  // namespace fa

@@ -1,0 +1,37 @@
+// The functions the host kernel is made of, one emitter each. host.cpp puts them together.
+#pragma once
+
+#include "compiler/emit/host_builder.h"
+
+namespace fa {
+
+/// void(params, workspace, q of the head, i64 stride in bytes, i32 first row): packs Q^T of a tile, as
+/// floats; rows past the end repeat the last one. Also resets row_max, row_sum and the output.
+llvm::Function* emit_start(const HostModule& host);
+/// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
+/// `padded` by zeros.
+llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
+/// void(q panel, k, i64 k stride in floats, i64 rows, s): S^T = K Q^T. Writes up to qk_rows - 1 rows past the
+/// last.
+llvm::Function* emit_qk(const HostModule& host);
+/// void(p, v, i64 v stride in floats, i64 rows, o, rescale): O = rescale * O + P^T V for `vecs` vectors of a
+/// row.
+llvm::Function* emit_pv(const HostModule& host, int vecs);
+
+/// i64(params, keep, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): evaluates mask_mod over a panel x
+/// rows, writes the kept lanes and returns first | end << 32 of the kv rows that keep something; 0 where none
+/// does.
+llvm::Function* emit_mask(const HostModule& host);
+/// void(params, s, keep, row_max, row_sum, rescale, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): from
+/// scores to probabilities in place, by the online softmax in base 2.
+llvm::Function* emit_softmax(const HostModule& host);
+/// void(params, p, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): drops and scales probabilities in
+/// place.
+llvm::Function* emit_dropout(const HostModule& host);
+/// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
+llvm::Function* emit_finish(const HostModule& host);
+
+/// The query row of each lane of a panel, clamped to the last one.
+Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q);
+
+}  // namespace fa

@@ -1,0 +1,43 @@
+// Every number the host kernel is built around: register blocking, panels and where each buffer lies in a
+// thread's workspace. One sum, so that emission and the runtime cannot disagree.
+#pragma once
+
+#include <cstddef>
+
+#include "compiler/emit/host.h"
+
+namespace fa {
+
+struct HostShape {
+  int lanes = 0;       // floats in a vector
+  int panel_vecs = 0;  // vectors across a panel of query rows
+  int panel = 0;       // query rows in a panel: lanes * panel_vecs
+  int panels = 0;      // panels in a q tile
+  int tile_q = 0;
+  int tile_kv = 0;
+  int head_dim = 0;
+  int head_dim_v = 0;
+  int dv_vecs = 0;      // vectors across head_dim_v, the last one possibly ragged
+  int dv_padded = 0;    // lanes * dv_vecs
+  int qk_rows = 0;      // kv rows the first product's micro-kernel holds
+  int pv_rows = 0;      // query rows the second product's micro-kernel holds; divides `panel`
+  int pv_vecs = 0;      // at most so many vectors of head_dim_v in it
+  bool copy_k = false;  // K is converted into the workspace, tile by tile
+  bool copy_v = false;  // V is converted, or padded because head_dim_v is no multiple of `lanes`
+
+  // Byte offsets in the workspace, each 64-byte aligned.
+  std::size_t q = 0;        // [panels][head_dim][panel]
+  std::size_t o = 0;        // [panels][panel][dv_padded]
+  std::size_t row_max = 0;  // [panels][panel], base 2
+  std::size_t row_sum = 0;  // [panels][panel]
+  std::size_t rescale = 0;  // [panel]: what the accumulated output shrinks by
+  std::size_t s = 0;        // [tile_kv + qk_rows][panel]: scores, then probabilities
+  std::size_t keep = 0;     // [tile_kv][panel_vecs] words of kept lanes, 16 bits each
+  std::size_t k = 0;        // [tile_kv][head_dim]
+  std::size_t v = 0;        // [tile_kv][dv_padded]
+  std::size_t bytes = 0;
+};
+
+HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu);
+
+}  // namespace fa

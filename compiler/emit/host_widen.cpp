@@ -1,0 +1,363 @@
+// Widening of hooks. Hooks are straight-line code with counted loops whose trip counts no row changes, so
+// blocks are copied and instructions widened one by one; there is no control flow to convert.
+#include "compiler/emit/host_widen.h"
+
+#include <cstddef>
+
+#include "compiler/emit/host_math.h"
+#include "compiler/ir/functions.h"
+#include "fa/error.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/CFG.h>
+#pragma GCC diagnostic pop
+
+namespace fa {
+namespace {
+
+void mark_constant(llvm::Instruction* load) {
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+}
+
+[[noreturn]] void refuse(const llvm::Instruction& from) {
+  std::string text;
+  llvm::raw_string_ostream(text) << from;
+  throw InternalError("the host back end cannot widen this instruction of a hook:" + text);
+}
+
+}  // namespace
+
+HookInliner::HookInliner(const HostModule& host, HostBuilder& body, llvm::IRBuilder<>& before,
+                         llvm::Value* params, llvm::Value* b, llvm::Value* h, Wide rows)
+    : host_(host), body_(body), before_(before), b_(b), h_(h), rows_(std::move(rows)) {
+  auto load = [&](llvm::Type* type, std::size_t offset) {
+    llvm::Value* at = before_.CreateConstGEP1_64(before_.getInt8Ty(), params, offset);
+    llvm::LoadInst* value = before_.CreateLoad(type, at);
+    mark_constant(value);
+    return Wide::scalar(value);
+  };
+  llvm::Type* i32 = before_.getInt32Ty();
+  for (const HookArg& arg : host.hooks.args) {
+    const auto at = static_cast<std::size_t>(arg.index);
+    switch (arg.kind) {
+      case HookArgKind::batch:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, batch)));
+        break;
+      case HookArgKind::num_q_heads:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, num_q_heads)));
+        break;
+      case HookArgKind::num_kv_heads:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, num_kv_heads)));
+        break;
+      case HookArgKind::group_size:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, group_size)));
+        break;
+      case HookArgKind::q_len:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, q_len)));
+        break;
+      case HookArgKind::kv_len:
+        uniforms_.push_back(load(i32, offsetof(ForwardParams, kv_len)));
+        break;
+      case HookArgKind::scale:
+        uniforms_.push_back(load(before_.getFloatTy(), offsetof(ForwardParams, scale)));
+        break;
+      case HookArgKind::param:
+        uniforms_.push_back(load(arg.type == Type::f32 ? before_.getFloatTy() : i32,
+                                 offsetof(ForwardParams, params) + at * sizeof(ParamValue)));
+        break;
+      case HookArgKind::tensor:
+        uniforms_.push_back(load(before_.getPtrTy(), offsetof(ForwardParams, tensors) + at * sizeof(void*)));
+        break;
+      default:
+        uniforms_.push_back({});
+        break;
+    }
+  }
+}
+
+Wide HookInliner::argument(std::size_t index, const Wide& score, llvm::Value* kv_idx) {
+  switch (host_.hooks.args[index].kind) {
+    case HookArgKind::score:
+      return score;
+    case HookArgKind::b:
+      return Wide::scalar(b_);
+    case HookArgKind::h:
+      return Wide::scalar(h_);
+    case HookArgKind::q_idx:
+      return rows_;
+    case HookArgKind::kv_idx:
+      return Wide::scalar(kv_idx);
+    default:
+      return uniforms_[index];
+  }
+}
+
+HookInliner::Traits HookInliner::traits(const llvm::Value* value) const {
+  const auto found = traits_.find(value);
+  return found == traits_.end() ? Traits{} : found->second;
+}
+
+void HookInliner::classify(const llvm::Function& hook) {
+  traits_.clear();
+  for (std::size_t i = 0; i < hook.arg_size(); ++i) {
+    const HookArgKind kind = host_.hooks.args[i].kind;
+    traits_[hook.getArg(static_cast<unsigned>(i))] = {
+        .divergent = kind == HookArgKind::score || kind == HookArgKind::q_idx,
+        .in_loop = kind == HookArgKind::score || kind == HookArgKind::kv_idx};
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const llvm::BasicBlock& block : hook)
+      for (const llvm::Instruction& instruction : block) {
+        Traits now = traits(&instruction);
+        now.in_loop |= &block != &hook.getEntryBlock();
+        for (const llvm::Use& use : instruction.operands()) {
+          now.divergent |= traits(use).divergent;
+          now.in_loop |= traits(use).in_loop;
+        }
+        Traits& old = traits_[&instruction];
+        changed |= now.divergent != old.divergent || now.in_loop != old.in_loop;
+        old = now;
+      }
+  }
+}
+
+Wide HookInliner::operand(const llvm::Value* value) const {
+  const auto found = values_.find(value);
+  if (found != values_.end()) return found->second;
+  return Wide::scalar(
+      const_cast<llvm::Value*>(value));  // a constant; LLVM's constants are shared, never changed
+}
+
+llvm::Value* HookInliner::vector(llvm::IRBuilder<>& ir, const Wide& value, std::size_t i) {
+  return value.uniform ? ir.CreateVectorSplat(static_cast<unsigned>(host_.shape.lanes), value.parts[0])
+                       : value.parts[i];
+}
+
+llvm::Value* HookInliner::vector(const Wide& value, std::size_t i) { return vector(body_.ir(), value, i); }
+
+Wide HookInliner::call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx) {
+  classify(hook);
+  values_.clear();
+  for (std::size_t i = 0; i < hook.arg_size(); ++i)
+    values_[hook.getArg(static_cast<unsigned>(i))] = argument(i, score, kv_idx);
+
+  llvm::IRBuilder<>& ir = body_.ir();
+  std::map<const llvm::BasicBlock*, llvm::BasicBlock*> blocks;
+  const bool one_block = hook.size() == 1;
+  for (const llvm::BasicBlock& block : hook)
+    blocks[&block] = &block == &hook.getEntryBlock() ? ir.GetInsertBlock() : body_.block("hook");
+  llvm::BasicBlock* after = one_block ? nullptr : body_.block("after_hook");
+
+  Wide result;
+  const llvm::ReversePostOrderTraversal<const llvm::Function*> order(&hook);
+  for (const llvm::BasicBlock* block : order) {
+    ir.SetInsertPoint(blocks[block]);
+    for (const llvm::Instruction& from : *block) {
+      if (const auto* ret = llvm::dyn_cast<llvm::ReturnInst>(&from)) {
+        if (!result.parts.empty()) refuse(from);  // a second return
+        result = operand(ret->getReturnValue());
+        if (after) ir.CreateBr(after);
+      } else if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&from)) {
+        if (branch->isUnconditional()) {
+          ir.CreateBr(blocks[branch->getSuccessor(0)]);
+        } else {
+          const Wide condition = operand(branch->getCondition());
+          if (!condition.uniform) refuse(from);
+          ir.CreateCondBr(condition.parts[0], blocks[branch->getSuccessor(0)],
+                          blocks[branch->getSuccessor(1)]);
+        }
+      } else if (from.isTerminator()) {
+        refuse(from);
+      } else {
+        values_[&from] = instruction(from);
+      }
+    }
+  }
+  for (const llvm::BasicBlock& block : hook)
+    for (const llvm::PHINode& phi : block.phis())
+      for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
+        llvm::BasicBlock* source = blocks[phi.getIncomingBlock(i)];
+        const Wide incoming = operand(phi.getIncomingValue(i));
+        const Wide& made = values_[&phi];
+        llvm::IRBuilder<> at_end(source->getTerminator());
+        for (std::size_t part = 0; part < made.parts.size(); ++part)
+          llvm::cast<llvm::PHINode>(made.parts[part])
+              ->addIncoming(made.uniform ? incoming.parts[0] : vector(at_end, incoming, part), source);
+      }
+  if (after) ir.SetInsertPoint(after);
+  return result;
+}
+
+Wide HookInliner::instruction(const llvm::Instruction& from) {
+  const Traits kind = traits(&from);
+  llvm::IRBuilder<>& ir = kind.in_loop ? body_.ir() : before_;
+  const auto parts = static_cast<std::size_t>(host_.shape.panel_vecs);
+  if (llvm::isa<llvm::PHINode>(from)) {
+    Wide phi{.parts = {}, .uniform = !kind.divergent};
+    llvm::Type* type = kind.divergent ? body_.vec(from.getType()) : from.getType();
+    for (std::size_t i = 0; i < (kind.divergent ? parts : 1); ++i) phi.parts.push_back(ir.CreatePHI(type, 2));
+    return phi;
+  }
+  if (!kind.divergent) return Wide::scalar(clone_uniform(ir, from));
+  Wide result{.parts = {}, .uniform = false};
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::vector<llvm::Value*> operands;
+    for (const llvm::Use& use : from.operands()) {
+      if (llvm::isa<llvm::Function>(use)) continue;  // a call's target
+      const Wide value = operand(use);
+      const bool keep_scalar = value.uniform && (value.parts[0]->getType()->isPointerTy() ||
+                                                 llvm::isa<llvm::GetElementPtrInst>(from));
+      operands.push_back(keep_scalar ? value.parts[0] : vector(ir, value, part));
+    }
+    result.parts.push_back(widened(ir, from, operands));
+  }
+  return result;
+}
+
+llvm::Value* HookInliner::clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instruction& from) {
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from); call && call->arg_size() == 1)
+    if (llvm::Value* made = elementary(ir, *call, operand(call->getArgOperand(0)).parts[0])) return made;
+  llvm::Instruction* copy = from.clone();
+  for (llvm::Use& use : copy->operands())
+    if (!llvm::isa<llvm::Constant>(use)) use.set(operand(use).parts[0]);
+  if (llvm::isa<llvm::LoadInst>(copy)) mark_constant(copy);
+  return ir.Insert(copy);
+}
+
+llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction& from,
+                                  const std::vector<llvm::Value*>& operands) {
+  llvm::Value* made = nullptr;
+  const unsigned opcode = from.getOpcode();
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from)) return widened_call(ir, *call, operands);
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&from)) return gather(ir, *load, operands[0]);
+  if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&from))
+    return ir.CreateGEP(address->getSourceElementType(), operands[0],
+                        llvm::ArrayRef<llvm::Value*>(operands).drop_front());
+  if (opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem)
+    return divide(ir, from, operands[0], operands[1]);
+  if (opcode == llvm::Instruction::FPExt && from.getOperand(0)->getType()->isBFloatTy()) {
+    llvm::Value* bits = ir.CreateBitCast(operands[0], body_.vec(ir.getInt16Ty()));
+    bits = ir.CreateShl(ir.CreateZExt(bits, body_.vec(ir.getInt32Ty())), 16);
+    return ir.CreateBitCast(bits, body_.vec(ir.getFloatTy()));
+  }
+  if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&from))
+    made = ir.CreateCmp(compare->getPredicate(), operands[0], operands[1]);
+  else if (llvm::isa<llvm::SelectInst>(from))
+    made = ir.CreateSelect(operands[0], operands[1], operands[2]);
+  else if (llvm::isa<llvm::BinaryOperator>(from) || llvm::isa<llvm::UnaryOperator>(from))
+    made = ir.CreateNAryOp(opcode, operands);
+  else if (llvm::isa<llvm::FreezeInst>(from))
+    made = ir.CreateFreeze(operands[0]);
+  else if (llvm::isa<llvm::CastInst>(from))
+    made = ir.CreateCast(static_cast<llvm::Instruction::CastOps>(opcode), operands[0],
+                         body_.vec(from.getType()));
+  else
+    refuse(from);
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(made)) {
+    instruction->copyIRFlags(&from);
+    if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction->setHasAllowContract(true);
+  }
+  return made;
+}
+
+llvm::Value* HookInliner::elementary(llvm::IRBuilder<>& ir, const llvm::CallInst& from, llvm::Value* x) {
+  HostMath math(ir, host_.cpu);
+  switch (from.getIntrinsicID()) {
+    case llvm::Intrinsic::exp:
+      return math.exp(x);
+    case llvm::Intrinsic::exp2:
+      return math.exp2(x);
+    case llvm::Intrinsic::log:
+      return math.log(x);
+    case llvm::Intrinsic::log2:
+      return math.log2(x);
+    case llvm::Intrinsic::tanh:
+      return math.tanh(x);
+    case llvm::Intrinsic::fptosi_sat:
+      return math.to_i32(x);
+    default:
+      break;
+  }
+  const llvm::Function* callee = from.getCalledFunction();
+  const std::string_view name = callee ? std::string_view(callee->getName()) : "";
+  if (name == kSigmoidName) return math.sigmoid(x);
+  if (name == kRsqrtName) return math.rsqrt(x);
+  if (name == kErfName) return math.erf(x);
+  return nullptr;
+}
+
+llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallInst& from,
+                                       const std::vector<llvm::Value*>& operands) {
+  if (llvm::Value* made = elementary(ir, from, operands[0])) return made;
+  llvm::Type* type = body_.vec(from.getType());
+  switch (const llvm::Intrinsic::ID id = from.getIntrinsicID()) {
+    case llvm::Intrinsic::sin:
+    case llvm::Intrinsic::cos: {  // libm, lane by lane: the exact reduction of huge arguments is its business
+      llvm::Value* result = llvm::PoisonValue::get(type);
+      for (int lane = 0; lane < host_.shape.lanes; ++lane) {
+        const auto at = static_cast<std::uint64_t>(lane);
+        llvm::Value* x = ir.CreateExtractElement(operands[0], at);
+        result = ir.CreateInsertElement(result, ir.CreateIntrinsic(id, {x->getType()}, {x}), at);
+      }
+      return result;
+    }
+    case llvm::Intrinsic::abs:  // its second operand is an immediate
+      return ir.CreateIntrinsic(id, {type}, {operands[0], from.getArgOperand(1)});
+    case llvm::Intrinsic::sqrt:
+    case llvm::Intrinsic::floor:
+    case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::fabs:
+    case llvm::Intrinsic::minnum:
+    case llvm::Intrinsic::maxnum:
+    case llvm::Intrinsic::smin:
+    case llvm::Intrinsic::smax:
+    case llvm::Intrinsic::umin:
+    case llvm::Intrinsic::umax:
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::fmuladd:
+    case llvm::Intrinsic::copysign:
+    case llvm::Intrinsic::fshl:
+    case llvm::Intrinsic::fshr:
+    case llvm::Intrinsic::ctpop:
+      return ir.CreateIntrinsic(id, {type}, operands);
+    default:
+      refuse(from);
+  }
+}
+
+llvm::Value* HookInliner::gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* addresses) {
+  llvm::Type* element = from.getType();
+  const unsigned bits = element->getScalarSizeInBits();
+  if (bits >= 32) return ir.CreateMaskedGather(body_.vec(element), addresses, from.getAlign());
+  // There are no gathers of bytes or half words: gather the aligned word around each, which lies in the same
+  // page.
+  llvm::Type* i64 = body_.vec(ir.getInt64Ty());
+  llvm::Type* i32 = body_.vec(ir.getInt32Ty());
+  llvm::Value* numbers = ir.CreatePtrToInt(addresses, i64);
+  llvm::Value* words = ir.CreateIntToPtr(ir.CreateAnd(numbers, llvm::ConstantInt::getSigned(i64, -4)),
+                                         body_.vec(ir.getPtrTy()));
+  llvm::Value* gathered = ir.CreateMaskedGather(i32, words, llvm::Align(4));
+  llvm::Value* shift =
+      ir.CreateShl(ir.CreateAnd(ir.CreateTrunc(numbers, i32), llvm::ConstantInt::get(i32, 3)), 3);
+  llvm::Value* narrow = ir.CreateTrunc(ir.CreateLShr(gathered, shift), body_.vec(ir.getIntNTy(bits)));
+  return element->isFloatingPointTy() ? ir.CreateBitCast(narrow, body_.vec(element)) : narrow;
+}
+
+llvm::Value* HookInliner::divide(llvm::IRBuilder<>& ir, const llvm::Instruction& from, llvm::Value* a,
+                                 llvm::Value* b) {
+  const bool remainder = from.getOpcode() == llvm::Instruction::SRem;
+  const bool narrow = from.getType()->isIntegerTy(32);
+  if (llvm::isa<llvm::Constant>(b) || !narrow) return remainder ? ir.CreateSRem(a, b) : ir.CreateSDiv(a, b);
+  // A quotient of 32-bit integers rounds correctly in double, and there are no vector divisions of integers.
+  llvm::Type* f64 = body_.vec(ir.getDoubleTy());
+  llvm::Value* quotient = ir.CreateFDiv(ir.CreateSIToFP(a, f64), ir.CreateSIToFP(b, f64));
+  quotient = ir.CreateFPToSI(quotient, body_.vec(from.getType()));
+  return remainder ? ir.CreateSub(a, ir.CreateMul(quotient, b)) : quotient;
+}
+
+}  // namespace fa

@@ -1,0 +1,195 @@
+// LLVM as the host's assembler: this machine's code generator, ORC to link and hold the code.
+#include "compiler/ir/llvm.h"
+
+#include "runtime/host_jit.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#pragma GCC diagnostic pop
+
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "compiler/emit/host.h"
+#include "fa/error.h"
+#include "runtime/host_pool.h"
+
+namespace fa {
+
+struct HostKernel {
+  std::unique_ptr<llvm::orc::LLJIT> jit;  // owns the code
+  HostEntry entry = nullptr;
+  HostInfo info{};
+};
+
+namespace {
+
+[[noreturn]] void refuse(llvm::Error error, const char* what) {
+  throw BuildError(what, llvm::toString(std::move(error)));
+}
+
+template <class T>
+T expect(llvm::Expected<T> value, const char* what) {
+  if (!value) refuse(value.takeError(), what);
+  return std::move(*value);
+}
+
+/// This machine, looked up once.
+const HostCpu& this_cpu() {
+  static const HostCpu cpu = [] {
+    std::map<std::string, bool> features;
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      features[feature.getKey().str()] = feature.getValue();
+    std::string text;
+    for (const auto& [name, present] : features)
+      text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);
+    return HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
+  }();
+  return cpu;
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine() {
+  static const bool ready = [] {
+    return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter() &&
+           !llvm::InitializeNativeTargetAsmParser();
+  }();
+  const HostCpu& cpu = this_cpu();
+  std::string problem = "this LLVM has no code generator for the machine it runs on";
+  const llvm::Target* target = ready ? llvm::TargetRegistry::lookupTarget(cpu.triple, problem) : nullptr;
+  if (!target) throw BuildError("no code generator for " + cpu.triple, problem);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      cpu.triple, cpu.name, cpu.features, llvm::TargetOptions{}, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  if (!machine) throw BuildError("no code generator for " + cpu.triple, problem);
+  return machine;
+}
+
+/// The finished module, ready for the code generator.
+void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const Plan& plan,
+                 llvm::TargetMachine& machine) {
+  hooks.module->setTargetTriple(machine.getTargetTriple().str());
+  hooks.module->setDataLayout(machine.createDataLayout());
+  emit_host(spec, hooks, facts, plan, this_cpu());
+  // The emitters write the code as it should run; what is left is repeated addresses and splats.
+  llvm::FunctionAnalysisManager analyses;
+  llvm::PassBuilder builder(&machine);
+  builder.registerFunctionAnalyses(analyses);
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::EarlyCSEPass());
+  for (llvm::Function& function : *hooks.module)
+    if (!function.isDeclaration()) passes.run(function, analyses);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    throw BuildError("the host's code generator cannot write this file type",
+                     machine.getTargetTriple().str());
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan) {
+  const HostCpu& cpu = this_cpu();
+  std::string key = "host " + std::to_string(kHostVersion) + " llvm " LLVM_VERSION_STRING "\n";
+  key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";
+  key += plan.print() + "\n";
+  key += std::string(dtype_name(spec.dtype)) + " " + std::to_string(spec.head_dim) + " " +
+         std::to_string(spec.head_dim_v) + (spec.has_dropout ? " dropout\n" : "\n");
+  return key + hooks.print();
+}
+
+std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
+  emit_module(spec, hooks, facts, plan, *machine);
+  return generate(*hooks.module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
+  emit_module(spec, hooks, facts, plan, *machine);
+  return generate(*hooks.module, *machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
+  emit_module(spec, hooks, facts, plan, *machine);
+  return hooks.print();
+}
+
+std::shared_ptr<const HostKernel> load_host(std::string_view object) {
+  const char* what = "the host kernel's object does not link";
+  const HostCpu& cpu = this_cpu();
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(cpu.triple)};
+  auto kernel = std::make_shared<HostKernel>();
+  kernel->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
+  llvm::orc::LLJIT& jit = *kernel->jit;
+  // The only things generated code may call. A static binary has them without exporting them.
+  auto symbol = [](auto* function) {
+    return llvm::orc::ExecutorSymbolDef(llvm::orc::ExecutorAddr::fromPtr(function),
+                                        llvm::JITSymbolFlags::Exported);
+  };
+  llvm::orc::SymbolMap known;
+  known[jit.mangleAndIntern("sinf")] = symbol(static_cast<float (*)(float)>(&std::sin));
+  known[jit.mangleAndIntern("cosf")] = symbol(static_cast<float (*)(float)>(&std::cos));
+  known[jit.mangleAndIntern("memset")] = symbol(&std::memset);
+  known[jit.mangleAndIntern("memcpy")] = symbol(&std::memcpy);
+  if (auto error = jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(known))))
+    refuse(std::move(error), what);
+  const llvm::StringRef bytes(object.data(), object.size());
+  if (auto error = jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
+    refuse(std::move(error), what);
+  kernel->info = *expect(jit.lookup(kHostInfoSymbol), what).toPtr<const HostInfo*>();
+  if (kernel->info.version != kHostVersion)
+    throw BuildError(
+        what, "it was made by version " + std::to_string(kernel->info.version) + " of the host back end");
+  kernel->entry = expect(jit.lookup(kHostEntrySymbol), what).toPtr<HostEntry>();
+  return kernel;
+}
+
+std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
+                                             const Plan& plan) {
+  return load_host(host_object(spec, std::move(hooks), facts, plan));
+}
+
+std::size_t host_workspace_bytes(const HostKernel& kernel) { return kernel.info.workspace_bytes; }
+
+void run_host(const HostKernel& kernel, const ForwardParams& params, int num_threads) {
+  if (params.batch < 1 || params.num_q_heads < 1 || params.q_len < 1) return;
+  const auto tile = static_cast<std::size_t>(kernel.info.tile_q);
+  const std::size_t tiles = (static_cast<std::size_t>(params.q_len) + tile - 1) / tile;
+  const std::size_t heads =
+      static_cast<std::size_t>(params.batch) * static_cast<std::size_t>(params.num_q_heads);
+  run_items(tiles * heads, num_threads, kernel.info.workspace_bytes, [&](std::size_t item, void* workspace) {
+    // A head's tiles run together, so that its K and V stay in cache; the last first, as causal masks make it
+    // the longest.
+    const std::size_t head = item / tiles;
+    const std::size_t first = (tiles - 1 - item % tiles) * tile;
+    const auto q_heads = static_cast<std::size_t>(params.num_q_heads);
+    kernel.entry(&params, workspace, static_cast<std::int32_t>(head / q_heads),
+                 static_cast<std::int32_t>(head % q_heads), static_cast<std::int32_t>(first));
+  });
+}
+
+}  // namespace fa
