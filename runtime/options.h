@@ -1,0 +1,56 @@
+// Every FA_* variable the library reads: one table, parsed once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fa/error.h"
+#include "fa/options.h"
+
+namespace fa {
+
+/// The environment's settings, with the built-in defaults where a variable is unset or empty.
+struct Environment {
+  Device device = Device::automatic;
+  int cuda_device = 0;
+  int num_threads = 0;
+  std::string plan;
+  bool disk_cache = true;
+  std::string
+      cache_dir;  // resolved: FA_CACHE_DIR, $XDG_CACHE_HOME/facet, ~/.cache/facet; empty: no place for one
+  std::int64_t cache_size = std::int64_t{1} << 30;  // bytes
+  std::string template_dir;
+  std::string libcuda = "libcuda.so.1";
+  std::string nvrtc;
+  std::string nvrtc_flags;
+};
+
+/// One row of docs/environment.md.
+struct EnvironmentVariable {
+  std::string_view name;
+  std::string_view value;    // what it takes: "auto, cuda or host"
+  std::string_view initial;  // the default, in words
+  std::string_view meaning;
+  /// Reads the value; returns what was expected where it is no good, else an empty string.
+  std::string (*read)(std::string_view text, Environment& environment);
+};
+
+/// The table, in the order of the documentation.
+std::span<const EnvironmentVariable> environment_variables();
+
+using GetEnv = std::function<const char*(const char*)>;
+
+/// Reads every variable through `get`. Throws Error naming the variable, its value and what was expected.
+Environment parse_environment(const GetEnv& get);
+
+/// The process' settings, read on the first call; later changes of the environment are not seen. Throws as
+/// parse_environment does, each time anew.
+const Environment& environment();
+
+/// `options` with every field left at its default taken from `environment`.
+Options resolve(const Options& options, const Environment& environment);
+
+}  // namespace fa
