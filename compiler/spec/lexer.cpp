@@ -138,7 +138,7 @@ bool goes_on_after(const Token& last) {
 bool ends_line_before(const Token& first, const Line& line, int depth) {
   const bool item_word = first.kind == TokenKind::name && item_kind(first.text).has_value();
   if (item_word && !among(kItemWordsAndNames, first.text)) return true;
-  return depth == 0 && !goes_on_after(line.back()) && !is_binary_operator(first);
+  return depth == 0 && !goes_on_after(line.back()) && !is_binary_operator(first) && !first.is("=");
 }
 
 void finish(Line& line, std::vector<Line>& lines) {

@@ -20,6 +20,8 @@ std::string floating_text(double value) {
   return text;
 }
 
+bool is_bits(Op op) { return precedence(op) >= Precedence::bit_or && precedence(op) <= Precedence::shift; }
+
 class Printer {
  public:
   // Brackets where the expression binds less tightly than `at_least`.
@@ -47,11 +49,11 @@ class Printer {
         break;
       case AstKind::binary:
         // Operators of one precedence group to the left; comparisons group not at all.
-        expr(*e.args[0], is_comparison(e.op) ? own + 1 : own);
+        operand(e, *e.args[0], is_comparison(e.op) ? own + 1 : own);
         text_ += ' ';
         text_ += op_text(e.op);
         text_ += ' ';
-        expr(*e.args[1], own + 1);
+        operand(e, *e.args[1], own + 1);
         break;
       case AstKind::call:
         list(e.name + "(", e.args, ")");
@@ -68,6 +70,14 @@ class Printer {
         break;
     }
     if (own < at_least) text_ += ')';
+  }
+
+  // Few remember how bit operators bind, so next to another operator they always get their brackets.
+  void operand(const AstExpr& parent, const AstExpr& e, int at_least) {
+    const bool clear = e.kind != AstKind::binary || precedence(e.op) == precedence(parent.op) ||
+                       (!is_bits(e.op) && !is_bits(parent.op)) ||
+                       precedence(parent.op) < Precedence::comparison;
+    expr(e, clear ? at_least : static_cast<int>(Precedence::atom));
   }
 
   void list(std::string_view open, const std::vector<AstPtr>& args, std::string_view close) {

@@ -8,7 +8,7 @@
 
 namespace fa {
 
-/// With no more brackets than needed; parses back to the same tree.
+/// With brackets where they are needed, and around bit operators; parses back to the same tree.
 std::string print_expr(const AstExpr& expr);
 
 /// One item, without a line end.
