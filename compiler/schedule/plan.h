@@ -55,6 +55,7 @@ struct Choice {
 /// The problem size a cost is predicted for. The kernel itself serves every size.
 struct ProblemSize {
   int batch = 2, num_q_heads = 16, num_kv_heads = 16, q_len = 8192, kv_len = 8192;
+  std::int64_t captured_bytes = 0;  // of all captured tensors together
 };
 
 /// The plan the cost model prefers. Throws SpecError where the target cannot run the spec, with the remedy.

@@ -16,7 +16,7 @@ struct Traffic {
   double flops = 0;  // of the two products, on every (q, kv) pair: 2 B H Nq Nk (d + dv)
   double exps = 0;   // one for each score
 
-  // Bytes of q, k, v, o and lse; captured tensors are not counted on either side.
+  // Bytes of q, k, v, o, lse, and of the captured tensors, which count once however often a hook reads them.
   double standard_bytes = 0;  // unfused: every step from QK^T to PV reads and writes its whole matrix
   double fused_bytes = 0;     // every load and store the kernel issues; what the L2 catches is in there too
   double hbm_bytes = 0;    // of these, what reaches HBM once CTAs that run together share K and V in the L2
