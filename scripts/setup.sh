@@ -92,9 +92,11 @@ install_cuda() {
   # A virtual environment only for its pip: Debian's own refuses to install, even into a folder of ours.
   python3 -m venv "$scratch/venv" >&2 &&
     "$scratch/venv/bin/python" -m pip install --disable-pip-version-check --no-deps --target "$scratch/cuda" \
-      'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' >&2 </dev/null ||
+      'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' >&2 </dev/null || {
+    rm -rf "$scratch"
     die "pip could not install NVIDIA's wheels (see above). Try again with a network, or install a CUDA toolkit 12 or
 facet: later and set CUDA_HOME to its folder."
+  }
   [[ -e $scratch/cuda/nvidia/cu13/include/cuda.h ]] || die "NVIDIA's wheels hold no include/cuda.h: please report this"
   rm -rf "$cuda_wheels"
   mv "$scratch/cuda" "$cuda_wheels"
