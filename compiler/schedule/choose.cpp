@@ -1,6 +1,7 @@
 // Preference: of the legal plans the one measured to be fastest, else the one the cost model finds fastest.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 
@@ -75,6 +76,20 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
           .predicted_ms = cost.ms};
 }
 
+// Of the plans of each tile, which differ in min_ctas only and follow one another, the best.
+std::vector<Choice> rank_tiles(const Question& question) {
+  std::vector<Choice> ranked;
+  const std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  for (auto begin = plans.begin(); begin != plans.end();) {
+    const auto end =
+        std::find_if(begin + 1, plans.end(), [](const Plan& plan) { return plan.min_ctas == 1; });
+    const auto best = cheapest(question, {begin, end}, [](const Plan&) { return true; });
+    ranked.push_back(explain(question, *best, "ranked by the model"));
+    begin = end;
+  }
+  return ranked;
+}
+
 void require_support(const CheckedSpec& spec, const Target& target) {
   if (auto reasons = unsupported(spec, target); !reasons.empty()) throw SpecError(std::move(reasons));
 }
@@ -96,6 +111,20 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   if (!best)
     throw InternalError(fmt::format("no legal plan for head_dim {} on {}", spec.head_dim, target.name));
   return explain(question, *best, "the model's best");
+}
+
+std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
+                               const ProblemSize& size) {
+  const Choice chosen = choose(spec, facts, target, size);
+  std::vector<Choice> ranked;
+  if (target.family == Family::host) {
+    for (const Plan& plan : legal_plans(spec, target)) ranked.push_back({.plan = plan, .why = chosen.why});
+  } else {
+    ranked = rank_tiles({spec, facts, target, size});
+  }
+  std::ranges::stable_sort(ranked, {}, &Choice::predicted_ms);
+  std::ranges::stable_partition(ranked, [&](const Choice& choice) { return choice.plan == chosen.plan; });
+  return ranked;
 }
 
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,

@@ -62,6 +62,12 @@ struct ProblemSize {
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
               const ProblemSize& size = {});
 
+/// Every tile that is legal, each with the model's min_ctas, in the order of their predicted times: what a
+/// tuner should measure, from the front. On the host, which has no model, the chosen plan and then the
+/// others.
+std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
+                               const ProblemSize& size = {});
+
 /// The plan `text` asks for, in parse_plan's form over the preferred plan; where it leaves min_ctas out, the
 /// model picks it. Throws SpecError as `choose` does, Error where the plan is malformed or illegal.
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,

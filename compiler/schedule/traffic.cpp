@@ -58,6 +58,7 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   const double pairs = q_heads * q_len * kv_len;
 
   const double q_and_o = q_heads * q_len * (d + dv) * element;
+  const double captured = static_cast<double>(size.captured_bytes);
   const double lse = q_heads * q_len * kLseBytes;
   const double kv_of_one_head = kv_len * (d + dv) * element;
   const double ctas_of_one_head = std::ceil(q_len / plan.tile_q);
@@ -65,9 +66,10 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   Traffic traffic;
   traffic.flops = 2 * pairs * (d + dv);
   traffic.exps = pairs;
-  traffic.least_bytes = q_and_o + lse + kv_heads * kv_of_one_head;
-  traffic.standard_bytes = q_and_o + kv_heads * kv_of_one_head + matrix_passes(spec, facts) * pairs * element;
-  traffic.fused_bytes = q_and_o + lse + q_heads * ctas_of_one_head * kv_of_one_head;
+  traffic.least_bytes = q_and_o + lse + captured + kv_heads * kv_of_one_head;
+  traffic.standard_bytes =
+      q_and_o + captured + kv_heads * kv_of_one_head + matrix_passes(spec, facts) * pairs * element;
+  traffic.fused_bytes = q_and_o + lse + captured + q_heads * ctas_of_one_head * kv_of_one_head;
 
   traffic.standard_bytes_by_formula =
       q_heads * ((q_len + kv_len) / 2 * (d + dv) / 2 + q_len * kv_len) * element;
@@ -84,7 +86,7 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   const double ctas_together = static_cast<double>(target.num_sms) * std::max(1, plan.min_ctas);
   const double reads = reads_of_kv(kv_of_one_head, ctas_of_one_head * group, ctas_together,
                                    static_cast<double>(target.l2_bytes));
-  traffic.hbm_bytes = q_and_o + lse + reads * kv_heads * kv_of_one_head;
+  traffic.hbm_bytes = q_and_o + lse + captured + reads * kv_heads * kv_of_one_head;
   const double exps_per_second = target.num_sms * target.exp2_per_clock_per_sm * target.clock_ghz * 1e9;
   traffic.tensor_ms = milliseconds(traffic.flops, target.tensor_tflops * target.mma_fraction * 1e12);
   traffic.exp2_ms = milliseconds(traffic.exps, exps_per_second);

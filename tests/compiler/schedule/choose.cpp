@@ -181,6 +181,23 @@ TEST_CASE("what a target cannot run is an error with a remedy", "[schedule]") {
   CHECK(messages(plain_spec(64, 0, DType::f32), "host").empty());
 }
 
+TEST_CASE("plans are ranked from the chosen one on, each tile once", "[schedule]") {
+  for (const std::string_view name : {"h200", "a100", "host"}) {
+    const Target& target = find_target(name);
+    const CheckedSpec spec = plain_spec(192);
+    const std::vector<Choice> ranked = rank_plans(spec, {}, target);
+    REQUIRE(ranked.size() > 10);
+    CHECK(ranked.front().plan == choose(spec, {}, target).plan);
+    for (std::size_t i = 1; i < ranked.size(); ++i) {
+      if (i > 1 && ranked[i].predicted_ms < ranked[i - 1].predicted_ms) FAIL("out of order at " << i);
+      Plan same_tile = ranked[i].plan;
+      same_tile.min_ctas = ranked[i - 1].plan.min_ctas;
+      if (same_tile == ranked[i - 1].plan) FAIL("a tile twice: " << same_tile.print());
+      if (!why_illegal(ranked[i].plan, spec, target).empty()) FAIL("illegal: " << ranked[i].plan.print());
+    }
+  }
+}
+
 TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
   const Target& h200 = find_target("h200");
   const CheckedSpec spec = plain_spec(128);

@@ -92,6 +92,17 @@ TEST_CASE("the bound is the limit that takes longest", "[schedule]") {
   CHECK(std::abs(traffic.memory_ms / (traffic.hbm_bytes / 4.8e12 * 1e3) - 1) < 1e-12);
 }
 
+TEST_CASE("captured tensors count once on every side", "[schedule]") {
+  ProblemSize size = kSmall;
+  const Traffic without = count(plain_spec(64), size);
+  size.captured_bytes = 1000;
+  const Traffic with = count(plain_spec(64), size);
+  CHECK(with.standard_bytes == without.standard_bytes + 1000);
+  CHECK(with.fused_bytes == without.fused_bytes + 1000);
+  CHECK(with.hbm_bytes == without.hbm_bytes + 1000);
+  CHECK(with.least_bytes == without.least_bytes + 1000);
+}
+
 TEST_CASE("empty problems and the host are counted too", "[schedule]") {
   const ProblemSize empty{.batch = 0, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 0, .kv_len = 0};
   const Traffic traffic = count(plain_spec(64), empty);
