@@ -28,24 +28,25 @@ struct Facts {
   bool has_score_mod = false;
   bool has_mask = false;
   ScoreForm score_form = ScoreForm::identity;
-  DependsOn score_mod;   // of the whole result
+  DependsOn score_mod;  // of the whole result
   DependsOn mask_mod;
-  DependsOn multiplier;  // affine only
-  DependsOn addend;      // affine only
+  DependsOn multiplier;              // affine only
+  DependsOn addend;                  // affine only
   bool addend_is_zero = true;        // affine only
   bool multiplier_is_one = true;     // affine only
   bool mask_is_always_true = false;  // simplification proved it
   bool mask_is_always_false = false;
-  int element_ops = 0;  // arithmetic LLVM instructions left per element after hoisting (score_mod and mask_mod)
-  int row_ops = 0;      // per q row
-  int column_ops = 0;   // per kv column
+  int element_ops =
+      0;            // arithmetic LLVM instructions left per element after hoisting (score_mod and mask_mod)
+  int row_ops = 0;  // per q row
+  int column_ops = 0;  // per kv column
   std::vector<ClampedRead> clamped;
 
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
 };
 
-/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier and @logit_addend) to
-/// `hooks.module`, verified.
+/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier and
+/// @logit_addend) to `hooks.module`, verified.
 Facts analyse(const CheckedSpec& spec, HookIr& hooks);
 
 }  // namespace fa

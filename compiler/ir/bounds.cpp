@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kLargestCoefficient = std::int64_t{1} << 28;  // keeps every product inside 64 bits
 constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
 constexpr std::size_t kMostTerms = 8;
+constexpr int kMostSteps = 500;  // of one proof
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -256,6 +257,7 @@ std::optional<Linear> Bounds::uniform_bound(const Linear& form, bool upper) {
 }
 
 bool Bounds::bounded(const Expr& expr, const Linear& limit, bool upper) {
+  if (--steps_ < 0) return false;  // nested minima of shared parts could take exponentially many
   const Interval values = range(expr);
   const Interval limits = limit.range();
   if (upper ? values.hi <= limits.lo : values.lo >= limits.hi) return true;
@@ -330,15 +332,20 @@ bool Bounds::structurally_bounded(const Expr& expr, const Linear& limit, bool up
   }
 }
 
-bool Bounds::non_negative(const Expr& expr) { return bounded(expr, constant(0), false); }
+bool Bounds::non_negative(const Expr& expr) {
+  steps_ = kMostSteps;
+  return bounded(expr, constant(0), false);
+}
 
 bool Bounds::below(const Expr& expr, const Expr& extent) {
+  steps_ = kMostSteps;
   const Linear limit = add(linear(extent), constant(1), -1);
   return limit.uniform() && bounded(expr, limit, true);
 }
 
 /// left <= right + offset
 bool Bounds::proves_le(const Expr& left, const Expr& right, std::int64_t offset) {
+  steps_ = kMostSteps;
   const Linear l = linear(left);
   const Linear r = linear(right);
   if (range(left).hi <= range(right).lo + offset) return true;

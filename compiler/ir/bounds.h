@@ -92,6 +92,7 @@ class Bounds {
   void collect_loops(const Expr& expr);
 
   int head_dim_ = 0;
+  int steps_ = 0;  // left for the present proof
   std::vector<DType> tensor_types_;
   std::unordered_map<const Expr*, Range> ranges_;
   std::unordered_map<const Expr*, unsigned> depends_;

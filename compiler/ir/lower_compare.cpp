@@ -35,7 +35,9 @@ struct Sum {
   std::int64_t constant = 0;
 };
 
+// Stops soon after kMostTerms: a sum of shared sums can be exponentially long.
 void gather(Bounds& bounds, const Expr& expr, int sign, Sum& sum) {
+  if (sum.terms.size() > kMostTerms) return;
   if (expr.kind == ExprKind::literal) {
     sum.constant += sign * expr.int_value;
     return;
@@ -111,12 +113,16 @@ llvm::Value* ExprLowering::compare_by_side(const Expr& expr) {
 
   const auto side = [&](bool column, int side_sign, std::int64_t constant) {
     llvm::Value* total = nullptr;
+    const bool is_sum =
+        constant != 0 || std::count_if(sum.terms.begin(), sum.terms.end(), [&](const SumTerm& term) {
+                           return ((term.depends & kKv) != 0) == column;
+                         }) > 1;
     for (const SumTerm& term : sum.terms) {
       if (((term.depends & kKv) != 0) != column) continue;
       llvm::Value* value = lower(*term.expr);
-      if (&term == large)
-        value = min_max(false, min_max(true, value, int_constant(-reach - 1)), int_constant(reach + 1));
       const bool plus = term.sign * side_sign > 0;
+      if (&term == large && (is_sum || !plus))
+        value = min_max(false, min_max(true, value, int_constant(-reach - 1)), int_constant(reach + 1));
       if (total == nullptr)
         total = plus ? value : builder_.CreateSub(int_constant(0), value, "", false, true);
       else

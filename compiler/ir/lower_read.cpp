@@ -73,15 +73,16 @@ llvm::Value* ExprLowering::lower_read(const Expr& expr) {
   }
   llvm::Type* offset_type = is_small || rank == 1 ? builder_.getInt32Ty() : builder_.getInt64Ty();
 
-  std::array<llvm::Value*, 4> offset_by_stage{};
+  std::array<llvm::Value*, 5> offset_by_stage{};  // the last for a reduction's variable
   llvm::Value* stride = llvm::ConstantInt::get(offset_type, 1);
   for (std::size_t i = rank; i-- > 0;) {
     const Expr& extent = *tensor.extents[i];
     llvm::Value* index = builder_.CreateSExt(lower_index(expr, i, extent), offset_type);
     const bool unit_stride = i + 1 == rank;
     llvm::Value* offset = unit_stride ? index : builder_.CreateMul(index, stride, "offset", false, true);
-    llvm::Value*& stage =
-        offset_by_stage[static_cast<std::size_t>(stage_of(bounds_.depends_on(*expr.args[i])))];
+    const bool is_last = llvm::isa<llvm::Constant>(offset) || !free_loops(*expr.args[i]).empty();
+    const int order = is_last ? 4 : stage_of(bounds_.depends_on(*expr.args[i]));
+    llvm::Value*& stage = offset_by_stage[static_cast<std::size_t>(order)];
     stage = stage == nullptr ? offset : builder_.CreateAdd(stage, offset, "offset", false, true);
     if (i > 0) {
       llvm::Value* size = builder_.CreateSExt(lower(extent), offset_type);

@@ -1,0 +1,220 @@
+// Analyses the hooks: the form of score_mod, what depends on what, and the functions that kernels evaluate.
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <fmt/format.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "compiler/analysis/affine.h"
+#include "compiler/analysis/facts.h"
+#include "compiler/analysis/region.h"
+#include "compiler/ir/simplify.h"
+#include "fa/error.h"
+
+namespace fa {
+namespace {
+
+constexpr float kLog2e = 1.4426950408889634f;
+
+// A copy of score_mod that is being rewritten into what a kernel evaluates.
+struct Rewrite {
+  llvm::Function* function;
+  llvm::IRBuilder<> builder;  // just before the return
+  Dependence dependence;
+
+  Rewrite(const HookIr& hooks, const char* name)
+      : function(copy(hooks, name)),
+        builder(function->back().getTerminator()),
+        dependence(*function, hooks.args) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract(true);
+    builder.setFastMathFlags(flags);
+  }
+
+  llvm::ReturnInst* end() { return llvm::cast<llvm::ReturnInst>(function->back().getTerminator()); }
+  llvm::Value* score() { return function->getArg(0); }
+  llvm::Value* log2e() { return llvm::ConstantFP::get(builder.getFloatTy(), static_cast<double>(kLog2e)); }
+
+  llvm::Value* scale(const HookIr& hooks) {
+    for (std::size_t i = 0; i < hooks.args.size(); ++i)
+      if (hooks.args[i].kind == HookArgKind::scale) return function->getArg(static_cast<unsigned>(i));
+    throw InternalError("hooks have no scale argument");
+  }
+
+  llvm::Function* finish(llvm::Value* result) {
+    end()->setOperand(0, result);
+    verify(*function, "analyse");
+    simplify(*function);
+    return function;
+  }
+
+ private:
+  static llvm::Function* copy(const HookIr& hooks, const char* name) {
+    llvm::ValueToValueMapTy map;
+    llvm::Function* function = llvm::CloneFunction(hooks.score_mod, map);
+    function->setName(name);
+    function->getArg(0)->setName("s");
+    return function;
+  }
+};
+
+enum class Part { multiplier, addend };
+
+// The affine form is found anew in each copy: what one part does not use disappears from it.
+llvm::Function* build_part(const HookIr& hooks, Part part) {
+  Rewrite rewrite(hooks, part == Part::multiplier ? "logit_multiplier" : "logit_addend");
+  llvm::Value* value = rewrite.end()->getReturnValue();
+  const std::optional<Affine> affine =
+      AffineForm(rewrite.score(), rewrite.dependence, rewrite.builder).of(value);
+  if (!affine) throw InternalError("an affine score_mod lost its form in a copy");
+  if (part == Part::addend)
+    return rewrite.finish(times(affine->addend, rewrite.log2e(), rewrite.dependence, rewrite.builder));
+  llvm::Value* factor = rewrite.builder.CreateFMul(rewrite.scale(hooks), rewrite.log2e(), "scale_log2");
+  return rewrite.finish(times(affine->multiplier, factor, rewrite.dependence, rewrite.builder));
+}
+
+llvm::Function* build_logit(const HookIr& hooks) {
+  Rewrite rewrite(hooks, "logit");
+  scale_uses(*rewrite.function, rewrite.score(), rewrite.scale(hooks), rewrite.dependence);
+  llvm::Value* value = rewrite.end()->getReturnValue();
+  return rewrite.finish(times(value, rewrite.log2e(), rewrite.dependence, rewrite.builder));
+}
+
+DependsOn result_depends(const llvm::Function& function, const std::vector<HookArg>& args) {
+  Dependence dependence(function, args);
+  const auto* end = llvm::cast<llvm::ReturnInst>(function.back().getTerminator());
+  return dependence.of(*end->getReturnValue());
+}
+
+// The form of score_mod; a scratch copy takes what the question builds.
+void find_form(const HookIr& hooks, Facts& facts) {
+  Rewrite scratch(hooks, "scratch");
+  const std::optional<Affine> affine =
+      AffineForm(scratch.score(), scratch.dependence, scratch.builder).of(scratch.end()->getReturnValue());
+  facts.score_form = ScoreForm::general;
+  // A score that is not used at all is the general form: a multiplier of 0 would turn infinite products into
+  // NaN.
+  if (affine && !is_zero(affine->multiplier)) {
+    facts.addend_is_zero = is_zero(affine->addend);
+    facts.multiplier_is_one = is_one(affine->multiplier);
+    const bool is_identity = facts.addend_is_zero && facts.multiplier_is_one;
+    facts.score_form = is_identity ? ScoreForm::identity : ScoreForm::affine;
+  }
+  scratch.function->eraseFromParent();
+}
+
+// Address arithmetic folds into loads and the float images of indices come from the kernel: neither is
+// counted.
+bool is_arithmetic(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::GetElementPtrInst>(instruction)) return false;
+  if (const auto* cast = llvm::dyn_cast<llvm::SIToFPInst>(&instruction))
+    return !llvm::isa<llvm::Argument>(cast->getOperand(0));
+  return true;
+}
+
+void count_ops(const llvm::Function* function, const HookIr& hooks, Facts& facts) {
+  if (function == nullptr) return;
+  Dependence dependence(*function, hooks.args);
+  for_each_instruction(region_of(*function), [&](const llvm::Instruction& instruction, long long times) {
+    if (!is_arithmetic(instruction)) return;
+    const int ops = static_cast<int>(std::min(times, 1'000'000LL));
+    switch (dependence.stage(instruction)) {
+      case Stage::head:
+        break;
+      case Stage::row:
+        facts.row_ops += ops;
+        break;
+      case Stage::column:
+        facts.column_ops += ops;
+        break;
+      case Stage::element:
+        facts.element_ops += ops;
+        break;
+    }
+  });
+}
+
+std::string_view name_of(ScoreForm form) {
+  switch (form) {
+    case ScoreForm::identity:
+      return "identity";
+    case ScoreForm::affine:
+      return "affine";
+    case ScoreForm::general:
+      break;
+  }
+  return "general";
+}
+
+}  // namespace
+
+std::string DependsOn::print() const {
+  static constexpr std::pair<std::uint8_t, const char*> kNames[] = {
+      {b, "b"}, {h, "h"}, {q, "q"}, {kv, "kv"}, {score, "score"}};
+  std::string text;
+  for (const auto& [bit, name] : kNames)
+    if (has(bit)) text += (text.empty() ? "" : ", ") + std::string(name);
+  return "{" + text + "}";
+}
+
+Facts analyse(const CheckedSpec&, HookIr& hooks) {
+  Facts facts;
+  facts.has_score_mod = hooks.score_mod != nullptr;
+  facts.has_mask = hooks.mask_mod != nullptr;
+  facts.clamped = hooks.clamped;
+  if (hooks.score_mod != nullptr) {
+    facts.score_mod = result_depends(*hooks.score_mod, hooks.args);
+    find_form(hooks, facts);
+    if (facts.score_form == ScoreForm::affine) {
+      hooks.logit_multiplier = build_part(hooks, Part::multiplier);
+      hooks.logit_addend = build_part(hooks, Part::addend);
+      facts.multiplier = result_depends(*hooks.logit_multiplier, hooks.args);
+      facts.addend = result_depends(*hooks.logit_addend, hooks.args);
+    } else if (facts.score_form == ScoreForm::general) {
+      hooks.logit = build_logit(hooks);
+    }
+  } else {
+    facts.score_mod.bits = DependsOn::score;
+  }
+  if (hooks.mask_mod != nullptr) {
+    facts.mask_mod = result_depends(*hooks.mask_mod, hooks.args);
+    const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
+    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
+      facts.mask_is_always_true = constant->isOne();
+      facts.mask_is_always_false = constant->isZero();
+    }
+  }
+  for (const llvm::Function* function :
+       {hooks.logit, hooks.logit_multiplier, hooks.logit_addend, hooks.mask_mod})
+    count_ops(function, hooks, facts);
+  return facts;
+}
+
+std::string Facts::print() const {
+  std::string text;
+  if (!has_score_mod)
+    text += "score_mod: none\n";
+  else
+    text += fmt::format("score_mod: {}, depends on {}\n", name_of(score_form), score_mod.print());
+  if (score_form == ScoreForm::affine) {
+    text += fmt::format("  multiplier: {}depends on {}\n", multiplier_is_one ? "the scale alone, " : "",
+                        multiplier.print());
+    text += addend_is_zero ? std::string("  addend: zero\n")
+                           : fmt::format("  addend: depends on {}\n", addend.print());
+  }
+  if (!has_mask)
+    text += "mask_mod: none\n";
+  else if (mask_is_always_true)
+    text += "mask_mod: always true\n";
+  else if (mask_is_always_false)
+    text += "mask_mod: always false\n";
+  else
+    text += fmt::format("mask_mod: depends on {}\n", mask_mod.print());
+  text += fmt::format("operations: {} per element, {} per row, {} per column\n", element_ops, row_ops,
+                      column_ops);
+  for (const ClampedRead& read : clamped)
+    text += fmt::format("clamped: index {} of {} at {}:{}\n", read.dimension, read.tensor, read.line,
+                        read.column);
+  return text;
+}
+
+}  // namespace fa
