@@ -147,10 +147,7 @@ Typed ExprChecker::read(const AstExpr& ast) {
                              tensor.kind == Symbol::Kind::param ? "param" : "let"),
                  "only tensors are indexed");
   }
-  if (!may_use(room_, tensor.kind)) {
-    return error(ast.head_span, fmt::format("{} may not read tensor '{}'", room_name(room_), ast.name),
-                 fmt::format("it may use {}", room_names(room_)));
-  }
+  if (!may_use(context_.room, tensor.kind)) return not_here(ast);
   if (static_cast<int>(indices.size()) != tensor.rank) {
     return error(ast.head_span, fmt::format("tensor '{}' has {}; this reads it with {}", ast.name,
                                             counted(tensor.rank, "dimension", "dimensions"),
@@ -165,7 +162,8 @@ Typed ExprChecker::read(const AstExpr& ast) {
 }
 
 int ExprChecker::reduction_count(const AstExpr& ast) {
-  ExprChecker constant(scope_, source_, findings_, Room::constant);
+  ExprChecker constant(scope_, source_, findings_,
+                       {.room = Room::constant, .what = "the range of a reduction"});
   const Typed count = constant.check(ast);
   if (!count.expr) return 0;
   if (!is_literal(*count.expr) || count.expr->type != Type::i32) {

@@ -13,6 +13,14 @@
 
 namespace fa {
 
+namespace {
+
+constexpr std::string_view kMaskRemedy =
+    "whether a key is kept depends on where it is; to drop low scores use score_mod = where(..., score, "
+    "-inf)";
+
+}  // namespace
+
 std::string_view article_type(Type type) {
   return type == Type::boolean ? "a bool" : type == Type::i32 ? "an i32" : "an f32";
 }
@@ -52,7 +60,7 @@ Typed ExprChecker::promote(const AstExpr& ast, Typed value) {
 Typed ExprChecker::check(const AstExpr& ast) {
   switch (ast.kind) {
     case AstKind::integer:
-      return integer(ast, false);
+      return integer(ast, false, ast.span);
     case AstKind::floating:
       return floating(ast);
     case AstKind::boolean:
@@ -73,14 +81,14 @@ Typed ExprChecker::check(const AstExpr& ast) {
   return {};
 }
 
-Typed ExprChecker::integer(const AstExpr& ast, bool negated) {
-  const std::uint64_t largest =
-      static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()) + (negated ? 1 : 0);
-  if (ast.int_value > largest) {
-    return error(ast.span,
-                 fmt::format("{}{} does not fit an i32", negated ? "-" : "", source_.text(ast.span)),
-                 "an i32 goes from -2147483648 to 2147483647; a bit pattern with the top bit set is ~ of its "
-                 "complement");
+Typed ExprChecker::integer(const AstExpr& ast, bool negated, Span span) {
+  const std::string_view text = source_.text(ast.head_span);
+  const auto top = static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max());
+  if (ast.int_value > top + (negated ? 1 : 0)) {
+    const bool pattern = text.starts_with("0x") || text.starts_with("0b");
+    return error(span, fmt::format("{}{} does not fit an i32", negated ? "-" : "", text),
+                 pattern ? "with the top bit set, write the complement: ~0 has all bits set"
+                         : "an i32 goes from -2147483648 to 2147483647");
   }
   const auto value = static_cast<std::int64_t>(ast.int_value);
   return literal(ast, make_int(static_cast<std::int32_t>(negated ? -value : value)));
@@ -105,29 +113,40 @@ Typed ExprChecker::name(const AstExpr& ast) {
   if (const auto found = scope_.symbols.find(ast.name); found != scope_.symbols.end()) {
     return symbol(ast, found->second);
   }
+  return builtin(ast);
+}
+
+Typed ExprChecker::builtin(const AstExpr& ast) {
   if (ast.name == "head_dim") return literal(ast, make_int(scope_.head_dim));
   if (ast.name == "head_dim_v") return literal(ast, make_int(scope_.head_dim_v));
-  const BuiltinInfo* builtin = find_builtin(ast.name);
-  if (builtin == nullptr) return unknown(ast);
-  if (!may_use(room_, builtin->builtin, rank_)) {
-    if (builtin->builtin >= Builtin::i0 && room_ == Room::example) {
-      return error(ast.span, fmt::format("the tensor has {} dimension{}, so there is no '{}'", rank_,
-                                         rank_ == 1 ? "" : "s", ast.name));
+  const BuiltinInfo* found = find_builtin(ast.name);
+  if (found == nullptr) return unknown(ast);
+  if (!may_use(context_.room, found->builtin, context_.rank)) {
+    if (found->builtin == Builtin::score && context_.room == Room::mask_mod) {
+      return error(ast.head_span, "mask_mod may not use the score", std::string(kMaskRemedy));
     }
-    return error(ast.span, fmt::format("{} may not use '{}'", room_name(room_), ast.name),
-                 fmt::format("it may use {}", room_names(room_)));
+    if (found->builtin >= Builtin::i0 && context_.room == Room::example) {
+      return error(ast.head_span, fmt::format("the tensor has {} dimension{}, so there is no '{}'",
+                                              context_.rank, context_.rank == 1 ? "" : "s", ast.name));
+    }
+    if (found->builtin >= Builtin::i0) {
+      return error(ast.head_span, fmt::format("'{}' stands only in the example of a tensor", ast.name));
+    }
+    return not_here(ast);
   }
-  Typed made = make(ast, {.kind = ExprKind::builtin, .type = builtin->type, .builtin = builtin->builtin}, {});
-  made.uses_score = builtin->builtin == Builtin::score;
+  Typed made = make(ast, {.kind = ExprKind::builtin, .type = found->type, .builtin = found->builtin}, {});
+  made.uses_score = found->builtin == Builtin::score;
   return made;
+}
+
+Typed ExprChecker::not_here(const AstExpr& ast) {
+  return error(ast.head_span, fmt::format("{} may not use '{}'", context_.what, ast.name),
+               fmt::format("it may use {}", room_names(context_.room)));
 }
 
 Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
   found.used = true;
-  if (!may_use(room_, found.kind)) {
-    return error(ast.span, fmt::format("{} may not use '{}'", room_name(room_), ast.name),
-                 fmt::format("it may use {}", room_names(room_)));
-  }
+  if (!may_use(context_.room, found.kind)) return not_here(ast);
   switch (found.kind) {
     case Symbol::Kind::broken:
       return {};
@@ -140,10 +159,9 @@ Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
     case Symbol::Kind::let:
       break;
   }
-  if (room_ == Room::mask_mod && found.value.uses_score) {
-    return error(ast.span, fmt::format("mask_mod may not use '{}': it depends on the score", ast.name),
-                 "whether a key is kept depends on where it is; to drop low scores use score_mod = "
-                 "where(..., score, -inf)");
+  if (context_.room == Room::mask_mod && found.value.uses_score) {
+    return error(ast.head_span, fmt::format("mask_mod may not use '{}': it depends on the score", ast.name),
+                 std::string(kMaskRemedy));
   }
   return found.value;
 }
@@ -151,40 +169,38 @@ Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
 Typed ExprChecker::unknown(const AstExpr& ast) {
   if (const auto later = scope_.later.find(ast.name); later != scope_.later.end()) {
     if (later->second.begin < ast.span.begin) {
-      return error(ast.span, fmt::format("'{}' is used in its own declaration", ast.name));
+      return error(ast.head_span, fmt::format("'{}' is used in its own declaration", ast.name));
     }
-    return error(ast.span,
+    return error(ast.head_span,
                  fmt::format("'{}' is used before its declaration on line {}", ast.name,
                              source_.place(later->second).line),
                  "move the declaration above its first use");
   }
   const std::vector<std::string_view> callables = callable_names();
   if (std::find(callables.begin(), callables.end(), ast.name) != callables.end()) {
-    return error(ast.span, fmt::format("'{}' is a function", ast.name),
+    return error(ast.head_span, fmt::format("'{}' is a function", ast.name),
                  fmt::format("call it: {}(...)", ast.name));
   }
   if (is_reserved(ast.name)) {
-    return error(ast.span, fmt::format("'{}' is a word of the language, not a value", ast.name));
+    return error(ast.head_span, fmt::format("'{}' is a word of the language, not a value", ast.name));
   }
-  const std::string near = closest(ast.name, visible_names());
-  return error(
-      ast.span,
-      near.empty() ? fmt::format("unknown name '{}'", ast.name)
-                   : fmt::format("unknown name '{}'; did you mean '{}'?", ast.name, near),
-      near.empty()
-          ? fmt::format("declare it above: `param {0} : i32 = ...`, `tensor {0} : ...` or `let {0} = ...`",
-                        ast.name)
-          : "");
+  if (const std::string near = closest(ast.name, visible_names()); !near.empty()) {
+    return error(ast.head_span, fmt::format("unknown name '{}'; did you mean '{}'?", ast.name, near));
+  }
+  if (context_.room == Room::constant) return not_here(ast);
+  return error(ast.head_span, fmt::format("unknown name '{}'", ast.name),
+               fmt::format("declare it above: `param {0} : i32 = ...`, `tensor {0} : ...` or `let {0} = ...`",
+                           ast.name));
 }
 
 std::vector<std::string_view> ExprChecker::visible_names() const {
   std::vector<std::string_view> names;
   for (const Loop& loop : loops_) names.push_back(loop.name);
   for (const auto& [name, symbol] : scope_.symbols) {
-    if (may_use(room_, symbol.kind)) names.push_back(name);
+    if (may_use(context_.room, symbol.kind)) names.push_back(name);
   }
   for (const BuiltinInfo& builtin : builtins()) {
-    if (may_use(room_, builtin.builtin, rank_)) names.push_back(builtin.name);
+    if (may_use(context_.room, builtin.builtin, context_.rank)) names.push_back(builtin.name);
   }
   for (const std::string_view word : {"head_dim_v", "true", "false", "inf"}) names.push_back(word);
   return names;
@@ -225,7 +241,7 @@ Typed ExprChecker::unary(const AstExpr& ast) {
   const AstExpr& operand = *ast.args[0];
   const std::string who = fmt::format("'{}'", op_text(ast.op));
   // -2147483648 is one number, though 2147483648 is none.
-  if (ast.op == Op::neg && operand.kind == AstKind::integer) return integer(operand, true);
+  if (ast.op == Op::neg && operand.kind == AstKind::integer) return integer(operand, true, ast.span);
   Typed value = check(operand);
   if (!value.expr) return {};
   switch (ast.op) {

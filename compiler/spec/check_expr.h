@@ -14,9 +14,8 @@ namespace fa {
 
 class ExprChecker {
  public:
-  /// `rank` is the tensor's, where an example is checked.
-  ExprChecker(Scope& scope, const SourceText& source, Findings& findings, Room room, int rank = 0)
-      : scope_(scope), source_(source), findings_(findings), room_(room), rank_(rank) {}
+  ExprChecker(Scope& scope, const SourceText& source, Findings& findings, Context context)
+      : scope_(scope), source_(source), findings_(findings), context_(context) {}
 
   /// Null `expr` where something was reported.
   Typed check(const AstExpr& ast);
@@ -30,10 +29,12 @@ class ExprChecker {
     int id = 0;
   };
 
-  Typed integer(const AstExpr& ast, bool negated);
+  Typed integer(const AstExpr& ast, bool negated, Span span);
   Typed floating(const AstExpr& ast);
   Typed name(const AstExpr& ast);
+  Typed builtin(const AstExpr& ast);
   Typed symbol(const AstExpr& ast, Symbol& symbol);
+  Typed not_here(const AstExpr& ast);
   Typed unknown(const AstExpr& ast);
   Typed unary(const AstExpr& ast);
   Typed binary(const AstExpr& ast);
@@ -62,8 +63,7 @@ class ExprChecker {
   Scope& scope_;
   const SourceText& source_;
   Findings& findings_;
-  Room room_;
-  int rank_;
+  Context context_;
   std::vector<Loop> loops_;
 };
 

@@ -36,9 +36,9 @@ struct Token {
 using Line = std::vector<Token>;
 
 /// Splits into logical lines, none of them empty. A line goes on inside brackets, after a binary operator,
-/// `=`, `,` or `:`, and where the next line begins with a binary operator, `and` or `or`. A line that begins
-/// with an item's word always ends the one before, so that a bracket left open spoils one item and not the
-/// file.
+/// `=`, `,` or `:`, and where the next line begins with a binary operator, `and`, `or` or `=`. A line that
+/// begins with an item's word always ends the one before, so that a bracket left open spoils one item and not
+/// the file.
 std::vector<Line> lex(const SourceText& source);
 
 /// Operators with two operands, `and` and `or` included.

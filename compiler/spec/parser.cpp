@@ -97,6 +97,10 @@ class ItemParser {
 
   void plain_value(std::string_view example) {
     refuse_equals(example);
+    if (cursor_.at_end()) {
+      cursor_.fail(cursor_.peek().span, fmt::format("'{}' needs a value", item_word(item_.kind)),
+                   fmt::format("write `{}`", example));
+    }
     value();
   }
 
@@ -143,19 +147,31 @@ class ItemParser {
   AstItem& item_;
 };
 
-// The line's first word; throws LineSpoiled where it is none.
-ItemKind first_word(Cursor& cursor) {
+// Reads the line's first word into `item`; throws LineSpoiled where it is no item's.
+void first_word(Cursor& cursor, AstItem& item) {
   const Token token = cursor.peek();
   if (token.kind != TokenKind::name) cursor.unexpected("an item, such as `mask_mod = ...`");
-  if (const std::optional<ItemKind> kind = item_kind(token.text)) return *kind;
+  item.word_span = cursor.take().span;
+  if (const std::optional<ItemKind> kind = item_kind(token.text)) {
+    item.kind = *kind;
+    return;
+  }
   const std::string near = closest(token.text, item_words());
   const std::string message = fmt::format("unknown item {}", describe(token));
-  if (!near.empty()) cursor.fail(token.span, fmt::format("{}; did you mean '{}'?", message, near));
-  if (cursor.peek(1).is("=")) {
+  if (!near.empty()) {
+    // What it was meant to declare counts as declared.
+    item.kind = *item_kind(near);
+    if (cursor.peek().kind == TokenKind::name) item.name = std::string(cursor.peek().text);
+    cursor.fail(token.span, fmt::format("{}; did you mean '{}'?", message, near));
+  }
+  if (cursor.peek().is("=")) {
+    item.kind = ItemKind::let;
+    item.name = std::string(token.text);
     cursor.fail(
         token.span, message,
         fmt::format("write `let {0} = ...`, or `param {0} : i32 = ...` for a run-time number", token.text));
   }
+  item.kind = ItemKind::let;  // of no name: it declares nothing and repeats nothing
   cursor.fail(
       token.span, message,
       "items are attention, head_dim, head_dim_v, dtype, scale, param, tensor, let, score_mod, mask_mod and "
@@ -168,14 +184,9 @@ Ast parse_spec(std::shared_ptr<const SourceText> source, Findings& findings) {
   Ast ast{.source = std::move(source), .items = {}};
   for (const Line& line : lex(*ast.source)) {
     Cursor cursor(line, findings);
-    AstItem item;
+    AstItem item{.kind = ItemKind::let};
     try {
-      item.kind = first_word(cursor);
-      item.word_span = cursor.take().span;
-    } catch (const LineSpoiled&) {
-      continue;
-    }
-    try {
+      first_word(cursor, item);
       ItemParser(cursor, item).read();
     } catch (const LineSpoiled&) {
       item.broken = true;

@@ -38,6 +38,14 @@ struct Symbol {
 /// Where an expression stands: this decides which names it may use.
 enum class Room : std::uint8_t { let, score_mod, mask_mod, extent, example, constant };
 
+/// The place of an expression, for the checker: what it is part of, and a tensor's rank where it is an
+/// example.
+struct Context {
+  Room room = Room::let;
+  std::string_view what{};  // "scale", "a tensor's extent": for messages about names it may not use
+  int rank = 0;
+};
+
 struct Scope {
   std::map<std::string, Symbol, std::less<>> symbols;
   std::map<std::string, Span, std::less<>> later;  // declared by an item further down
@@ -46,9 +54,7 @@ struct Scope {
   int num_loops = 0;
 };
 
-/// "a tensor's extent", "mask_mod": for messages.
-std::string_view room_name(Room room);
-/// What an expression there may use, for messages.
+/// What an expression may use outside the hooks, for messages.
 std::string_view room_names(Room room);
 bool may_use(Room room, Builtin builtin, int rank);
 bool may_use(Room room, Symbol::Kind kind);
