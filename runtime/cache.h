@@ -1,0 +1,60 @@
+// The disk cache: built kernels by content, shared by every process of a user.
+//
+// An entry is written aside, fsynced and renamed, so a reader sees all of it or none. Whatever is wrong with
+// a file makes it a miss; the next put replaces it. Nothing here throws because of the disk: a cache that
+// cannot be written is simply no cache, and `stats` says why.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/cache_entry.h"
+
+namespace fa {
+
+struct CacheFile {
+  std::string key;    // 32 digits
+  std::string label;  // empty where the entry is damaged
+  std::int64_t bytes = 0;
+  std::int64_t last_used = 0;  // seconds since 1970
+  bool damaged = false;
+};
+
+struct CacheStats {
+  std::string folder;
+  int entries = 0;
+  std::int64_t bytes = 0;
+  std::int64_t limit = 0;
+  std::string problem;  // why nothing can be kept, or empty
+};
+
+class DiskCache {
+ public:
+  /// `folder` is made by the first put; empty: no cache. `limit`: bytes the entries may hold in all.
+  DiskCache(std::string folder, std::int64_t limit) : folder_(std::move(folder)), limit_(limit) {}
+
+  const std::string& folder() const { return folder_; }
+
+  /// The entry, and marks it used. Nothing where there is none or it is damaged.
+  std::optional<CacheEntry> get(const Key& key) const;
+  /// Keeps an entry, then lets the longest unused ones go until all fit. Returns why it could not, or an
+  /// empty string.
+  std::string put(const Key& key, const CacheEntry& entry) const;
+
+  /// Every entry, the last used first; reads and checks each.
+  std::vector<CacheFile> list() const;
+  CacheStats stats() const;
+  /// Removes every entry (no other file); returns how many.
+  int clear() const;
+
+ private:
+  void evict(const Key& keep) const;
+  std::string make_folder() const;
+
+  std::string folder_;
+  std::int64_t limit_ = 0;
+};
+
+}  // namespace fa

@@ -1,0 +1,13 @@
+// A call's run-time numbers and captured tensors: matched by name with the spec's, checked, put in its order.
+#pragma once
+
+#include "compiler/spec/spec.h"
+#include "fa/kernel.h"
+#include "templates/params.h"
+
+namespace fa {
+
+/// Fills `params.params` and `params.tensors`; the sizes in `params` are set already. Throws ArgumentError.
+void set_captured(const CheckedSpec& spec, const ForwardArgs& args, ForwardParams& params);
+
+}  // namespace fa

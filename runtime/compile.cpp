@@ -1,0 +1,135 @@
+// fa::compile: memory cache, front end, disk cache, code generator, loader. The other end of
+// compiler/compile.cpp.
+#include "compiler/compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "runtime/build.h"
+#include "runtime/device_target.h"
+#include "runtime/memory_cache.h"
+#include "runtime/options.h"
+
+namespace fa {
+namespace {
+
+/// Milliseconds since it was made or last asked.
+class Lap {
+ public:
+  double operator()() {
+    const auto now = Clock::now();
+    const std::chrono::duration<double, std::milli> passed = now - start_;
+    start_ = now;
+    return passed.count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+Device pick_device(const Options& options) {
+  if (options.device != Device::automatic) return options.device;
+  return why_no_cuda(options.cuda_device).empty() ? Device::cuda : Device::host;
+}
+
+std::string label_of(const CheckedSpec& spec, std::string_view target) {
+  const std::string dims = spec.head_dim == spec.head_dim_v
+                               ? fmt::format("d{}", spec.head_dim)
+                               : fmt::format("d{}v{}", spec.head_dim, spec.head_dim_v);
+  return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
+}
+
+/// The object from the cache where it is there and this build can link it, else a new one.
+std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Compiled compiled,
+                                                     const DiskCache& cache, CompileTimes& times) {
+  Lap lap;
+  const Plan& plan = compiled.choice.plan;
+  const Key key = host_cache_key(host_key(spec, compiled.hooks, plan));
+  if (const std::optional<CacheEntry> entry = cache.get(key)) {
+    try {
+      std::shared_ptr<const HostKernel> kernel = load_host(entry->payload);
+      times.load = lap();
+      times.source = CompileTimes::Source::disk;
+      return kernel;
+    } catch (const BuildError&) {  // another version's: a miss
+    }
+  }
+  const std::string object = host_object(spec, std::move(compiled.hooks), compiled.facts, plan);
+  cache.put(key, {.label = label_of(spec, "host"), .payload = object});
+  times.build = lap();
+  std::shared_ptr<const HostKernel> kernel = load_host(object);
+  times.load = lap();
+  return kernel;
+}
+
+std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, const Source& source,
+                                                     std::string_view label, const DiskCache& cache,
+                                                     CompileTimes& times) {
+  Lap lap;
+  const BuildResult built = build(source, cache, label);
+  if (built.from_disk) {
+    times.source = CompileTimes::Source::disk;
+    lap();
+  } else {
+    times.build = lap();
+  }
+  std::unique_ptr<const CudaKernel> kernel = load_cuda(device, built.binary);
+  times.load = lap();
+  return kernel;
+}
+
+/// A compile that no cache in memory answers.
+std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device, const Options& options,
+                                                CompileTimes& times) {
+  const CheckedSpec& checked = spec.checked();
+  const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size);
+  const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
+  const Target& target = gpu != nullptr ? target_of(gpu->info()) : find_target("host");
+
+  Lap lap;
+  Compiled compiled = compile_front_end(checked, target, options.plan);
+  times.front_end = lap();
+
+  auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
+                                                            .device = device,
+                                                            .target = std::string(target.name),
+                                                            .plan = compiled.choice.plan.print(),
+                                                            .cuda = nullptr,
+                                                            .host = nullptr,
+                                                            .num_threads = options.num_threads});
+  if (gpu != nullptr) {
+    kernel->cuda = load_or_build_cuda(*gpu, *compiled.source, label_of(checked, target.name), cache, times);
+  } else {
+    kernel->host = load_or_build_host(checked, std::move(compiled), cache, times);
+  }
+  return kernel;
+}
+
+}  // namespace
+
+Kernel compile(const Spec& spec, const Options& requested) {
+  Lap lap;
+  const Options options = resolve(requested, environment());
+  const Device device = pick_device(options);
+  CompileTimes times;
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (options.memory_cache) {
+    // The other device's settings stay out of the key: they change nothing.
+    const Key key = device == Device::cuda ? memory_key(spec, device, options.cuda_device, 0, options.plan)
+                                           : memory_key(spec, device, 0, options.num_threads, options.plan);
+    times.source = CompileTimes::Source::memory;  // unless it is made here
+    loaded = MemoryCache::get().find_or_make(key, [&] {
+      times.source = CompileTimes::Source::compiled;
+      return make_kernel(spec, device, options, times);
+    });
+  } else {
+    loaded = make_kernel(spec, device, options, times);
+  }
+  times.total = lap();
+  return Kernel(
+      std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = times}));
+}
+
+}  // namespace fa

@@ -1,0 +1,69 @@
+#include "runtime/launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "runtime/driver.h"
+
+namespace fa {
+namespace {
+
+constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
+
+std::int64_t rows(const ForwardParams& params) {
+  return std::int64_t{params.batch} * params.num_q_heads * params.q_len;
+}
+
+}  // namespace
+
+void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream) {
+  const DriverTable& table = kernel.device.table();
+  const CudaDevice::Current current(kernel.device);
+  const auto q_tiles = static_cast<unsigned>((params.q_len + kernel.tile_q - 1) / kernel.tile_q);
+  void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
+  const CUresult result = table.launch_kernel(
+      kernel.function, q_tiles, static_cast<unsigned>(params.num_q_heads),
+      static_cast<unsigned>(params.batch), static_cast<unsigned>(kernel.threads), 1, 1,
+      static_cast<unsigned>(kernel.shared_memory), static_cast<CUstream>(stream), arguments, nullptr);
+  if (result != CUDA_SUCCESS) check_driver(table, result, "launching the forward kernel");
+}
+
+void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, int head_dim_v, int element,
+                       Stream stream) {
+  const DriverTable& table = device.table();
+  const CudaDevice::Current current(device);
+  const auto to = static_cast<CUstream>(stream);
+  const auto width = static_cast<std::size_t>(head_dim_v) * static_cast<std::size_t>(element);
+  const std::size_t pitch =
+      params.q_len == 1 ? width : static_cast<std::size_t>(params.o_strides.row * element);
+  for (int b = 0; b < params.batch; ++b) {
+    for (int h = 0; h < params.num_q_heads; ++h) {
+      const std::int64_t offset = (b * params.o_strides.batch + h * params.o_strides.head) * element;
+      const CUdeviceptr first = reinterpret_cast<CUdeviceptr>(params.o) + static_cast<CUdeviceptr>(offset);
+      check_driver(
+          table, table.memset_d2d8_async(first, pitch, 0, width, static_cast<std::size_t>(params.q_len), to),
+          "zeroing the output");
+    }
+  }
+  if (params.lse == nullptr) return;
+  check_driver(table,
+               table.memset_d32_async(reinterpret_cast<CUdeviceptr>(params.lse), kMinusInfinity,
+                                      static_cast<std::size_t>(rows(params)), to),
+               "filling lse");
+}
+
+void fill_empty_rows(const ForwardParams& params, int head_dim_v, int element) {
+  char* const out = static_cast<char*>(params.o);
+  const auto width = static_cast<std::size_t>(head_dim_v) * static_cast<std::size_t>(element);
+  for (int b = 0; b < params.batch; ++b)
+    for (int h = 0; h < params.num_q_heads; ++h)
+      for (int row = 0; row < params.q_len; ++row) {
+        const std::int64_t at =
+            b * params.o_strides.batch + h * params.o_strides.head + row * params.o_strides.row;
+        std::memset(out + at * element, 0, width);
+      }
+  if (params.lse != nullptr) std::fill_n(params.lse, rows(params), -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace fa

@@ -1,0 +1,21 @@
+// From a loaded kernel and its arguments to work on a stream.
+#pragma once
+
+#include "fa/kernel.h"
+#include "runtime/load.h"
+#include "templates/params.h"
+
+namespace fa {
+
+/// Enqueues the forward kernel: grid (q tiles, q heads, batch). Allocates nothing and can be captured in a
+/// graph. Throws DeviceError.
+void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream);
+
+/// What a call with queries but no keys leaves behind, o zero and lse -inf, enqueued as memsets (`element`
+/// bytes each).
+void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, int head_dim_v, int element,
+                       Stream stream);
+/// The same in host memory.
+void fill_empty_rows(const ForwardParams& params, int head_dim_v, int element);
+
+}  // namespace fa
