@@ -33,7 +33,7 @@ constexpr double kStepLatency = 300;         // cycles: barriers and cp.async wa
 constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
-constexpr int kRegistersToSpare = 8;         // an estimate nearer to its budget than this may spill,
+constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget than this may spill,
 constexpr double kSpillRisk = 1.2;           // and counts as this much slower
 
 double exposed_share(const Plan& plan, int ctas) {

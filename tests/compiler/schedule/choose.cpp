@@ -23,7 +23,6 @@ constexpr Anchor kAnchors[] = {
     {"h200", 16, false, "tile_q=128 tile_kv=128 warps=4", 2},
     {"h200", 32, false, "tile_q=128 tile_kv=128 warps=4", 2},
     {"h200", 64, false, "tile_q=128 tile_kv=128 warps=4", 2},
-    {"h200", 80, false, "tile_q=128 tile_kv=64 warps=4", 2},
     {"h200", 96, false, "tile_q=128 tile_kv=64 warps=4", 2},
     {"h200", 128, false, "tile_q=128 tile_kv=64 warps=4", 2},
     {"h200", 192, false, "tile_q=128 tile_kv=64 warps=8", 1},
@@ -146,6 +145,14 @@ TEST_CASE("a choice holds for tiny and huge problems", "[schedule]") {
   // A problem too small to fill the SMs with tall tiles gets lower ones.
   const ProblemSize narrow{.batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 2048, .kv_len = 8192};
   CHECK(choose(spec, {}, h200, narrow).plan.tile_q == 64);
+}
+
+TEST_CASE("hooks make room for themselves in registers", "[schedule]") {
+  const Target& h200 = find_target("h200");
+  const Plan wide = choose(with_hooks(plain_spec(64)), {}, h200).plan;
+  CHECK(wide.tile_q == 128);
+  CHECK(wide.tile_kv == 64);  // 128 without hooks
+  CHECK(choose(with_hooks(plain_spec(128)), {}, h200).plan == choose(plain_spec(128), {}, h200).plan);
 }
 
 TEST_CASE("hooks cost what they compute", "[schedule]") {
