@@ -1,6 +1,6 @@
 // How many registers a thread of the forward kernel needs: the sum that keeps accumulators from spilling.
-// ptxas has the last word, but it agrees: of 60 kernels (CUDA 13.0, sm_80 and sm_90) those with an estimate
-// within the budget spill at most 44 bytes, those beyond it 28 to 940.
+// ptxas has the last word, but it agrees: of 60 kernels without hooks (CUDA 13.0, sm_80 and sm_90) those
+// whose estimate is within the budget spill at most 44 bytes, those beyond it 28 to 940.
 #include "compiler/schedule/shape.h"
 
 namespace fa {
@@ -23,8 +23,7 @@ int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   // An A fragment is four registers; without q_in_registers only the one in use is held for each m-tile.
   const int q = row_tiles * 4 * (plan.q_in_registers ? padded_head_dim(spec.head_dim) / kMmaDepth : 1);
   const int softmax = row_tiles * 4;  // row_max and row_sum, of the two rows a thread has in an m-tile
-  // For each row a value or two of each hook; and, since ptxas hoists what a column needs, half of the
-  // columns.
+  // Of each hook a value for each row; and, since ptxas hoists what a column needs, half of the columns.
   const int num_hooks = (spec.score_mod ? 1 : 0) + (spec.mask_mod ? 1 : 0);
   const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + plan.tile_kv / 8;
   return acc_s + acc_o + q + softmax + hooks + kOperands + kAddressing + (spec.has_dropout ? kDropout : 0);
