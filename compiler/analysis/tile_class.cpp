@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/analysis/domain.h"
@@ -10,6 +10,7 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/Analysis/CmpInstAnalysis.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #pragma GCC diagnostic pop
@@ -421,11 +422,39 @@ class Lift {
     return domain_->exact_where(operands_are_points(instruction), corner_[&instruction]);
   }
 
+  /// `a == b or a > b` is `a >= b`: apart, neither half is ever proved to hold all over a tile that both
+  /// together cover.
+  std::optional<AbstractBool> merge_compares(llvm::Instruction& instruction) {
+    auto* x = llvm::dyn_cast<llvm::ICmpInst>(instruction.getOperand(0));
+    auto* y = instruction.getNumOperands() > 1 ? llvm::dyn_cast<llvm::ICmpInst>(instruction.getOperand(1))
+                                               : nullptr;
+    const bool conjunction = instruction.getOpcode() == llvm::Instruction::And;
+    if (x == nullptr || y == nullptr || (!conjunction && instruction.getOpcode() != llvm::Instruction::Or))
+      return {};
+    llvm::CmpInst::Predicate second = y->getPredicate();
+    if (x->getOperand(0) == y->getOperand(1) && x->getOperand(1) == y->getOperand(0))
+      second = llvm::CmpInst::getSwappedPredicate(second);
+    else if (x->getOperand(0) != y->getOperand(0) || x->getOperand(1) != y->getOperand(1))
+      return {};
+    if (!x->getOperand(0)->getType()->isIntegerTy(32) || !llvm::predicatesFoldable(x->getPredicate(), second))
+      return {};
+    const unsigned first_code = llvm::getICmpCode(x->getPredicate());
+    const unsigned second_code = llvm::getICmpCode(second);
+    llvm::CmpInst::Predicate merged{};
+    const unsigned code = conjunction ? first_code & second_code : first_code | second_code;
+    const bool is_signed = x->isSigned() || llvm::CmpInst::isSigned(second);
+    if (llvm::Constant* decided =
+            llvm::getPredForICmpCode(code, is_signed, x->getOperand(0)->getType(), merged))
+      return domain_->known(decided);
+    return compare(*x, merged, x->getOperand(0), x->getOperand(1));
+  }
+
   AbstractBool transfer_boolean(llvm::Instruction& instruction) {
     using llvm::Instruction;
     llvm::Value* x = nullptr;
     llvm::Value* y = nullptr;
     if (match(&instruction, m_Not(m_Value(x)))) return domain_->not_(boolean(x));
+    if (const std::optional<AbstractBool> merged = merge_compares(instruction)) return *merged;
     if (match(&instruction, m_LogicalAnd(m_Value(x), m_Value(y))))
       return domain_->and_(boolean(x), boolean(y));
     if (match(&instruction, m_LogicalOr(m_Value(x), m_Value(y)))) return domain_->or_(boolean(x), boolean(y));
@@ -437,7 +466,8 @@ class Lift {
                                boolean(instruction.getOperand(2)));
       case Instruction::ICmp:
         if (instruction.getOperand(0)->getType()->isIntegerTy(32))
-          return transfer_compare(llvm::cast<llvm::ICmpInst>(instruction));
+          return compare(instruction, llvm::cast<llvm::ICmpInst>(instruction).getPredicate(),
+                         instruction.getOperand(0), instruction.getOperand(1));
         break;
       default:
         break;
@@ -445,18 +475,17 @@ class Lift {
     return fallback_boolean(instruction);
   }
 
-  AbstractBool transfer_compare(llvm::ICmpInst& compare) {
+  AbstractBool compare(llvm::Instruction& instruction, llvm::CmpInst::Predicate predicate, llvm::Value* first,
+                       llvm::Value* second) {
     using llvm::CmpInst;
-    llvm::Value* const first = compare.getOperand(0);
-    llvm::Value* const second = compare.getOperand(1);
     // (x ^ y) <u 2^k: the same block of 2^k, as LLVM writes x / 2^k == y / 2^k.
     llvm::Value* x = nullptr;
     llvm::Value* y = nullptr;
     const llvm::APInt* limit = nullptr;
-    if (compare.isUnsigned() && match(first, m_Xor(m_Value(x), m_Value(y))) &&
+    if (CmpInst::isUnsigned(predicate) && match(first, m_Xor(m_Value(x), m_Value(y))) &&
         match(second, m_APInt(limit))) {
-      const bool less = compare.getPredicate() == CmpInst::ICMP_ULT && limit->isPowerOf2();
-      const bool greater = compare.getPredicate() == CmpInst::ICMP_UGT && (*limit + 1).isPowerOf2();
+      const bool less = predicate == CmpInst::ICMP_ULT && limit->isPowerOf2();
+      const bool greater = predicate == CmpInst::ICMP_UGT && (*limit + 1).isPowerOf2();
       if (less || greater) {
         const int bits = static_cast<int>(less ? limit->logBase2() : (*limit + 1).logBase2());
         const AbstractBool same =
@@ -465,14 +494,14 @@ class Lift {
       }
     }
     // (x ^ y) < 0: the signs differ.
-    if (compare.getPredicate() == CmpInst::ICMP_SLT && match(first, m_Xor(m_Value(x), m_Value(y))) &&
+    if (predicate == CmpInst::ICMP_SLT && match(first, m_Xor(m_Value(x), m_Value(y))) &&
         match(second, m_Zero())) {
       const AbstractInt zero = domain_->constant(0);
       return domain_->xor_(domain_->less(integer(x), zero), domain_->less(integer(y), zero));
     }
     const AbstractInt a = integer(first);
     const AbstractInt b = integer(second);
-    switch (compare.getPredicate()) {
+    switch (predicate) {
       case CmpInst::ICMP_EQ:
         return domain_->equal(a, b);
       case CmpInst::ICMP_NE:
@@ -486,26 +515,26 @@ class Lift {
       case CmpInst::ICMP_SLE:
         return domain_->not_(domain_->less(b, a));
       case CmpInst::ICMP_ULT:
-        return unsigned_less(compare, a, b);
+        return unsigned_less(instruction, a, b);
       case CmpInst::ICMP_UGE:
-        return domain_->not_(unsigned_less(compare, a, b));
+        return domain_->not_(unsigned_less(instruction, a, b));
       case CmpInst::ICMP_UGT:
-        return unsigned_less(compare, b, a);
+        return unsigned_less(instruction, b, a);
       case CmpInst::ICMP_ULE:
-        return domain_->not_(unsigned_less(compare, b, a));
+        return domain_->not_(unsigned_less(instruction, b, a));
       default:
-        return fallback_boolean(compare);
+        return fallback_boolean(instruction);
     }
   }
 
   /// x <u y. A negative number is larger than every other, so 0 <= x < y where y is not negative.
-  AbstractBool unsigned_less(llvm::ICmpInst& compare, const AbstractInt& x, const AbstractInt& y) {
+  AbstractBool unsigned_less(llvm::Instruction& instruction, const AbstractInt& x, const AbstractInt& y) {
     if (y.min >= 0) {
       const AbstractBool below = domain_->less(x, y);
       return x.min >= 0 ? below : domain_->and_(domain_->not_(domain_->less(x, domain_->constant(0))), below);
     }
     if (x.min >= 0) return domain_->or_(domain_->less(y, domain_->constant(0)), domain_->less(x, y));
-    return fallback_boolean(compare);
+    return fallback_boolean(instruction);
   }
 
   void note_imprecise(const llvm::Instruction& instruction) {

@@ -8,8 +8,6 @@
 
 namespace fa {
 
-constexpr float kLn2 = 0.693147180559945309f;
-
 __device__ __forceinline__ float negative_infinity() { return __int_as_float(0xff800000); }
 
 __device__ __forceinline__ float quad_max(float x) {
