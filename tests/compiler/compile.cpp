@@ -1,0 +1,67 @@
+#include "compiler/compile.h"
+
+#include "tests/catch.h"
+
+using namespace fa;
+
+namespace {
+
+Spec causal(DType dtype = DType::bf16) {
+  return Spec::parse("attention causal\nhead_dim 128\nmask_mod = q_idx + (kv_len - q_len) >= kv_idx\n")
+      .with_dtype(dtype);
+}
+
+}  // namespace
+
+TEST_CASE("the front end runs from a spec to the source of its kernel", "[compile]") {
+  const Spec spec = causal();
+  for (const Target& target : all_targets()) {
+    if (target.family != Family::sm80) continue;
+    CAPTURE(target.name);
+    const Compiled compiled = compile_front_end(spec.checked(), target);
+    CHECK(compiled.hooks.mask_mod != nullptr);
+    CHECK(compiled.facts.has_mask);
+    const Plan& plan = compiled.choice.plan;
+    CHECK(why_illegal(plan, spec.checked(), target).empty());
+    REQUIRE(compiled.source);
+    CHECK(compiled.source->arch == target.nvrtc_arch);
+    CHECK(compiled.source->threads == plan.warps * 32);
+    CHECK(compiled.source->tile_q == plan.tile_q);
+    CHECK(compiled.source->shared_memory == shared_memory_bytes(plan, spec.checked()));
+    CHECK(compiled.source->text.find(compiled.source->entry) != std::string::npos);
+    CHECK(compiled.source->text.find(plan.print()) != std::string::npos);
+  }
+}
+
+TEST_CASE("on the host the plan is the last stage of the front end", "[compile]") {
+  const Spec spec = causal(DType::f32);
+  const Compiled compiled = compile_front_end(spec.checked(), find_target("host"));
+  CHECK(compiled.choice.plan.family == Family::host);
+  CHECK(compiled.facts.has_mask);
+  CHECK_FALSE(compiled.source);
+}
+
+TEST_CASE("a forced plan reaches the source", "[compile]") {
+  const Spec spec = causal();
+  const Compiled compiled =
+      compile_front_end(spec.checked(), find_target("a100"), "tile_q=64 tile_kv=32 min_ctas=1");
+  CHECK(compiled.choice.plan.print() ==
+        "sm80 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=1");
+  REQUIRE(compiled.source);
+  CHECK(compiled.source->tile_q == 64);
+  CHECK(compiled.source->shared_memory == (64 + 32 + 32) * 256);
+}
+
+TEST_CASE("the front end gives no source it could not launch", "[compile]") {
+  CHECK_THROWS_AS(compile_front_end(causal(DType::f32).checked(), find_target("h200")), SpecError);
+  CHECK_THROWS_AS(compile_front_end(causal(DType::f16).checked(), find_target("t4")), SpecError);
+  CHECK_THROWS_AS(compile_front_end(causal().checked(), find_target("h200"), "tile_kv=96"), Error);
+  CHECK_THROWS_AS(compile_front_end(causal().checked(), find_target("h200"), "tile_kv=soon"), Error);
+}
+
+TEST_CASE("the same spec gives the same source", "[compile]") {
+  const Spec spec = causal();
+  const Target& target = find_target("h200");
+  CHECK(compile_front_end(spec.checked(), target).source->text ==
+        compile_front_end(spec.checked(), target).source->text);
+}
