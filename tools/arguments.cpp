@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <typeinfo>
 
-#include "tools/text.h"
+#include "runtime/options.h"
 
 namespace fa::tools {
 
@@ -117,7 +117,7 @@ Options DeviceArguments::options() const {
   options.plan = plan;
   options.disk_cache = !no_cache;
   options.memory_cache = !no_cache;
-  return options;
+  return resolve(options, environment());  // the session's device must be the kernel's
 }
 
 const Target& named_target(const std::string& name) {

@@ -10,10 +10,10 @@
 
 namespace fa::tools {
 
-std::string join(const std::vector<std::string>& parts) {
+std::string join(const std::vector<std::string>& parts, std::string_view last) {
   std::string result;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) result += i + 1 == parts.size() ? " and " : ", ";
+    if (i > 0) result += i + 1 == parts.size() ? fmt::format(" {} ", last) : ", ";
     result += parts[i];
   }
   return result;

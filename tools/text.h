@@ -9,8 +9,8 @@
 
 namespace fa::tools {
 
-/// "a, b and c"
-std::string join(const std::vector<std::string>& parts);
+/// "a, b and c", or with another word before the last.
+std::string join(const std::vector<std::string>& parts, std::string_view last = "and");
 /// Five-ish characters: 0.00123, 1.23, 123, 1.2e+06; for tables.
 std::string compact(double value);
 /// "1.5 KiB", "3.2 GiB"

@@ -1,0 +1,135 @@
+// tools/interpreter: the language's integer and float semantics, reads, reductions, examples.
+#include "tools/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/catch.h"
+#include "tools/problem.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+constexpr int kMin = std::numeric_limits<std::int32_t>::min();
+constexpr int kMax = std::numeric_limits<std::int32_t>::max();
+
+/// Evaluates an i32 expression of params a and b. Params are run-time numbers, so that nothing is folded
+/// before.
+std::int32_t integer(const std::string& expression, std::int32_t a, std::int32_t b = 0) {
+  const Spec spec =
+      Spec::parse(fmt::format("attention t\nhead_dim 16\nparam a : i32 = {}\nparam b : i32 = {}\n"
+                              "score_mod = score + f32({})\n",
+                              a == kMin ? kMin + 1 : a, b, expression));
+  const std::vector<Scalar> params{a, b};
+  Environment environment =
+      problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, params);
+  const double score = 0;
+  environment.score = &score;
+  return static_cast<std::int32_t>(Interpreter(spec.checked().score_mod).evaluate_f32(environment, 1)[0]);
+}
+
+double real(const std::string& expression, float x, float y = 0) {
+  const Spec spec =
+      Spec::parse(fmt::format("attention t\nhead_dim 16\nparam x : f32 = 0\nparam y : f32 = 0\n"
+                              "score_mod = {} + 0 * (x + y) * 0\n",
+                              expression));
+  const std::vector<Scalar> params{x, y};
+  Environment environment =
+      problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, params);
+  const double score = 3;
+  environment.score = &score;
+  return Interpreter(spec.checked().score_mod).evaluate_f32(environment, 1)[0];
+}
+
+}  // namespace
+
+TEST_CASE("integer division and remainder round to minus infinity, by zero they are 0") {
+  CHECK(integer("a / b", 7, 2) == 3);
+  CHECK(integer("a / b", -7, 2) == -4);
+  CHECK(integer("a / b", 7, -2) == -4);
+  CHECK(integer("a / b", -7, -2) == 3);
+  CHECK(integer("a / b", -6, 2) == -3);
+  CHECK(integer("a / b", 5, 0) == 0);
+  CHECK(integer("a / b", kMin, -1) == kMin);
+  CHECK(integer("a % b", 7, 2) == 1);
+  CHECK(integer("a % b", -7, 2) == 1);
+  CHECK(integer("a % b", 7, -2) == -1);
+  CHECK(integer("a % b", -7, -2) == -1);
+  CHECK(integer("a % b", 5, 0) == 0);
+  CHECK(integer("a % b", kMin, -1) == 0);
+  CHECK(integer("ceil_div(a, b)", 7, 2) == 4);
+  CHECK(integer("ceil_div(a, b)", -7, 2) == -3);
+  CHECK(integer("ceil_div(a, b)", 7, 0) == 0);
+}
+
+TEST_CASE("integers wrap around, shifts take their amount modulo 32") {
+  CHECK(integer("a + b", kMax, 1) == kMin);
+  CHECK(integer("a - b", kMin, 1) == kMax);
+  CHECK(integer("a * b", 1 << 20, 1 << 20) == 0);
+  CHECK(integer("-a", kMin) == kMin);
+  CHECK(integer("abs(a)", kMin) == kMin);
+  CHECK(integer("a << b", 1, 33) == 2);
+  CHECK(integer("a << b", 3, 31) == kMin);
+  CHECK(integer("a >> b", -8, 1) == -4);
+  CHECK(integer("a >> b", -8, -31) == -4);
+  CHECK(integer("~a", 5) == -6);
+  CHECK(integer("(a & b) + (a | b) * 100 + (a ^ b) * 10000", 6, 3) == 50702);
+}
+
+TEST_CASE("casts truncate, saturate and send NaN to 0") {
+  CHECK(real("f32(i32(x))", 2.9F) == 2);
+  CHECK(real("f32(i32(x))", -2.9F) == -2);
+  CHECK(real("f32(i32(x))", 3e9F) == kMax);
+  CHECK(real("f32(i32(x))", -3e9F) == kMin);
+  // NaN is made inside, as the sum around it would spread it.
+  CHECK(real("f32(i32(sqrt(y - 1)))", 0, 0) == 0);
+}
+
+TEST_CASE("functions are the usual ones, in double") {
+  CHECK(real("exp2(x)", 3) == 8);
+  CHECK(real("sigmoid(x)", 0) == 0.5);
+  CHECK(real("rsqrt(x)", 4) == 0.5);
+  CHECK(real("tanh(x)", 0.5F) == std::tanh(0.5));
+  CHECK(real("erf(x) + sin(x) + cos(x) + log(x) + log2(x)", 2) ==
+        std::erf(2.0) + std::sin(2.0) + std::cos(2.0) + std::log(2.0) + 1);
+  CHECK(real("floor(x)", -1.5F) == -2);
+  CHECK(real("clamp(x, -1, 1)", 5) == 1);
+  CHECK(real("min(x, y, 1)", 5, -2) == -2);
+  CHECK(real("max(x, y, 1)", 0, -2) == 1);
+  CHECK(real("where(x < y, x, y)", 1, 2) == 1);
+  CHECK(real("x * 0.1", 1) == static_cast<double>(0.1F));  // a literal is the nearest f32
+  CHECK(real("score * x", 2) == 6);
+}
+
+TEST_CASE("lanes count up along kv, reads clamp, reductions run over their range") {
+  const Spec spec = Spec::parse(R"(attention t
+head_dim 16
+tensor table : i32[num_q_heads, 4] = i0 * 10 + i1
+tensor flags : bool[kv_len] = i0 % 2 == 1
+score_mod = score + table[h, kv_idx] + 1000 * sum(i < 3: table[i, i]) + 100000 * max(i < 2: where(any(j < 2: kv_idx == i + j), i + 1, 0))
+mask_mod = flags[kv_idx] and all(i < 2: table[i, 0] <= 10)
+)");
+  ProblemInputs inputs;
+  inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 1, .kv_len = 6};
+  const Problem problem = make_problem(spec, inputs);
+  CHECK(problem.tensors[0].shape == std::vector<std::int64_t>{2, 4});
+  CHECK(problem.tensors[0].get(7) == 13);
+
+  Environment environment = problem_environment(problem);
+  environment[Builtin::h] = 1;
+  const std::vector<double> score(6, 0.5);
+  environment.score = score.data();
+  Interpreter score_mod(spec.checked().score_mod);
+  const auto values = score_mod.evaluate_f32(environment, 6);
+  // table[1, kv] clamps at 13; the sum is 0 + 11 + 12 (row 2 clamps to row 1); the max marks kv 0, 1 and 2.
+  const std::vector<double> expected{123010.5, 223011.5, 223012.5, 23013.5, 23013.5, 23013.5};
+  CHECK(std::vector<double>(values.begin(), values.end()) == expected);
+
+  Interpreter mask_mod(spec.checked().mask_mod);
+  const auto kept = mask_mod.evaluate_i32(environment, 6);
+  CHECK(std::vector<std::int32_t>(kept.begin(), kept.end()) == std::vector<std::int32_t>{0, 1, 0, 1, 0, 1});
+}

@@ -1,0 +1,133 @@
+// tools/npy: what is written reads back, NumPy's own bytes are read, everything else is refused with a
+// reason.
+#include "tools/npy.h"
+
+#include "tests/catch.h"
+#include "tests/tools/temporary.h"
+#include "tools/problem.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+std::string npy(const std::string& dictionary, const std::string& data) {
+  std::string header = dictionary;
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  std::string file = "\x93NUMPY";
+  file += std::string("\x01\x00", 2);
+  file += static_cast<char>(header.size() & 255);
+  file += static_cast<char>(header.size() >> 8);
+  return file + header + data;
+}
+
+}  // namespace
+
+TEST_CASE("npy files read back as they were written") {
+  const TemporaryFolder folder;
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::i32, DType::i8, DType::boolean}) {
+    HostTensor tensor("t", dtype, {2, 3, 5});
+    fill_random(tensor, 11);
+    write_npy(folder.file("t.npy"), tensor);
+    const HostTensor back = read_npy(folder.file("t.npy"), "t", dtype, {2, 3, 5});
+    CHECK(back.bytes == tensor.bytes);
+    CHECK(back.shape == tensor.shape);
+  }
+}
+
+TEST_CASE("npy headers are NumPy's, byte for byte") {
+  const TemporaryFolder folder;
+  HostTensor tensor("t", DType::f32, {2});
+  tensor.set(0, 1);
+  tensor.set(1, -2);
+  write_npy(folder.file("t.npy"), tensor);
+  const std::string expected = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
+                                   std::string("\x00\x00\x80\x3f\x00\x00\x00\xc0", 8));
+  CHECK(read_file(folder.file("t.npy")) == expected);
+  CHECK(expected.size() == 128 + 8);
+  CHECK(!std::filesystem::exists(folder.file("t.npy.part")));
+}
+
+TEST_CASE("bf16 is stored as f32, f32 files round, bf16 bits are read from V2 files") {
+  const TemporaryFolder folder;
+  HostTensor wide("x", DType::f32, {1});
+  wide.set(0, 1.0 + 0x1p-8 + 0x1p-12);
+  write_npy(folder.file("x.npy"), wide);
+  CHECK(read_npy(folder.file("x.npy"), "x", DType::bf16, {1}).get(0) == 1.0 + 0x1p-7);
+  CHECK(read_npy(folder.file("x.npy"), "x", DType::f16, {1}).get(0) == 1.0 + 0x1p-8);
+
+  const auto raw =
+      folder.write("raw.npy", npy("{'descr': '<V2', 'fortran_order': False, 'shape': (1,), }", "\x80\x3f"));
+  CHECK(read_npy(raw, "x", DType::bf16, {1}).get(0) == 1.0);
+  CHECK(read_npy(raw, "x", DType::f32, {1}).get(0) == 1.0);
+}
+
+TEST_CASE("a scalar's worth of shapes") {
+  const TemporaryFolder folder;
+  const auto scalar =
+      folder.write("s.npy", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (), }", "\x05\0\0\0"));
+  CHECK(read_npy_header(scalar).shape.empty());
+  const auto old = folder.write(
+      "o.npy", npy("{'shape': (1, 12), 'fortran_order': False, 'descr': '|i1'}", "123456789012"));
+  CHECK(read_npy(old, "o", DType::i8, {1, 12}).get(3) == '4');
+}
+
+TEST_CASE("what does not fit is refused by name") {
+  const TemporaryFolder folder;
+  const auto f64 =
+      folder.write("d.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", "12345678"));
+  CHECK_THROWS_WITH(read_npy(f64, "slopes", DType::f32, {1}),
+                    f64 + ": holds '<f8', tensor 'slopes' is f32; save it with .astype(np.float32)");
+  const auto i32 =
+      folder.write("i.npy", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }", "1234"));
+  CHECK_THROWS_WITH(read_npy(i32, "q", DType::bf16, {1}),
+                    i32 + ": holds '<i4', tensor 'q' is bf16; save it with .astype(np.float32)");
+  CHECK_THROWS_WITH(read_npy(i32, "t", DType::i32, {2, 1}),
+                    i32 + ": has shape [1], tensor 't' is [2, 1] for this problem");
+  const auto big =
+      folder.write("b.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234"));
+  CHECK_THROWS_WITH(read_npy(big, "t", DType::f32, {1}),
+                    big + ": holds '>f4', tensor 't' is f32; save it with .astype(np.float32)");
+  const auto fortran =
+      folder.write("f.npy", npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 2), }", "1234"));
+  CHECK_THROWS_WITH(read_npy(fortran, "t", DType::i8, {2, 2}),
+                    fortran + ": is in Fortran order; save it with np.ascontiguousarray(...)");
+}
+
+TEST_CASE("damaged npy files are refused with what is wrong") {
+  const TemporaryFolder folder;
+  const std::string good = npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", "12345678");
+  const auto refused = [&](const std::string& bytes) {
+    const auto path = folder.write("x.npy", bytes);
+    try {
+      read_npy(path, "t", DType::i32, {2});
+    } catch (const ArgumentError& error) {
+      return std::string(error.what()).substr(path.size());
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused(good) == "accepted");
+  CHECK(refused("") == ": not a readable .npy file: it does not start with \\x93NUMPY");
+  CHECK(refused("PK zip file") == ": not a readable .npy file: it does not start with \\x93NUMPY");
+  CHECK(refused(good.substr(0, 9)) == ": not a readable .npy file: its header is cut off");
+  CHECK(refused(good.substr(0, 60)) == ": not a readable .npy file: its header is cut off");
+  CHECK(refused(good.substr(0, good.size() - 1)) == ": is cut off: 7 of 8 data bytes");
+  std::string version = good;
+  version[6] = 9;
+  CHECK(refused(version) == ": not a readable .npy file: format version 9 is unknown");
+  CHECK(refused(npy("{'fortran_order': False, 'shape': (2,), }", "")) ==
+        ": not a readable .npy file: its header has no 'descr'");
+  CHECK(refused(npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,), }", "")) ==
+        ": not a readable .npy file: it holds records, not plain numbers");
+  CHECK_THROWS_WITH(read_npy(folder.file("none.npy"), "t", DType::i32, {2}),
+                    folder.file("none.npy") + ": cannot be read");
+  CHECK_THROWS_AS(read_npy(folder.file(""), "t", DType::i32, {2}), ArgumentError);
+}
+
+TEST_CASE("writing where nothing can be written is an error that names the file") {
+  const TemporaryFolder folder;
+  const HostTensor tensor("t", DType::f32, {2});
+  CHECK_THROWS_WITH(write_npy(folder.file("none/t.npy"), tensor),
+                    folder.file("none/t.npy") + ": cannot be written");
+}
