@@ -19,6 +19,7 @@
 #include "common/hooks.cuh"
 #include "common/philox.h"
 #include "common/softmax.cuh"
+#include "common/tile_walk.cuh"
 #include "params.h"
 #include "sm80/tile.cuh"
 
@@ -58,15 +59,27 @@ struct Forward {
   typename Hooks::Row rows[kMTiles][2];
   unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1][4];
 
-  // Shared-memory addresses of this lane's matrix rows in the warp's part of Q, in the first K and the first
-  // V buffer.
+  // Shared-memory addresses of this lane's matrix rows in the warp's part of Q and in the first K buffer.
   unsigned q_lane;
   unsigned k_lane;
-  unsigned v_lane;
 
-  /// The buffer of the tile that begins at `kv0`.
-  static __device__ __forceinline__ int stage(int kv0) {
-    return Config::kStages == 1 ? 0 : kv0 / kTileKv % Config::kStages;
+  /// The same in the first V buffer: Q's lane pattern elsewhere, found anew because a register more would
+  /// spill.
+  __device__ __forceinline__ unsigned v_lane() const {
+    return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128;
+  }
+
+  using Walk = typename WalkOf<Hooks, kTileKv>::Type;
+
+  static __device__ __forceinline__ Walk make_walk(const ForwardParams& params,
+                                                   const typename Hooks::Head& head) {
+    const int num_tiles = (params.kv_len + kTileKv - 1) / kTileKv;
+    if constexpr (Hooks::kHasTileClass) {
+      const int q_lo = blockIdx.x * Config::kTileQ;
+      return {params, head, q_lo, min(q_lo + Config::kTileQ, params.q_len) - 1, num_tiles};
+    } else {
+      return {num_tiles};
+    }
   }
 
   /// S = Q K^T for one kv tile.
@@ -155,41 +168,54 @@ struct Forward {
             dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
   }
 
-  /// Scores to base-2 logits, masked ones to -inf. `kv0` is the tile's first key.
-  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, const typename Hooks::Head& head,
-                                              int kv0) {
+  /// Calls `body(x, row, column)` on every element of S; `kv0` is the tile's first key.
+  template <class Body>
+  __device__ __forceinline__ void for_each_element(const ForwardParams& params,
+                                                   const typename Hooks::Head& head, int kv0, Body body) {
     const int first = kv0 + 2 * (threadIdx.x % 4);
     const float first_f = static_cast<float>(first);
-    if constexpr (!kIdentity || Hooks::kHasMask) {
 #pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
+    for (int n = 0; n < kNTiles; ++n)
 #pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          const int offset = n * 8 + pair;
-          int kv_idx = first + offset;
-          float kv_idx_f = first_f + static_cast<float>(offset);  // exact: lengths stay below 2^24
-          if constexpr (Config::kClampIndices) {
-            kv_idx = min(kv_idx, params.kv_len - 1);
-            kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
-          }
-          const typename Hooks::Column column = Hooks::column(params, head, kv_idx, kv_idx_f);
-#pragma unroll
-          for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {
-              float& x = s[m][n][2 * half + pair];
-              const typename Hooks::Row& row = rows[m][half];
-              if constexpr (Hooks::kScoreForm == ScoreForm::general)
-                x = Hooks::logit(x, params, head, row, column);
-              else if constexpr (Hooks::kScoreForm == ScoreForm::affine)
-                x = fmaf(Hooks::multiplier(params, head, row, column), x,
-                         Hooks::addend(params, head, row, column));
-              if constexpr (Hooks::kHasMask)
-                x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
-            }
+      for (int pair = 0; pair < 2; ++pair) {
+        const int offset = n * 8 + pair;
+        int kv_idx = first + offset;
+        float kv_idx_f = first_f + static_cast<float>(offset);  // exact: lengths stay below 2^24
+        if constexpr (Config::kClampIndices) {
+          kv_idx = min(kv_idx, params.kv_len - 1);
+          kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
         }
+        const typename Hooks::Column column = Hooks::column(params, head, kv_idx, kv_idx_f);
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], column);
+      }
+  }
+
+  /// Scores to base-2 logits, masked ones to -inf. `full`: the mask keeps the whole tile.
+  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, const typename Hooks::Head& head,
+                                              int kv0, bool full) {
+    using Row = typename Hooks::Row;
+    using Column = typename Hooks::Column;
+    if constexpr (Hooks::kScoreForm == ScoreForm::general) {
+      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+        x = Hooks::logit(x, params, head, row, column);
+      });
+    } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
+      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+        x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
+      });
+    }
+    if constexpr (Hooks::kHasMask) {
+      if (!full) {
+        for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+          x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
+        });
+      }
     }
     if (kv0 + kTileKv > params.kv_len) {
+      const int first = kv0 + 2 * (threadIdx.x % 4);
 #pragma unroll
       for (int n = 0; n < kNTiles; ++n)
 #pragma unroll
@@ -272,25 +298,24 @@ struct Forward {
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + lane_offset_a(lane);
     k_lane = smem + kKOffset + lane_offset_b(lane);
-    v_lane = smem + kVOffset + lane_offset_a(lane);
 
-    // What this thread copies next of K and V; the tensors' rows are walked once, from the first to the last.
+    // This thread's piece of the first tile of K and of V.
     const long long k_row_bytes = 2 * params.k_strides.row;
     const long long v_row_bytes = 2 * params.v_strides.row;
-    const char* k_next = static_cast<const char*>(params.k) + copy_row() * k_row_bytes + copy_chunk() * 16 +
-                         2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
-    const char* v_next = static_cast<const char*>(params.v) + copy_row() * v_row_bytes + copy_chunk() * 16 +
-                         2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
+    const char* k_first = static_cast<const char*>(params.k) + copy_row() * k_row_bytes + copy_chunk() * 16 +
+                          2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
+    const char* v_first = static_cast<const char*>(params.v) + copy_row() * v_row_bytes + copy_chunk() * 16 +
+                          2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
     const unsigned copy_to = smem + copy_offset();
-    const auto load_k = [&](int kv0) {
-      KTile::template load<kThreads>(copy_to + kKOffset + stage(kv0) * KTile::kBytes, k_next, k_row_bytes,
-                                     params.kv_len - kv0 - copy_row());
-      k_next += kTileKv * k_row_bytes;
+    const auto load_k = [&](int tile, int stage) {
+      KTile::template load<kThreads>(copy_to + kKOffset + stage * KTile::kBytes,
+                                     k_first + tile * (kTileKv * k_row_bytes), k_row_bytes,
+                                     params.kv_len - tile * kTileKv - copy_row());
     };
-    const auto load_v = [&](int kv0) {
-      VTile::template load<kThreads>(copy_to + kVOffset + stage(kv0) * VTile::kBytes, v_next, v_row_bytes,
-                                     params.kv_len - kv0 - copy_row());
-      v_next += kTileKv * v_row_bytes;
+    const auto load_v = [&](int tile, int stage) {
+      VTile::template load<kThreads>(copy_to + kVOffset + stage * VTile::kBytes,
+                                     v_first + tile * (kTileKv * v_row_bytes), v_row_bytes,
+                                     params.kv_len - tile * kTileKv - copy_row());
     };
 
     const char* q = static_cast<const char*>(params.q) + copy_chunk() * 16 +
@@ -308,14 +333,16 @@ struct Forward {
           ldmatrix_x4(q_fragments[m][step], QTile::at(q_lane, m * 16, step));
       __syncthreads();  // K and V take over the room
     }
-    load_k(0);
+    const typename Hooks::Head head = Hooks::head(params, b, h);
+    Walk walk = make_walk(params, head);
+    WalkStep now = walk.next();
+    if (now.index >= 0) load_k(now.index, 0);
     cp_async_commit();
     if constexpr (Config::kStages == 2) {
-      load_v(0);
+      if (now.index >= 0) load_v(now.index, 0);
       cp_async_commit();
     }
 
-    const typename Hooks::Head head = Hooks::head(params, b, h);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -332,31 +359,35 @@ struct Forward {
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
     const float scale = kIdentity ? params.scale_log2 : 1.0f;
+    int stage = 0;
 #pragma unroll 1
-    for (int kv0 = 0; kv0 < params.kv_len; kv0 += kTileKv) {
-      const int next = kv0 + kTileKv;
+    while (now.index >= 0) {
+      const WalkStep then = walk.next();
+      const int other = Config::kStages == 1 ? 0 : 1 - stage;
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
       if constexpr (Config::kStages == 1) {
-        load_v(kv0);
-      } else if (next < params.kv_len) {
-        load_k(next);
+        load_v(now.index, 0);
+      } else if (then.index >= 0) {
+        load_k(then.index, other);
       }
       cp_async_commit();
-      multiply_qk(k_lane + stage(kv0) * KTile::kBytes);
-      apply_hooks(params, head, kv0);
+      multiply_qk(k_lane + stage * KTile::kBytes);
+      apply_hooks(params, head, now.index * kTileKv, now.full);
       rescale(scale);
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
-      if (next < params.kv_len) {
+      if (then.index >= 0) {
         if constexpr (Config::kStages == 1) {
-          load_k(next);
+          load_k(then.index, 0);
         } else {
-          load_v(next);
+          load_v(then.index, other);
         }
       }
       cp_async_commit();
-      multiply_pv(params, v_lane + stage(kv0) * VTile::kBytes, scale, kv0);
+      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, now.index * kTileKv);
+      now = then;
+      stage = other;
     }
     store(params, shared);
   }
