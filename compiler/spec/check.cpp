@@ -51,7 +51,7 @@ void need_attention_first(const Ast& ast, Findings& findings) {
       std::find_if(ast.items.begin(), ast.items.end(), [](const AstItem& item) { return !item.broken; });
   if (attention == nullptr) {
     findings.error(ast.items.front().word_span, "a spec begins with `attention NAME`");
-  } else if (attention > &*first) {
+  } else if (attention > ast.items.data() + (first - ast.items.begin())) {
     findings.error(attention->word_span, "'attention' must be the first item", "move the line to the top");
   }
 }

@@ -96,8 +96,8 @@ Typed ExprChecker::integer(const AstExpr& ast, bool negated, Span span) {
 
 Typed ExprChecker::floating(const AstExpr& ast) {
   const double value = ast.float_value;
-  if (std::isfinite(value) &&
-      (value > std::numeric_limits<float>::max() || (value != 0 && static_cast<float>(value) == 0))) {
+  const auto rounded = static_cast<float>(value);
+  if (std::isfinite(value) && (std::isinf(rounded) || (value != 0 && rounded == 0))) {
     return error(ast.span, fmt::format("'{}' does not fit an f32", source_.text(ast.span)),
                  "an f32 goes from 1.4e-45 to 3.4e38");
   }

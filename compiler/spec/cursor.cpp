@@ -52,10 +52,11 @@ std::string_view habit_remedy(const Token& token) {
 std::string describe(const Token& token) {
   constexpr std::size_t kShown = 40;
   if (token.kind == TokenKind::end_of_line) return "the end of the line";
-  if (token.kind == TokenKind::bad_byte &&
-      (token.text.size() == 1 || static_cast<unsigned char>(token.text[0]) == 0xc2)) {
-    // A control character or a stray byte would not show, or worse, would act on the terminal.
-    return fmt::format("the byte 0x{:02x}", static_cast<unsigned char>(token.text[0]));
+  // A control character or a stray byte would not show, or worse, would act on the terminal.
+  const bool control =
+      token.text.size() == 1 || (token.text.size() == 2 && token.text[0] == '\xc2' && token.text[1] < '\xa0');
+  if (token.kind == TokenKind::bad_byte && control) {
+    return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(token.text.back()));
   }
   if (token.text.size() > kShown) return fmt::format("'{}...'", token.text.substr(0, kShown));
   return fmt::format("'{}'", token.text);
@@ -80,7 +81,8 @@ void Cursor::expect(std::string_view symbol, std::string_view after) {
 }
 
 Token Cursor::expect_name(std::string_view what) {
-  if (peek().kind != TokenKind::name) refuse(what, {});
+  const bool word = peek().is("and") || peek().is("or") || peek().is("not");
+  if (peek().kind != TokenKind::name || word) refuse(what, {});
   return take();
 }
 

@@ -31,6 +31,11 @@ std::optional<Reduction> reduction(std::string_view name) {
   return std::nullopt;
 }
 
+// Words that can only be a mistake where a value should stand.
+bool never_a_name(const Token& token) {
+  return token.is("and") || token.is("or") || token.is("if") || token.is("lambda") || token.is("return");
+}
+
 class ExprParser {
  public:
   explicit ExprParser(Cursor& cursor) : cursor_(cursor) {}
@@ -133,7 +138,7 @@ class ExprParser {
       node.int_value = token.is("true") ? 1 : 0;
     } else if (token.is("(")) {
       return bracketed();
-    } else if (token.kind == TokenKind::name && !token.is("and") && !token.is("or") && !token.is("if")) {
+    } else if (token.kind == TokenKind::name && !never_a_name(token)) {
       return named();
     } else {
       cursor_.unexpected("an expression");
