@@ -12,6 +12,7 @@
 #include "tools/describe.h"
 #include "tools/reference.h"
 #include "tools/report.h"
+#include "tools/targets.h"
 
 namespace fa::tools {
 
@@ -42,9 +43,8 @@ CountedFlops count_flops(const Problem& problem, bool kept_only) {
 
 /// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
 /// caches are part of what it is measured with.
-int copies_for(const Kernel& kernel, std::int64_t bytes_of_one) {
-  if (kernel.device() != Device::cuda) return 1;
-  const Target& target = find_target(kernel.target());
+int copies_for(const Target& target, std::int64_t bytes_of_one) {
+  if (target.family == Family::host) return 1;
   const auto fit =
       static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /
       std::max<std::int64_t>(bytes_of_one, 1);
@@ -90,7 +90,7 @@ class Bench {
     prepare(chosen);
     if (!settings_.all_plans) return {measure(chosen)};
 
-    const auto plans = legal_plans(spec_.checked(), find_target(chosen.target()));
+    const auto plans = legal_plans(spec_.checked(), target_of_kernel(chosen, settings_.options.cuda_device));
     std::vector<BenchResult> results;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
@@ -105,9 +105,10 @@ class Bench {
 
  private:
   void prepare(const Kernel& kernel) {
+    const Target& target = target_of_kernel(kernel, settings_.options.cuda_device);
     base_.device = describe_device(kernel);
     base_.target = kernel.target();
-    base_.copies = copies_for(kernel, tensor_bytes(*problem_));
+    base_.copies = copies_for(target, tensor_bytes(*problem_));
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
                      base_.copies);
     base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();

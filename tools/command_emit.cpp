@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "compiler/spec/print.h"
+#include "runtime/build.h"
 #include "runtime/host_jit.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -51,7 +52,7 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   }
   if (is_source) return compiled.source->text;
   const Progress progress("building with NVRTC");
-  return build_ptx(*compiled.source);
+  return build_source(*compiled.source).ptx;
 }
 
 int run_emit(const EmitArguments& arguments) {

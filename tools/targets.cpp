@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "runtime/device.h"
-#include "runtime/nvrtc.h"
+#include "runtime/build.h"
+#include "runtime/device_target.h"
 #include "runtime/options.h"
 #include "tools/text.h"
 
@@ -18,30 +18,27 @@ std::string target_names() {
 
 const Target& default_gpu_target() {
   try {
-    if (device_count() > 0) {
-      const DeviceInfo& info = CudaDevice::get(environment().cuda_device).info();
-      const Target* const found = match_target(info.compute_capability, info.num_sms, info.memory_bytes);
-      if (found != nullptr) return *found;
-    }
+    const int ordinal = environment().cuda_device;
+    if (device_count() > ordinal) return target_of(CudaDevice::get(ordinal).info());
   } catch (const DeviceError&) {
     // No driver: the machine has no GPU, which is no fault where nothing is to be run.
   }
   return find_target("a100");
 }
 
+const Target& target_of_kernel(const Kernel& kernel, int cuda_device) {
+  return kernel.device() == Device::cuda ? target_of(CudaDevice::get(cuda_device).info())
+                                         : find_target(kernel.target());
+}
+
 BuiltKernel build_for_inspection(const Source& source) {
-  const Nvrtc& nvrtc = Nvrtc::get();
   const auto start = std::chrono::steady_clock::now();
-  const Built built = nvrtc.compile(source, nvrtc_flags(source.arch, environment().nvrtc_flags));
+  const Built built = build_source(source);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   return {.registers = built.registers,
           .spill_bytes = built.spill_store_bytes + built.spill_load_bytes,
           .cubin_bytes = built.cubin.size(),
           .milliseconds = elapsed.count()};
-}
-
-std::string build_ptx(const Source& source) {
-  return Nvrtc::get().compile(source, nvrtc_flags(source.arch, environment().nvrtc_flags)).ptx;
 }
 
 }  // namespace fa::tools

@@ -1,11 +1,12 @@
-// Targets for commands that compile without running: which one when none is named, and kernels built to be
-// looked at.
+// Targets for the command: which one when none is named, a running kernel's, and kernels built to be looked
+// at.
 #pragma once
 
 #include <string>
 
 #include "compiler/compile.h"
 #include "compiler/target/target.h"
+#include "fa/kernel.h"
 
 namespace fa::tools {
 
@@ -13,6 +14,8 @@ namespace fa::tools {
 std::string target_names();
 /// The GPU in this machine, or the A100 where there is none.
 const Target& default_gpu_target();
+/// What `kernel` was compiled for, with the limits of the GPU that is really there.
+const Target& target_of_kernel(const Kernel& kernel, int cuda_device);
 
 /// What NVRTC made of a source, without a GPU.
 struct BuiltKernel {
@@ -23,6 +26,5 @@ struct BuiltKernel {
 };
 
 BuiltKernel build_for_inspection(const Source& source);
-std::string build_ptx(const Source& source);
 
 }  // namespace fa::tools

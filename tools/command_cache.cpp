@@ -1,0 +1,104 @@
+// facet cache: what the disk cache of built kernels holds, and emptying it.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/cache.h"
+#include "runtime/options.h"
+#include "tools/commands.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Kernels are kept by content (source, flags, arch, compiler version), so nothing in here is ever out of date; the oldest
+unused entries go when the limit of FA_CACHE_SIZE is reached. A damaged entry counts as absent and is replaced.
+The folder is FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet.
+
+Examples:
+  facet cache
+  facet cache list --json
+  rm -rf "$(facet cache path)"      # the same as: facet cache clear)";
+
+struct CacheArguments {
+  std::string what = "stats";
+  bool json = false;
+};
+
+std::string print_date(std::int64_t seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(seconds)));
+}
+
+int show_stats(const DiskCache& cache, bool json) {
+  const CacheStats stats = cache.stats();
+  if (json) {
+    const nlohmann::json report{{"folder", stats.folder},
+                                {"entries", stats.entries},
+                                {"bytes", stats.bytes},
+                                {"limit", stats.limit},
+                                {"problem", stats.problem}};
+    fmt::print("{}\n", report.dump(2));
+    return kOk;
+  }
+  fmt::print("folder   {}\n", stats.folder.empty() ? "none" : stats.folder);
+  fmt::print("entries  {}\n", stats.entries);
+  fmt::print("size     {} of {}\n", print_bytes(static_cast<double>(stats.bytes)),
+             print_bytes(static_cast<double>(stats.limit)));
+  if (!stats.problem.empty()) fmt::print("problem  {}\n", stats.problem);
+  return kOk;
+}
+
+int show_list(const DiskCache& cache, bool json) {
+  const auto files = cache.list();
+  nlohmann::json report = nlohmann::json::array();
+  for (const auto& file : files) {
+    if (json) {
+      report.push_back({{"key", file.key},
+                        {"label", file.label},
+                        {"bytes", file.bytes},
+                        {"last_used", file.last_used},
+                        {"damaged", file.damaged}});
+    } else {
+      fmt::print("{}  {}  {:>10}  {}\n", file.key, print_date(file.last_used),
+                 print_bytes(static_cast<double>(file.bytes)), file.damaged ? "(damaged)" : file.label);
+    }
+  }
+  if (json) fmt::print("{}\n", report.dump(2));
+  return kOk;
+}
+
+int run_cache(const CacheArguments& arguments) {
+  const DiskCache cache(environment().cache_dir, environment().cache_size);
+  if (arguments.what == "list") return show_list(cache, arguments.json);
+  if (arguments.what == "stats") return show_stats(cache, arguments.json);
+  if (arguments.what == "path") {
+    fmt::print("{}\n", cache.folder());
+    return cache.folder().empty() ? kFailed : kOk;
+  }
+  const int removed = cache.clear();
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::json{{"removed", removed}}.dump(2));
+  } else {
+    fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
+  }
+  return cache.stats().entries == 0 ? kOk : kFailed;
+}
+
+}  // namespace
+
+void add_cache_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<CacheArguments>();
+  CLI::App* const command = app.add_subcommand("cache", "Show or empty the disk cache of built kernels");
+  command->footer(kFooter);
+  command->add_option("WHAT", arguments->what, "stats, list, clear or path [stats]")
+      ->check(CLI::IsMember({"stats", "list", "clear", "path"}));
+  command->add_flag("--json", arguments->json, "Print as JSON on stdout");
+  command->callback([arguments, &action] { action = [arguments] { return run_cache(*arguments); }; });
+}
+
+}  // namespace fa::tools
