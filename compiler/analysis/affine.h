@@ -2,9 +2,9 @@
 // scale cost least. Internal to compiler/analysis.
 //
 // The rewrites reassociate products (and sums of scaled terms), so results differ from the spec's text by a
-// few ulp, as any reordering of the same products would; they never introduce a NaN or an infinity for finite
-// inputs that the text would not give, nor do they multiply an exact integer difference apart (kv_idx - q_idx
-// stays one subtraction).
+// few ulp, as any reordering of the same products would. They introduce no NaN or infinity that the text
+// would not give, except where a divisor is so small (below 2^-126) that its reciprocal overflows. They do
+// not multiply an exact integer difference apart: kv_idx - q_idx stays one subtraction.
 #pragma once
 
 #include <optional>
@@ -50,6 +50,9 @@ class AffineForm {
 /// a call, a row or a column. `factor` is positive.
 llvm::Value* times(llvm::Value* value, llvm::Value* factor, Dependence& dependence,
                    llvm::IRBuilderBase& builder);
+
+/// Makes x / y into x * (1 / y) where y is known earlier than x, so that the element multiplies.
+void multiply_by_reciprocals(llvm::Function& function, Dependence& dependence);
 
 /// Turns score_mod(score) into score_mod(scale * s): every use of the argument `score` is scaled, through its
 /// other factor where there is one that costs less.

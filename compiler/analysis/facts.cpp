@@ -28,6 +28,7 @@ struct Rewrite {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     builder.setFastMathFlags(flags);
+    multiply_by_reciprocals(*function, dependence);
   }
 
   llvm::ReturnInst* end() { return llvm::cast<llvm::ReturnInst>(function->back().getTerminator()); }

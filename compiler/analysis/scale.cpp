@@ -153,6 +153,23 @@ llvm::Value* times(llvm::Value* value, llvm::Value* factor, Dependence& dependen
   return copy;
 }
 
+void multiply_by_reciprocals(llvm::Function& function, Dependence& dependence) {
+  llvm::IRBuilder<> builder(function.getContext());
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& instruction : block) {
+      if (instruction.getOpcode() != llvm::Instruction::FDiv) continue;
+      llvm::Value* divisor = instruction.getOperand(1);
+      const bool is_earlier = dependence.stage(*divisor) < dependence.stage(instruction);
+      if (!is_earlier && !llvm::isa<llvm::Constant>(divisor)) continue;
+      if (llvm::isa<llvm::Constant>(instruction.getOperand(0))) continue;
+      builder.SetInsertPoint(&instruction);
+      builder.setFastMathFlags(instruction.getFastMathFlags());
+      llvm::Value* one = llvm::ConstantFP::get(builder.getFloatTy(), 1.0);
+      llvm::Value* reciprocal = builder.CreateFDiv(one, divisor, "reciprocal");
+      instruction.replaceAllUsesWith(builder.CreateFMul(instruction.getOperand(0), reciprocal, "quotient"));
+    }
+}
+
 void scale_uses(llvm::Function& function, llvm::Value* score, llvm::Value* scale, Dependence& dependence) {
   std::vector<llvm::Use*> uses;
   for (llvm::Use& use : score->uses()) uses.push_back(&use);
@@ -166,17 +183,11 @@ void scale_uses(llvm::Function& function, llvm::Value* score, llvm::Value* scale
     const unsigned other_at = 1 - std::min(use->getOperandNo(), 1u);
     const bool is_product =
         user->getOpcode() == llvm::Instruction::FMul && user->getOperand(other_at) != score;
-    const bool is_numerator = user->getOpcode() == llvm::Instruction::FDiv && use->getOperandNo() == 0;
-    if (is_product || is_numerator) {
-      llvm::Value* other = user->getOperand(other_at);
-      if (dependence.stage(*other) != Stage::element) {
-        builder.SetInsertPoint(user);
-        llvm::Value* factor =
-            is_product ? times(other, scale, dependence, builder) : builder.CreateFDiv(scale, other);
-        llvm::Value* product = builder.CreateFMul(score, factor, user->getName());
-        user->replaceAllUsesWith(product);
-        continue;
-      }
+    if (is_product && dependence.stage(*user->getOperand(other_at)) != Stage::element) {
+      builder.SetInsertPoint(user);
+      llvm::Value* factor = times(user->getOperand(other_at), scale, dependence, builder);
+      user->replaceAllUsesWith(builder.CreateFMul(score, factor, user->getName()));
+      continue;
     }
     if (scaled == nullptr) {
       builder.SetInsertPoint(&function.getEntryBlock(), function.getEntryBlock().getFirstInsertionPt());

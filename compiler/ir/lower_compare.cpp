@@ -124,13 +124,13 @@ llvm::Value* ExprLowering::compare_by_side(const Expr& expr) {
       if (&term == large && (is_sum || !plus))
         value = min_max(false, min_max(true, value, int_constant(-reach - 1)), int_constant(reach + 1));
       if (total == nullptr)
-        total = plus ? value : builder_.CreateSub(int_constant(0), value, "", false, true);
+        total = plus ? value : builder_.CreateSub(int_constant(0), value, "side", false, true);
       else
-        total = plus ? builder_.CreateAdd(total, value, "", false, true)
-                     : builder_.CreateSub(total, value, "", false, true);
+        total = plus ? builder_.CreateAdd(total, value, "side", false, true)
+                     : builder_.CreateSub(total, value, "side", false, true);
     }
     if (total == nullptr) return int_constant(constant);
-    return constant == 0 ? total : builder_.CreateAdd(total, int_constant(constant), "", false, true);
+    return constant == 0 ? total : builder_.CreateAdd(total, int_constant(constant), "side", false, true);
   };
   // column + row (op) 0: either `column (op) -row`, or with a negative column `row (op) -column`.
   llvm::Value* row = side(false, -column_sign, -column_sign * sum.constant);

@@ -7,6 +7,7 @@
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/PassInstrumentation.h>
+#include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 
 #include "compiler/ir/simplify.h"
@@ -31,7 +32,8 @@ void simplify(llvm::Function& function) {
   analyses.registerPass([] { return llvm::AssumptionAnalysis(); });
   analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
   llvm::EarlyCSEPass().run(function, analyses);
-  verify(function, "early-cse");
+  llvm::DCEPass().run(function, analyses);
+  verify(function, "simplify");
 }
 
 }  // namespace fa

@@ -100,6 +100,22 @@ __device__ __forceinline__ int wrap_sub(int a, int b) { return int(unsigned(a) -
 __device__ __forceinline__ int wrap_mul(int a, int b) { return int(unsigned(a) * unsigned(b)); }
 __device__ __forceinline__ int wrap_abs(int a) { return a < 0 ? wrap_sub(0, a) : a; }
 __device__ __forceinline__ int shift_left(int a, int amount) { return int(unsigned(a) << amount); }
+__device__ __forceinline__ int logical_shift_right(int a, int amount) { return int(unsigned(a) >> amount); }
+
+// Division of numbers known not to be negative: cheaper by a constant than the signed operators.
+__device__ __forceinline__ int unsigned_div(int a, int b) { return int(unsigned(a) / unsigned(b)); }
+__device__ __forceinline__ int unsigned_mod(int a, int b) { return int(unsigned(a) % unsigned(b)); }
+
+// The same in 64 bits, for addresses and tile bounds.
+using Word = unsigned long long;
+__device__ __forceinline__ long long wrap_add(long long a, long long b) { return (long long)(Word(a) + Word(b)); }
+__device__ __forceinline__ long long wrap_sub(long long a, long long b) { return (long long)(Word(a) - Word(b)); }
+__device__ __forceinline__ long long wrap_mul(long long a, long long b) { return (long long)(Word(a) * Word(b)); }
+__device__ __forceinline__ long long wrap_abs(long long a) { return a < 0 ? wrap_sub(0LL, a) : a; }
+__device__ __forceinline__ long long shift_left(long long a, long long n) { return (long long)(Word(a) << n); }
+__device__ __forceinline__ long long logical_shift_right(long long a, long long n) { return (long long)(Word(a) >> n); }
+__device__ __forceinline__ long long unsigned_div(long long a, long long b) { return (long long)(Word(a) / Word(b)); }
+__device__ __forceinline__ long long unsigned_mod(long long a, long long b) { return (long long)(Word(a) % Word(b)); }
 
 /// The value of a bf16 element, from its bits.
 __device__ __forceinline__ float bf16_to_float(unsigned short bits) { return __uint_as_float(unsigned(bits) << 16); }

@@ -1,0 +1,215 @@
+// The text of `struct Hooks`.
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <fmt/format.h>
+
+#include "compiler/emit/expr.h"
+#include "compiler/emit/hooks.h"
+#include "compiler/emit/stages.h"
+#include "fa/error.h"
+
+namespace fa {
+namespace {
+
+struct StageText {
+  std::string_view variable;    // "row"
+  std::string_view type;        // "Row"
+  std::string_view first;       // the members every such struct has
+  std::string_view parameters;  // after p
+};
+
+constexpr StageText kStages[] = {
+    {"head", "Head", "int b;\n    int h;\n", "int b, int h"},
+    {"row", "Row", "int q_idx;\n    float q_idx_f;\n", "const Head& head, int q_idx, float q_idx_f"},
+    {"column", "Column", "int kv_idx;\n    float kv_idx_f;\n",
+     "const Head& head, int kv_idx, float kv_idx_f"},
+};
+constexpr std::string_view kGiven[][2] = {{"b", "h"}, {"q_idx", "q_idx_f"}, {"kv_idx", "kv_idx_f"}};
+constexpr std::string_view kElementParameters =
+    "const ForwardParams& p, const Head& head, const Row& row, const Column& column";
+
+const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
+
+std::string_view pointer_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+      return "const unsigned short*";
+    case DType::f32:
+      return "const float*";
+    case DType::i32:
+      return "const int*";
+    case DType::i8:
+    case DType::boolean:
+      break;
+  }
+  return "const signed char*";
+}
+
+class HooksPrinter {
+ public:
+  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts)
+      : spec_(spec), hooks_(hooks), facts_(facts), split_(hooks.args) {}
+
+  std::string print();
+
+ private:
+  std::string print_argument(const HookArg& arg, Stage at) const;
+  std::string outside(const llvm::Value& value, Stage at) const;
+  ExprPrinter printer(Stage at, std::unordered_set<std::string> taken);
+  std::string print_body(const StageBody& body, const llvm::Value& result);
+  void name_fields(Stage stage);
+  std::string print_struct(Stage stage) const;
+  std::string print_stage_function(Stage stage);
+  std::string print_function(std::string_view head, const std::string& body) const;
+  std::string print_element(std::string_view signature, const llvm::Function* function, const StageBody& body,
+                            std::string_view otherwise);
+
+  const CheckedSpec& spec_;
+  const HookIr& hooks_;
+  const Facts& facts_;
+  StageSplit split_;
+  std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
+};
+
+std::string HooksPrinter::print_argument(const HookArg& arg, Stage at) const {
+  const auto from = [&](Stage stage, const char* name) {
+    return at == stage ? std::string(name) : fmt::format("{}.{}", text_of(stage).variable, name);
+  };
+  switch (arg.kind) {
+    case HookArgKind::score:
+      return "s";
+    case HookArgKind::b:
+      return from(Stage::head, "b");
+    case HookArgKind::h:
+      return from(Stage::head, "h");
+    case HookArgKind::q_idx:
+      return from(Stage::row, "q_idx");
+    case HookArgKind::kv_idx:
+      return from(Stage::column, "kv_idx");
+    case HookArgKind::param:
+      return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
+    case HookArgKind::tensor:
+      return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
+    default:
+      return "p." + arg.name;  // batch, q_len, scale, ...: ForwardParams has their names
+  }
+}
+
+std::string HooksPrinter::outside(const llvm::Value& value, Stage at) const {
+  if (const int index = split_.argument_index(value); index >= 0)
+    return print_argument(hooks_.args[static_cast<std::size_t>(index)], at);
+  if (split_.is_scale_log2(value)) return "p.scale_log2";
+  if (const llvm::Argument* index = split_.index_as_float(value))
+    return print_argument(hooks_.args[index->getArgNo()], at) + "_f";
+  if (const auto field = fields_.find(&value); field != fields_.end()) {
+    const bool is_own =
+        at != Stage::element && field->second.starts_with(std::string(text_of(at).variable) + ".");
+    if (!is_own) return field->second;
+  }
+  return {};
+}
+
+ExprPrinter HooksPrinter::printer(Stage at, std::unordered_set<std::string> taken) {
+  return ExprPrinter(
+      {.fast_math = spec_.dtype != DType::f32, .fast_division = at == Stage::element, .indent = 4},
+      [this, at](const llvm::Value& value) { return outside(value, at); },
+      [this](const llvm::Value& value) { return split_.canonical(value); }, std::move(taken));
+}
+
+void HooksPrinter::name_fields(Stage stage) {
+  std::unordered_set<std::string> taken;
+  for (std::string_view name : kGiven[static_cast<std::size_t>(stage)]) taken.insert(std::string(name));
+  for (const llvm::Value* value : split_.stage(stage).fields)
+    fields_[value] =
+        fmt::format("{}.{}", text_of(stage).variable, unique_name(suggested_name(*value), taken));
+}
+
+std::string HooksPrinter::print_struct(Stage stage) const {
+  const StageText& text = text_of(stage);
+  std::string members;
+  for (const llvm::Value* value : const_cast<StageSplit&>(split_).stage(stage).fields)
+    members +=
+        fmt::format("    {} {};\n", cpp_type(*value), fields_.at(value).substr(text.variable.size() + 1));
+  return fmt::format("  struct {} {{\n    {}{}  }};\n", text.type, text.first, members);
+}
+
+std::string HooksPrinter::print_function(std::string_view head, const std::string& body) const {
+  return fmt::format("  static __device__ __forceinline__ {} {{\n{}  }}\n", head, body);
+}
+
+std::string HooksPrinter::print_stage_function(Stage stage) {
+  const StageText& text = text_of(stage);
+  const StageBody& body = split_.stage(stage);
+  const auto& given = kGiven[static_cast<std::size_t>(stage)];
+  ExprPrinter writer = printer(stage, {std::string(given[0]), std::string(given[1])});
+  writer.write(body.items, body.fields);
+  std::string values = fmt::format("{}, {}", given[0], given[1]);
+  for (const llvm::Value* value : body.fields) values += ", " + writer.value(*value);
+  return print_function(
+      fmt::format("{} {}(const ForwardParams& p, {})", text.type, text.variable, text.parameters),
+      fmt::format("{}    return {{{}}};\n", writer.statements(), values));
+}
+
+std::string HooksPrinter::print_body(const StageBody& body, const llvm::Value& result) {
+  ExprPrinter writer = printer(Stage::element, {});
+  writer.write(body.items, {&result});
+  const std::string value = writer.value(result);
+  return fmt::format("{}    return {};\n", writer.statements(), value);
+}
+
+std::string HooksPrinter::print_element(std::string_view signature, const llvm::Function* function,
+                                        const StageBody& body, std::string_view otherwise) {
+  if (function == nullptr) return print_function(signature, fmt::format("    return {};\n", otherwise));
+  return print_function(signature, print_body(body, *split_.result(*function)));
+}
+
+std::string HooksPrinter::print() {
+  const bool has_mask = facts_.has_mask && !facts_.mask_is_always_true;
+  const bool is_general = facts_.score_form == ScoreForm::general;
+  const bool is_affine = facts_.score_form == ScoreForm::affine;
+  const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
+
+  StageBody logit, multiplier, addend, keep;
+  if (is_general) logit = split_.add(*hooks_.logit);
+  if (is_affine) multiplier = split_.add(*hooks_.logit_multiplier);
+  if (is_affine) addend = split_.add(*hooks_.logit_addend);
+  if (mask != nullptr) keep = split_.add(*mask);
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
+
+  const std::string_view form = is_general ? "general" : is_affine ? "affine" : "identity";
+  const bool uniform =
+      !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
+  const auto flag = [](std::string_view name, bool value) {
+    return fmt::format("  static constexpr bool {} = {};\n", name, value);
+  };
+  std::string text = "struct Hooks {\n";
+  text += fmt::format("  static constexpr ScoreForm kScoreForm = ScoreForm::{};\n", form);
+  text += flag("kHasMask", has_mask);
+  text += flag("kMultiplierIsUniform", !is_general && uniform);
+  text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_struct(stage);
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_stage_function(stage);
+  if (is_general) {
+    text += "\n" + print_element(fmt::format("float logit(float s, {})", kElementParameters), hooks_.logit,
+                                 logit, "");
+  } else {
+    text += "\n" + print_element(fmt::format("float multiplier({})", kElementParameters),
+                                 hooks_.logit_multiplier, multiplier, "p.scale_log2");
+    text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), hooks_.logit_addend,
+                                 addend, "0.0f");
+    text += "\n" + print_function(fmt::format("float logit(float s, {})", kElementParameters),
+                                  "    return fmaf(multiplier(p, head, row, column), s, "
+                                  "addend(p, head, row, column));\n");
+  }
+  text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
+  return text + "};\n";
+}
+
+}  // namespace
+
+std::string print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts) {
+  return HooksPrinter(spec, hooks, facts).print();
+}
+
+}  // namespace fa

@@ -1,0 +1,14 @@
+// Prints a spec's hooks as the `struct Hooks` that kernels are instantiated with (templates/common/hooks.cuh
+// is the contract), split into head, row, column and element work by what each value depends on.
+#pragma once
+
+#include <string>
+
+#include "compiler/analysis/facts.h"
+
+namespace fa {
+
+/// The text of `struct Hooks`, in namespace fa; it needs common/hooks.cuh before it and nothing else.
+std::string print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts);
+
+}  // namespace fa
