@@ -15,7 +15,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kFooter = R"help(
 Kernels are kept by content (source, flags, arch, compiler version), so nothing in here is ever out of date; the oldest
 unused entries go when the limit of FA_CACHE_SIZE is reached. A damaged entry counts as absent and is replaced.
 The folder is FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet.
@@ -23,7 +23,7 @@ The folder is FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet.
 Examples:
   facet cache
   facet cache list --json
-  rm -rf "$(facet cache path)"      # the same as: facet cache clear)";
+  rm -rf "$(facet cache path)"      # the same as: facet cache clear)help";
 
 struct CacheArguments {
   std::string what = "stats";
