@@ -34,12 +34,19 @@ constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
 constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget than this may spill,
+constexpr int kLightHook = 13;               // operations an element that need no registers of their own
 constexpr double kSpillRisk = 1.2;           // and counts as this much slower
 
 double exposed_share(const Plan& plan, int ctas) {
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
   return std::max(ctas == 1 ? kExposedInOneCta : kExposedAmongCtas, 1 / warps_per_scheduler);
+}
+
+// Hooks of many operations hold intermediate values, for as many elements at once as a warp has row tiles.
+// Fitted to what ptxas does with specs/: up to a dozen operations cost no more than the estimate already has.
+int registers_of_heavy_hooks(const Plan& plan, const Facts& facts) {
+  return row_tiles_per_warp(plan) * std::max(0, facts.element_ops - kLightHook);
 }
 
 }  // namespace
@@ -69,8 +76,8 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double longest = std::max({cost.tensor, cost.smem, cost.softmax});
   const double others = cost.tensor + cost.smem + cost.softmax - longest;
   const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
-  const double risk =
-      register_budget(plan, target) - register_estimate(plan, spec) < kRegistersToSpare ? kSpillRisk : 1;
+  const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts);
+  const double risk = register_budget(plan, target) - registers < kRegistersToSpare ? kSpillRisk : 1;
   cost.total =
       std::max(busy * risk, cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
