@@ -1,3 +1,4 @@
+// The three things a GPU target may lack: a multiplication in f32, one in bf16, a kernel of its family.
 #include "compiler/schedule/support.h"
 
 #include <fmt/format.h>
