@@ -17,12 +17,14 @@ constexpr float kLog2e = 1.4426950408889634f;
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
 struct Rewrite {
+  const std::vector<HookArg>& args;
   llvm::Function* function;
   llvm::IRBuilder<> builder;  // just before the return
   Dependence dependence;
 
   Rewrite(const HookIr& hooks, const char* name)
-      : function(copy(hooks, name)),
+      : args(hooks.args),
+        function(copy(hooks, name)),
         builder(function->back().getTerminator()),
         dependence(*function, hooks.args) {
     llvm::FastMathFlags flags;
@@ -41,10 +43,19 @@ struct Rewrite {
     throw InternalError("hooks have no scale argument");
   }
 
-  llvm::Function* finish(llvm::Value* result) {
+  /// Makes `result` what is returned and drops what it does not use, so that the next step sees true use
+  /// counts.
+  void keep(llvm::Value* result) {
     end()->setOperand(0, result);
     verify(*function, "analyse");
     simplify(*function);
+    dependence = Dependence(*function, args);  // what was removed must not lend its address to new values
+    builder.SetInsertPoint(end());
+  }
+
+  llvm::Function* finish(llvm::Value* factor) {
+    llvm::Value* result = end()->getReturnValue();
+    keep(times(result, factor, dependence, builder));
     return function;
   }
 
@@ -67,17 +78,16 @@ llvm::Function* build_part(const HookIr& hooks, Part part) {
   const std::optional<Affine> affine =
       AffineForm(rewrite.score(), rewrite.dependence, rewrite.builder).of(value);
   if (!affine) throw InternalError("an affine score_mod lost its form in a copy");
-  if (part == Part::addend)
-    return rewrite.finish(times(affine->addend, rewrite.log2e(), rewrite.dependence, rewrite.builder));
-  llvm::Value* factor = rewrite.builder.CreateFMul(rewrite.scale(hooks), rewrite.log2e(), "scale_log2");
-  return rewrite.finish(times(affine->multiplier, factor, rewrite.dependence, rewrite.builder));
+  rewrite.keep(part == Part::addend ? affine->addend : affine->multiplier);
+  if (part == Part::addend) return rewrite.finish(rewrite.log2e());
+  return rewrite.finish(rewrite.builder.CreateFMul(rewrite.scale(hooks), rewrite.log2e(), "scale_log2"));
 }
 
 llvm::Function* build_logit(const HookIr& hooks) {
   Rewrite rewrite(hooks, "logit");
   scale_uses(*rewrite.function, rewrite.score(), rewrite.scale(hooks), rewrite.dependence);
-  llvm::Value* value = rewrite.end()->getReturnValue();
-  return rewrite.finish(times(value, rewrite.log2e(), rewrite.dependence, rewrite.builder));
+  rewrite.keep(rewrite.end()->getReturnValue());
+  return rewrite.finish(rewrite.log2e());
 }
 
 DependsOn result_depends(const llvm::Function& function, const std::vector<HookArg>& args) {

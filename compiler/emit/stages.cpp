@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "compiler/emit/stages.h"
 #include "fa/error.h"
@@ -72,8 +73,11 @@ void StageSplit::unify(const llvm::Instruction& instruction) {
     key += fmt::format(" {}", static_cast<int>(compare->getPredicate()));
   if (const auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
     key += fmt::format(" {}", fmt::ptr(step->getSourceElementType()));
-  for (const llvm::Value* operand : instruction.operand_values())
-    key += fmt::format(" {}", fmt::ptr(canonical(*operand)));
+  std::vector<const llvm::Value*> operands;
+  for (const llvm::Value* operand : instruction.operand_values()) operands.push_back(canonical(*operand));
+  if (instruction.isCommutative() && llvm::isa<llvm::BinaryOperator>(instruction))
+    std::sort(operands.begin(), operands.end(), std::less<>());
+  for (const llvm::Value* operand : operands) key += fmt::format(" {}", fmt::ptr(operand));
   const llvm::Value* first = by_structure_.try_emplace(key, &instruction).first->second;
   if (first != &instruction) canonical_[&instruction] = first;
 }

@@ -256,6 +256,15 @@ std::optional<Linear> Bounds::uniform_bound(const Linear& form, bool upper) {
   return bound;
 }
 
+Interval Bounds::linear_range(const Linear& form) {
+  Interval range = form.range();
+  if (const std::optional<Linear> upper = uniform_bound(form, true))
+    range.hi = std::min(range.hi, upper->range().hi);
+  if (const std::optional<Linear> lower = uniform_bound(form, false))
+    range.lo = std::max(range.lo, lower->range().lo);
+  return range;
+}
+
 bool Bounds::bounded(const Expr& expr, const Linear& limit, bool upper) {
   if (--steps_ < 0) return false;  // nested minima of shared parts could take exponentially many
   const Interval values = range(expr);

@@ -85,6 +85,7 @@ class Bounds {
   Linear floor_div(const Linear& numerator, std::int64_t divisor);
   Linear index_limit(Builtin builtin, bool upper);
   std::optional<Linear> uniform_bound(const Linear& form, bool upper);
+  Interval linear_range(const Linear& form);
   bool bounded(const Expr& expr, const Linear& limit, bool upper);
   bool bounded(const Linear& form, const Linear& limit, bool upper);
   bool structurally_bounded(const Expr& expr, const Linear& limit, bool upper);

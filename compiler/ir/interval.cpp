@@ -78,7 +78,15 @@ const Bounds::Range& Bounds::ranged(const Expr& expr) {
   if (auto found = ranges_.find(&expr); found != ranges_.end()) return found->second;
   Range range = compute_range(expr);
   if (!range.interval.fits_i32()) range = {.interval = {}, .wraps = true};
-  return ranges_[&expr] = range;
+  ranges_[&expr] = range;
+  // Sums know more as linear forms: q_idx + (kv_len - q_len) stays below kv_len.
+  const bool is_sum = expr.kind == ExprKind::binary && (expr.op == Op::add || expr.op == Op::sub);
+  if (is_sum && expr.type == Type::i32 && !range.wraps) {
+    const Interval tighter = linear_range(linear(expr));
+    Interval& known = ranges_[&expr].interval;
+    known = {std::max(known.lo, tighter.lo), std::min(known.hi, tighter.hi)};
+  }
+  return ranges_[&expr];
 }
 
 Bounds::Range Bounds::compute_range(const Expr& expr) {

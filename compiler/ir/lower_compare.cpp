@@ -23,33 +23,22 @@ constexpr std::int64_t kExact = std::int64_t{1} << 24;  // floats hold these int
 constexpr std::int64_t kSmall = std::int64_t{1} << 26;  // a term that needs no clamp
 constexpr std::size_t kMostTerms = 6;
 
-struct SumTerm {
-  const Expr* expr = nullptr;
-  int sign = 1;
-  unsigned depends = 0;
-  Interval range;
-};
+bool is_row(unsigned depends) { return (depends & kQ) != 0; }
+bool is_column(unsigned depends) { return (depends & kKv) != 0; }
 
-struct Sum {
-  std::vector<SumTerm> terms;
-  std::int64_t constant = 0;
-};
-
-// Stops soon after kMostTerms: a sum of shared sums can be exponentially long.
-void gather(Bounds& bounds, const Expr& expr, int sign, Sum& sum) {
-  if (sum.terms.size() > kMostTerms) return;
-  if (expr.kind == ExprKind::literal) {
-    sum.constant += sign * expr.int_value;
-    return;
+Op mirrored(Op op) {
+  switch (op) {
+    case Op::lt:
+      return Op::gt;
+    case Op::le:
+      return Op::ge;
+    case Op::gt:
+      return Op::lt;
+    case Op::ge:
+      return Op::le;
+    default:
+      return op;
   }
-  const bool splits = !bounds.may_wrap(expr);
-  if (splits && expr.kind == ExprKind::unary && expr.op == Op::neg)
-    return gather(bounds, *expr.args[0], -sign, sum);
-  if (splits && expr.kind == ExprKind::binary && (expr.op == Op::add || expr.op == Op::sub)) {
-    gather(bounds, *expr.args[0], sign, sum);
-    return gather(bounds, *expr.args[1], expr.op == Op::add ? sign : -sign, sum);
-  }
-  sum.terms.push_back({&expr, sign, bounds.depends_on(expr), bounds.range(expr)});
 }
 
 llvm::CmpInst::Predicate predicate_of(Op op) {
@@ -71,72 +60,159 @@ llvm::CmpInst::Predicate predicate_of(Op op) {
 
 }  // namespace
 
+/// constant + a sum of signed terms that does not wrap, except that `large` may be any i32.
+struct ExprLowering::Sum {
+  struct Term {
+    const Expr* expr = nullptr;
+    int sign = 1;
+    unsigned depends = 0;
+    Interval range;
+  };
+  std::vector<Term> terms;
+  std::int64_t constant = 0;
+  const Expr* large = nullptr;
+  std::int64_t reach = 0;  // how far everything but `large` can get from 0
+  bool separates =
+      false;  // rows and columns both occur, no term mixes them, and `large` is the only large one
+
+  void add(Bounds& bounds, const Expr& expr, int term_sign) {
+    if (terms.size() > kMostTerms) return;  // a sum of shared sums can be exponentially long
+    if (expr.kind == ExprKind::literal) {
+      constant += term_sign * expr.int_value;
+      return;
+    }
+    const bool splits = !bounds.may_wrap(expr);
+    if (splits && expr.kind == ExprKind::unary && expr.op == Op::neg)
+      return add(bounds, *expr.args[0], -term_sign);
+    if (splits && expr.kind == ExprKind::binary && (expr.op == Op::add || expr.op == Op::sub)) {
+      add(bounds, *expr.args[0], term_sign);
+      return add(bounds, *expr.args[1], expr.op == Op::add ? term_sign : -term_sign);
+    }
+    terms.push_back({&expr, term_sign, bounds.depends_on(expr), bounds.range(expr)});
+  }
+
+  void finish() {
+    // Uniform terms first, so that their sum is computed once.
+    std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) {
+      return (x.depends & (kQ | kKv)) < (y.depends & (kQ | kKv));
+    });
+    unsigned all = 0;
+    reach = std::abs(constant);
+    separates = terms.size() <= kMostTerms;
+    for (const Term& term : terms) {
+      all |= term.depends;
+      if ((is_row(term.depends) && is_column(term.depends)) || term.depends & kScore) separates = false;
+      if (term.range.magnitude() <= kSmall)
+        reach += term.range.magnitude();
+      else if (std::exchange(large, term.expr) != nullptr)
+        separates = false;
+    }
+    separates = separates && is_row(all) && is_column(all) && reach <= 8 * kSmall;
+  }
+
+  int first_column_sign() const {
+    for (const Term& term : terms)
+      if (is_column(term.depends)) return term.sign;
+    return 1;
+  }
+};
+
+/// left - right
+ExprLowering::Sum ExprLowering::gather(const Expr& left, const Expr& right) {
+  Sum sum;
+  sum.add(bounds_, left, 1);
+  sum.add(bounds_, right, -1);
+  sum.finish();
+  return sum;
+}
+
 llvm::Value* ExprLowering::lower_int_compare(const Expr& expr) {
   const Expr& left = *expr.args[0];
   const Expr& right = *expr.args[1];
   if (const std::optional<bool> decided = bounds_.decide(expr.op, left, right))
     return builder_.getInt1(*decided);
-  if (llvm::Value* split = compare_by_side(expr)) return split;
+  const auto is_magnitude = [&](const Expr& side) {
+    return side.kind == ExprKind::call && side.func == Func::abs &&
+           bounds_.range(*side.args[0]).lo > Interval{}.lo;
+  };
+  const auto is_remainder = [](const Expr& side, const Expr& other) {
+    return side.kind == ExprKind::binary && side.op == Op::mod && other.kind == ExprKind::literal &&
+           other.int_value == 0;
+  };
+  llvm::Value* split = nullptr;
+  if (is_magnitude(left)) split = compare_magnitude(expr.op, *left.args[0], right);
+  if (!split && is_magnitude(right)) split = compare_magnitude(mirrored(expr.op), *right.args[0], left);
+  if (!split && is_remainder(left, right)) split = compare_remainder(expr.op, left);
+  if (!split && is_remainder(right, left)) split = compare_remainder(expr.op, right);
+  if (!split)
+    if (Sum sum = gather(left, right); sum.separates) split = compare_by_side(expr.op, sum);
+  if (split) return split;
   llvm::Value* a = lower(left);
   return builder_.CreateICmp(predicate_of(expr.op), a, lower(right));
 }
 
-/// Null where the comparison does not mix row and column terms, or cannot be split exactly.
-llvm::Value* ExprLowering::compare_by_side(const Expr& expr) {
-  Sum sum;  // left - right, compared with 0
-  gather(bounds_, *expr.args[0], 1, sum);
-  gather(bounds_, *expr.args[1], -1, sum);
-  if (sum.terms.size() > kMostTerms) return nullptr;
-  unsigned all = 0;
-  const SumTerm* large = nullptr;
-  std::int64_t reach = std::abs(sum.constant);  // how far everything but `large` can get from 0
-  for (const SumTerm& term : sum.terms) {
-    all |= term.depends;
-    if ((term.depends & kQ && term.depends & kKv) || term.depends & kScore) return nullptr;
-    if (term.range.magnitude() <= kSmall)
-      reach += term.range.magnitude();
-    else if (std::exchange(large, &term) != nullptr)
-      return nullptr;
+/// `sign` times the row (and uniform) terms or the column terms of the sum, plus `constant`.
+llvm::Value* ExprLowering::side_of(const Sum& sum, bool column, int sign, std::int64_t constant) {
+  const auto is_here = [&](const Sum::Term& term) { return is_column(term.depends) == column; };
+  const bool is_sum = constant != 0 || std::count_if(sum.terms.begin(), sum.terms.end(), is_here) > 1;
+  llvm::Value* total = nullptr;
+  for (const Sum::Term& term : sum.terms) {
+    if (!is_here(term)) continue;
+    llvm::Value* value = lower(*term.expr);
+    const bool plus = term.sign * sign > 0;
+    if (term.expr == sum.large && (is_sum || !plus))
+      value = min_max(false, min_max(true, value, int_constant(-sum.reach - 1)), int_constant(sum.reach + 1));
+    if (total == nullptr)
+      total = plus ? value : builder_.CreateSub(int_constant(0), value, "side", false, true);
+    else
+      total = plus ? builder_.CreateAdd(total, value, "side", false, true)
+                   : builder_.CreateSub(total, value, "side", false, true);
   }
-  if (!(all & kQ) || !(all & kKv) || reach > 8 * kSmall) return nullptr;
+  if (total == nullptr) return int_constant(constant);
+  return constant == 0 ? total : builder_.CreateAdd(total, int_constant(constant), "side", false, true);
+}
 
-  // Uniform terms first, so that their sum is computed once.
-  std::stable_sort(sum.terms.begin(), sum.terms.end(), [](const SumTerm& x, const SumTerm& y) {
-    return (x.depends & (kQ | kKv)) < (y.depends & (kQ | kKv));
-  });
-  large = nullptr;
-  for (const SumTerm& term : sum.terms)
-    if (term.range.magnitude() > kSmall) large = &term;
-  const SumTerm& first_column = *std::find_if(sum.terms.begin(), sum.terms.end(),
-                                              [](const SumTerm& term) { return (term.depends & kKv) != 0; });
-  const int column_sign = first_column.sign;  // the column side is written without a leading minus
+/// sum (op) 0, as a comparison of the column's side, written without a leading minus, with the row's.
+llvm::Value* ExprLowering::compare_by_side(Op op, Sum& sum) {
+  const int sign = sum.first_column_sign();
+  llvm::Value* row = side_of(sum, false, -sign, -sign * sum.constant);
+  llvm::Value* column = side_of(sum, true, sign, 0);
+  return sign > 0 ? builder_.CreateICmp(predicate_of(op), column, row)
+                  : builder_.CreateICmp(predicate_of(op), row, column);
+}
 
-  const auto side = [&](bool column, int side_sign, std::int64_t constant) {
-    llvm::Value* total = nullptr;
-    const bool is_sum =
-        constant != 0 || std::count_if(sum.terms.begin(), sum.terms.end(), [&](const SumTerm& term) {
-                           return ((term.depends & kKv) != 0) == column;
-                         }) > 1;
-    for (const SumTerm& term : sum.terms) {
-      if (((term.depends & kKv) != 0) != column) continue;
-      llvm::Value* value = lower(*term.expr);
-      const bool plus = term.sign * side_sign > 0;
-      if (&term == large && (is_sum || !plus))
-        value = min_max(false, min_max(true, value, int_constant(-reach - 1)), int_constant(reach + 1));
-      if (total == nullptr)
-        total = plus ? value : builder_.CreateSub(int_constant(0), value, "side", false, true);
-      else
-        total = plus ? builder_.CreateAdd(total, value, "side", false, true)
-                     : builder_.CreateSub(total, value, "side", false, true);
-    }
-    if (total == nullptr) return int_constant(constant);
-    return constant == 0 ? total : builder_.CreateAdd(total, int_constant(constant), "side", false, true);
-  };
-  // column + row (op) 0: either `column (op) -row`, or with a negative column `row (op) -column`.
-  llvm::Value* row = side(false, -column_sign, -column_sign * sum.constant);
-  llvm::Value* column = side(true, column_sign, 0);
-  return column_sign > 0 ? builder_.CreateICmp(predicate_of(expr.op), column, row)
-                         : builder_.CreateICmp(predicate_of(expr.op), row, column);
+/// |inner| (op) limit as two comparisons by side: |x| < y is x < y and -x < y, |x| > y is x > y or -x > y.
+llvm::Value* ExprLowering::compare_magnitude(Op op, const Expr& inner, const Expr& limit) {
+  if (op == Op::eq || op == Op::ne) return nullptr;
+  Sum positive, negative;
+  positive.add(bounds_, inner, 1);
+  negative.add(bounds_, inner, -1);
+  for (Sum* sum : {&positive, &negative}) {
+    sum->add(bounds_, limit, -1);
+    sum->finish();
+    if (!sum->separates) return nullptr;
+  }
+  llvm::Value* first = compare_by_side(op, positive);
+  llvm::Value* second = compare_by_side(op, negative);
+  return op == Op::lt || op == Op::le ? builder_.CreateAnd(first, second) : builder_.CreateOr(first, second);
+}
+
+/// (row terms - column terms) % d == 0 exactly where both sides leave the same remainder, also for d = 0.
+llvm::Value* ExprLowering::compare_remainder(Op op, const Expr& remainder) {
+  const Expr& dividend = *remainder.args[0];
+  const Expr& divisor = *remainder.args[1];
+  if ((op != Op::eq && op != Op::ne) || bounds_.depends_on(divisor) & (kQ | kKv | kScore)) return nullptr;
+  Sum sum;
+  sum.add(bounds_, dividend, 1);
+  sum.finish();
+  if (!sum.separates || sum.large != nullptr) return nullptr;
+  const int sign = sum.first_column_sign();
+  const Interval reach = {-sum.reach, sum.reach};
+  const Known by = known(divisor);
+  llvm::Value* row = side_of(sum, false, -sign, -sign * sum.constant);
+  llvm::Value* column = side_of(sum, true, sign, 0);
+  llvm::Value* row_remainder = emit_floor_mod(builder_, {row, reach}, by);
+  return builder_.CreateICmp(predicate_of(op), row_remainder, emit_floor_mod(builder_, {column, reach}, by));
 }
 
 /// f32(expr), where every value of `expr` is within 2^24.

@@ -52,7 +52,12 @@ class ExprLowering {
 
   // lower_compare.cpp
   llvm::Value* lower_int_compare(const Expr& expr);
-  llvm::Value* compare_by_side(const Expr& expr);
+  struct Sum;
+  llvm::Value* compare_by_side(Op op, Sum& sum);
+  llvm::Value* compare_magnitude(Op op, const Expr& inner, const Expr& limit);
+  llvm::Value* compare_remainder(Op op, const Expr& remainder);
+  Sum gather(const Expr& left, const Expr& right);
+  llvm::Value* side_of(const Sum& sum, bool column, int sign, std::int64_t constant);
   llvm::Value* exact_float(const Expr& expr);
   llvm::Value* exact_float_new(const Expr& expr);
 
