@@ -104,6 +104,7 @@ const std::unordered_set<std::string>& reserved() {
                                                          "unix",
                                                          "NULL",
                                                          "assert",
+                                                         "abs",
                                                          "min",
                                                          "max",
                                                          "expf",

@@ -80,8 +80,10 @@ CallName function_name(const llvm::CallInst& call) {
       return {"min", "min"};
     case llvm::Intrinsic::smax:
       return {"max", "max"};
-    case llvm::Intrinsic::abs:
-      return {"wrap_abs", "wrap_abs"};
+    case llvm::Intrinsic::abs: {
+      const bool wraps = llvm::cast<llvm::ConstantInt>(call.getArgOperand(1))->isZero();
+      return wraps ? CallName{"wrap_abs", "wrap_abs"} : CallName{"abs", "abs"};
+    }
     case llvm::Intrinsic::fptosi_sat:
       return {"__float2int_rz", "__float2int_rz"};  // saturates, NaN -> 0
     default:

@@ -11,7 +11,7 @@
 //   sqrt        llvm.sqrt.f32
 //   sin, cos    llvm.sin.f32, llvm.cos.f32
 //   floor       llvm.floor.f32
-//   abs         llvm.fabs.f32, llvm.abs.i32   the i32 one wraps at INT_MIN (its poison flag is false)
+//   abs         llvm.fabs.f32, llvm.abs.i32   wraps at INT_MIN, or says that it cannot occur
 //   min, max    llvm.minnum.f32, llvm.maxnum.f32, llvm.smin.i32, llvm.smax.i32
 //   clamp       max(lo) then min(hi), by the four above
 //   i32(x)      llvm.fptosi.sat.i32.f32       saturates, NaN -> 0

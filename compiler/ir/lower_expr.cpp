@@ -231,7 +231,9 @@ llvm::Value* ExprLowering::lower_call(const Expr& expr) {
     }
     case Func::abs:
       if (expr.type == Type::f32) return unary(llvm::Intrinsic::fabs);
-      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, lower(*expr.args[0]), builder_.getFalse());
+      return builder_.CreateBinaryIntrinsic(
+          llvm::Intrinsic::abs, lower(*expr.args[0]),
+          builder_.getInt1(bounds_.range(*expr.args[0]).lo > Interval{}.lo));
     case Func::floor:
       return unary(llvm::Intrinsic::floor);
     case Func::exp:
