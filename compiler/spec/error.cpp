@@ -56,7 +56,7 @@ std::string Diagnostic::render() const {
   std::string text = place.line == 0 ? fmt::format("{}: {}: {}\n", place.file, word, message)
                                      : fmt::format("{}:{}:{}: {}: {}\n", place.file, place.line, place.column,
                                                    word, message);
-  if (place.line != 0) text += excerpt(*this);
+  if (!source_line.empty()) text += excerpt(*this);
   if (!remedy.empty()) text += fmt::format("help: {}\n", remedy);
   return text;
 }

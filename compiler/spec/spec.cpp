@@ -57,6 +57,15 @@ int dtype_bytes(DType dtype) {
   return kBytes[static_cast<std::size_t>(dtype)];
 }
 
+Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message,
+                      std::string remedy) {
+  return {.severity = Diagnostic::Severity::warning,
+          .place = {.file = spec.file, .line = line, .column = column},
+          .message = std::move(message),
+          .remedy = std::move(remedy),
+          .source_line = spec.ast->source->line(line)};
+}
+
 Spec Spec::parse(std::string_view text, std::string file) {
   if (text.size() > kMaxSpecBytes) {
     refuse(std::move(file),

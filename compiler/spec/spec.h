@@ -43,4 +43,7 @@ struct CheckedSpec {
   std::vector<Diagnostic> warnings;
 };
 
+/// What a later stage finds about a place of the spec (an Expr's line and column), with the source line it stands in.
+Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message, std::string remedy = {});
+
 }  // namespace fa

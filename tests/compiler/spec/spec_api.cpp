@@ -207,6 +207,14 @@ TEST_CASE("a finding shows the line, a caret and the remedy", "[spec][error]") {
   CHECK(warning.render() == "x.fa: warning: hm\n");
 }
 
+TEST_CASE("later stages point into the spec, too", "[spec][error]") {
+  const fa::Spec spec = fa::Spec::parse("attention a\nmask_mod = q_idx > 3", "f");
+  const fa::Diagnostic warning = fa::warning_at(spec.checked(), 2, 18, "hm");
+  CHECK(warning.render() == "f:2:18: warning: hm\n   2 | mask_mod = q_idx > 3\n     |                  ^\n");
+  // A number that stands nowhere in the text has no line to show.
+  CHECK(fa::warning_at(spec.checked(), 0, 0, "hm").render() == "f: warning: hm\n");
+}
+
 TEST_CASE("a very long line is shown around the caret", "[spec][error]") {
   std::string what;
   try {
