@@ -15,8 +15,9 @@ namespace fa {
 namespace {
 
 constexpr std::array<std::string_view, 4> kDimensions = {"batch", "heads", "length", "dim"};
-constexpr std::int64_t kGridLimit = 65535;  // of a grid's y and z
-constexpr int kAlignment = 16;              // bytes a kernel moves at once
+constexpr std::int64_t kGridLimit = 65535;                 // of a grid's y and z
+constexpr std::int64_t kFarthest = std::int64_t{1} << 48;  // elements; sums of three stay far below 2^63
+constexpr int kAlignment = 16;                             // bytes a kernel moves at once
 
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
@@ -73,6 +74,10 @@ void check_memory(Named t, Device device) {
     if (strides[d] < 0)
       refuse("{}.strides[{}] ({}) is {}: copy the tensor; strides count up", t.name, d, kDimensions[d],
              strides[d]);
+    if (strides[d] > kFarthest / (shape[d] - 1)) {
+      refuse("{}.strides[{}] ({}) is {}: its elements lie beyond any memory", t.name, d, kDimensions[d],
+             strides[d]);
+    }
     if (strides[d] * bytes % alignment != 0) {
       refuse(
           "{}.strides[{}] ({}) is {} elements, {} bytes: it must be a multiple of {} bytes; pad the rows or "

@@ -46,15 +46,15 @@ struct NamedScalar {
 
 /// Arguments of one forward call. Nothing here is copied beyond the launch; memory stays the caller's.
 struct ForwardArgs {
-  Tensor q;                        // [B, num_q_heads, q_len, head_dim]
-  Tensor k;                        // [B, num_kv_heads, kv_len, head_dim]
-  Tensor v;                        // [B, num_kv_heads, kv_len, head_dim_v]
-  Tensor o;                        // [B, num_q_heads, q_len, head_dim_v], written
-  float* lse = nullptr;            // [B, num_q_heads, q_len] fp32, natural log; optional; -inf on an empty row
-  std::vector<Captured> tensors;   // every tensor of the spec, in any order
-  std::vector<NamedScalar> params;  // those that differ from their defaults
-  std::optional<float> dropout;    // probability; default: the spec's
-  std::uint64_t seed = 0;          // dropout seed
+  Tensor q;              // [B, num_q_heads, q_len, head_dim]
+  Tensor k;              // [B, num_kv_heads, kv_len, head_dim]
+  Tensor v;              // [B, num_kv_heads, kv_len, head_dim_v]
+  Tensor o;              // [B, num_q_heads, q_len, head_dim_v], written
+  float* lse = nullptr;  // [B, num_q_heads, q_len] fp32, natural log; optional; -inf on an empty row
+  std::vector<Captured> tensors = {};    // every tensor of the spec, in any order
+  std::vector<NamedScalar> params = {};  // those that differ from their defaults
+  std::optional<float> dropout = {};     // probability; default: the spec's
+  std::uint64_t seed = 0;                // dropout seed
 };
 
 using Stream = void*;  // a CUstream / cudaStream_t; ignored on the host. nullptr: the default stream

@@ -1,0 +1,228 @@
+// Every check of a forward call, by its exact message; and what a valid call becomes.
+#include "runtime/arguments.h"
+
+#include <functional>
+
+#include "tests/catch.h"
+#include "tests/runtime/temporary.h"
+
+using namespace fa;
+using tests::message_of;
+
+namespace {
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+Tensor tensor(std::int64_t batch, std::int64_t heads, std::int64_t length, std::int64_t dim) {
+  return Tensor::bhsd(at(0x1000), DType::bf16, batch, heads, length, dim);
+}
+
+const Spec& spec() {
+  static const Spec value = Spec::parse(
+      "attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\nparam window : i32 = 8\nparam bend : f32 = 1.5\n"
+      "tensor slopes : f32[num_q_heads]\ntensor table : i8[q_len / 4, 2 * window + 1]\n"
+      "score_mod = score * bend + slopes[h] + table[0, window]\n");
+  return value;
+}
+
+/// A call that is right in everything.
+ForwardArgs good() {
+  ForwardArgs args = {.q = tensor(2, 6, 100, 64),
+                      .k = tensor(2, 3, 50, 64),
+                      .v = tensor(2, 3, 50, 32),
+                      .o = tensor(2, 6, 100, 32)};
+  args.tensors = {{.name = "slopes", .data = at(0x2000), .dtype = DType::f32, .shape = {6}, .rank = 1},
+                  {.name = "table", .data = at(0x3001), .dtype = DType::i8, .shape = {25, 17}, .rank = 2}};
+  return args;
+}
+
+/// What is said of the good call after `spoil`.
+std::string refusal(const std::function<void(ForwardArgs&)>& spoil, Device device = Device::cuda,
+                    const Spec& of = spec()) {
+  ForwardArgs args = good();
+  spoil(args);
+  ForwardParams params = {};
+  return message_of<ArgumentError>([&] { prepare(of.checked(), device, args, params); });
+}
+
+const std::string kAccepted = "(nothing was thrown)";
+
+}  // namespace
+
+TEST_CASE("a right call is accepted on both devices", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs&) {}, Device::cuda) == kAccepted);
+  CHECK(refusal([](ForwardArgs&) {}, Device::host) == kAccepted);
+}
+
+TEST_CASE("dtypes and shapes", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs& a) { a.k.dtype = DType::f16; }) ==
+        "k has dtype f16, the kernel takes bf16: convert it, or compile the spec with_dtype(f16)");
+  CHECK(refusal([](ForwardArgs& a) { a.q.shape[0] = -1; }) ==
+        "q.shape[0] (batch) is -1: it must be from 0 to 2147483647");
+  CHECK(refusal([](ForwardArgs& a) { a.v.shape[2] = (1 << 24) + 1; }) ==
+        "v.shape[2] (length) is 16777217: it must be from 0 to 16777216");
+  CHECK(refusal([](ForwardArgs& a) { a.k.shape[1] = 0; }) ==
+        "k.shape[1] (heads) is 0: there must be at least one head");
+  CHECK(refusal([](ForwardArgs& a) { a.q.shape[3] = 128; }) ==
+        "q.shape[3] (dim) is 128, the kernel's head_dim is 64: compile the spec with_head_dim");
+  CHECK(refusal([](ForwardArgs& a) { a.o.shape[3] = 64; }) ==
+        "o.shape[3] (dim) is 64, the kernel's head_dim_v is 32: compile the spec with_head_dim");
+  CHECK(refusal([](ForwardArgs& a) { a.k.shape[0] = 3; }) ==
+        "k.shape[0] (batch) is 3, q's is 2: they must be the same");
+  CHECK(refusal([](ForwardArgs& a) { a.v.shape[1] = 6; }) ==
+        "v.shape[1] (heads) is 6, k's is 3: they must be the same");
+  CHECK(refusal([](ForwardArgs& a) { a.v.shape[2] = 51; }) ==
+        "v.shape[2] (length) is 51, k's is 50: they must be the same");
+  CHECK(refusal([](ForwardArgs& a) { a.o.shape[2] = 99; }) ==
+        "o.shape[2] (length) is 99, q's is 100: they must be the same");
+  CHECK(refusal([](ForwardArgs& a) { a.q.shape[1] = a.o.shape[1] = 7; }) ==
+        "q has 7 heads and k has 3: the q heads must be a multiple of the kv heads");
+}
+
+TEST_CASE("a GPU's grid bounds batch and heads; the host has no such bound", "[runtime][arguments]") {
+  const auto many = [](ForwardArgs& a) {
+    for (Tensor* t : {&a.q, &a.k, &a.v, &a.o}) t->shape[0] = 65536;
+  };
+  CHECK(refusal(many) == "q.shape[0] (batch) is 65536: on a GPU it is at most 65535; split the call");
+  // The strides are those of two, so on the host the output is the next thing to be wrong, or nothing is.
+  CHECK(refusal(many, Device::host) == kAccepted);
+}
+
+TEST_CASE("addresses and strides", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs& a) { a.o.data = nullptr; }) ==
+        "o.data is null: pass the address of its first element");
+  CHECK(refusal([](ForwardArgs& a) { a.k.strides[3] = 2; }) ==
+        "k.strides[3] (dim) is 2: it must be 1; copy the tensor so that rows are contiguous");
+  CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1008); }) ==
+        "q.data is not aligned to 16 bytes: copy the tensor to memory that is");
+  CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1008); }, Device::host) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1001); }, Device::host) ==
+        "q.data is not aligned to 2 bytes: copy the tensor to memory that is");
+  CHECK(refusal([](ForwardArgs& a) { a.v.strides[1] = 2500; }) ==
+        "v.strides[1] (heads) is 2500 elements, 5000 bytes: it must be a multiple of 16 bytes; pad the rows "
+        "or copy "
+        "the tensor");
+  CHECK(refusal([](ForwardArgs& a) { a.v.strides[1] = 2500; }, Device::host) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.k.strides[2] = -64; }) ==
+        "k.strides[2] (length) is -64: copy the tensor; strides count up");
+  CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = std::int64_t{1} << 60; }) ==
+        "k.strides[0] (batch) is 1152921504606846976: its elements lie beyond any memory");
+  CHECK(refusal([](ForwardArgs& a) { a.lse = static_cast<float*>(at(0x1002)); }) ==
+        "lse is not aligned to 4 bytes: pass the address of a float");
+  // Keys and values may be shared between heads and batches; results may not.
+  CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = a.k.strides[1] = a.v.strides[1] = 0; }) == kAccepted);
+  const std::string shared =
+      "o.strides make elements of o share memory: pass a tensor whose elements are distinct";
+  CHECK(refusal([](ForwardArgs& a) { a.o.strides[1] = 0; }) == shared);
+  CHECK(refusal([](ForwardArgs& a) { a.o.strides[2] = 16; }) == shared);
+  CHECK(refusal([](ForwardArgs& a) { a.o = Tensor::bshd(at(0x1000), DType::bf16, 2, 6, 100, 32); }) ==
+        kAccepted);
+}
+
+TEST_CASE("strides of single rows mean nothing", "[runtime][arguments]") {
+  const Spec plain = Spec::parse("attention a\nhead_dim 64\ndtype bf16\n");
+  ForwardArgs args = {
+      .q = tensor(1, 1, 1, 64), .k = tensor(1, 1, 1, 64), .v = tensor(1, 1, 1, 64), .o = tensor(1, 1, 1, 64)};
+  for (Tensor* t : {&args.q, &args.k, &args.v, &args.o}) t->strides = {-3, 7, 5, 1};
+  ForwardParams params = {};
+  CHECK(prepare(plain.checked(), Device::cuda, args, params) == Work::kernel);
+  for (const TensorStrides* s :
+       {&params.q_strides, &params.k_strides, &params.v_strides, &params.o_strides}) {
+    CHECK(s->batch == 0);
+    CHECK(s->head == 0);
+    CHECK(s->row == 0);
+  }
+}
+
+TEST_CASE("params", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "windows", .value = 1}}; }) ==
+        "param 'windows' is not one of the spec's: it has window, bend");
+  CHECK(refusal([](ForwardArgs& a) {
+          a.params = {{.name = "window", .value = 8}, {.name = "window", .value = 9}};
+        }) == "param 'window' is given twice: leave one out");
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "window", .value = 8.0f}}; }) ==
+        "param 'window' is i32, an f32 was given: pass a std::int32_t");
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "bend", .value = 2}}; }) ==
+        "param 'bend' is f32, an i32 was given: pass a float");
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "bend", .value = 2.0f}}; }) == kAccepted);
+  const Spec plain = Spec::parse("attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\n");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors.clear(), a.params = {{.name = "x", .value = 2.0f}}; },
+                Device::cuda, plain) == "param 'x' is not one of the spec's: it has none");
+  CHECK(refusal([](ForwardArgs&) {}, Device::cuda, plain) ==
+        "tensor 'slopes' is not one of the spec's: it has none");
+}
+
+TEST_CASE("captured tensors", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs& a) { a.tensors.pop_back(); }) ==
+        "tensor 'table' is missing: add it to ForwardArgs::tensors (i8[q_len / 4, 2 * window + 1])");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].name = "slope"; }) ==
+        "tensor 'slope' is not one of the spec's: it has slopes, table");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[1] = a.tensors[0]; }) ==
+        "tensor 'slopes' is given twice: leave one out");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].dtype = DType::bf16; }) ==
+        "tensor 'slopes' has dtype bf16, the spec says f32: convert it");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[1].rank = 1; }) ==
+        "tensor 'table' has 1 dimensions, the spec says 2: [q_len / 4, 2 * window + 1]");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].shape[0] = 3; }) ==
+        "tensor 'slopes' has shape[0] = 3, in this call num_q_heads is 6");
+  // An extent may hang on a param of the call.
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "window", .value = 9}}; }) ==
+        "tensor 'table' has shape[1] = 17, in this call 2 * window + 1 is 19");
+  CHECK(refusal([](ForwardArgs& a) {
+          a.params = {{.name = "window", .value = 9}};
+          a.tensors[1].shape[1] = 19;
+        }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].data = nullptr; }) ==
+        "tensor 'slopes' has no data: pass the address of its first element");
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].data = at(0x2002); }) ==
+        "tensor 'slopes' is not aligned to 4 bytes: copy it to memory that is");
+  CHECK(refusal([](ForwardArgs& a) { std::swap(a.tensors[0], a.tensors[1]); }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) {
+          a.q.shape[2] = a.o.shape[2] = 3;
+          a.tensors[1].shape[0] = 0;
+        }) == "tensor 'table' has no elements: in this call q_len / 4 is 0; make it at least 1");
+  CHECK(refusal([](ForwardArgs& a) {
+          a.q.shape[2] = 1 << 12;
+          a.o = tensor(2, 6, 1 << 12, 32);
+          a.params = {{.name = "window", .value = 1 << 20}};
+          a.tensors[1].shape = {1 << 10, (1 << 21) + 1};
+        }) == "tensor 'table' has more than 2147483647 elements: an index is an i32");
+}
+
+TEST_CASE("dropout", "[runtime][arguments]") {
+  CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.5f; }) ==
+        "dropout is 0.5, but the spec has none: add a line `dropout 0.5` to it");
+  CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.0f; }) == kAccepted);
+  const Spec with = Spec::parse("attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\ndropout 0.1\n");
+  for (const auto& [probability, text] :
+       {std::pair{1.5f, "1.5"}, {-0.25f, "-0.25"}, {std::nanf(""), "nan"}}) {
+    const std::string message = refusal(
+        [&, p = probability](ForwardArgs& a) {
+          a.tensors.clear();
+          a.dropout = p;
+        },
+        Device::cuda, with);
+    CHECK(message == "dropout is " + std::string(text) + ": a probability is from 0 to 1");
+  }
+}
+
+TEST_CASE("empty calls need no data", "[runtime][arguments]") {
+  const Spec plain = Spec::parse(
+      "attention a\nhead_dim 64\ndtype bf16\ntensor doc : i32[batch, kv_len]\nmask_mod = doc[b, kv_idx] == "
+      "0\n");
+  const auto call = [&](std::int64_t batch, std::int64_t q_len, std::int64_t kv_len) {
+    ForwardArgs args = {.q = tensor(batch, 2, q_len, 64),
+                        .k = tensor(batch, 1, kv_len, 64),
+                        .v = tensor(batch, 1, kv_len, 64),
+                        .o = tensor(batch, 2, q_len, 64)};
+    args.tensors = {{.name = "doc", .dtype = DType::i32, .shape = {batch, kv_len}, .rank = 2}};
+    if (batch == 0 || q_len == 0) args.q.data = args.o.data = nullptr;
+    if (batch == 0 || kv_len == 0) args.k.data = args.v.data = nullptr;
+    ForwardParams params = {};
+    return prepare(plain.checked(), Device::cuda, args, params);
+  };
+  CHECK(call(0, 5, 5) == Work::nothing);
+  CHECK(call(2, 0, 5) == Work::nothing);
+  CHECK(call(2, 0, 0) == Work::nothing);
+  CHECK(call(2, 5, 0) == Work::empty_rows);
+}
