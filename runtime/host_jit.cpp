@@ -14,12 +14,10 @@
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
 #pragma GCC diagnostic pop
 
 #include <cmath>
@@ -86,15 +84,6 @@ void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, con
   hooks.module->setTargetTriple(machine.getTargetTriple().str());
   hooks.module->setDataLayout(machine.createDataLayout());
   emit_host(spec, hooks, facts, plan, this_cpu());
-  // The emitters write the code as it should run; what is left is repeated addresses and splats.
-  llvm::FunctionAnalysisManager analyses;
-  llvm::PassBuilder builder(&machine);
-  builder.registerFunctionAnalyses(analyses);
-  llvm::PassInstrumentationCallbacks callbacks;
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::EarlyCSEPass());
-  for (llvm::Function& function : *hooks.module)
-    if (!function.isDeclaration()) passes.run(function, analyses);
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
@@ -145,6 +134,8 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   auto kernel = std::make_shared<HostKernel>();
   kernel->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
   llvm::orc::LLJIT& jit = *kernel->jit;
+  // ORC reports to stderr unless told otherwise; every error it reports comes back from a call below as well.
+  jit.getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
   // The only things generated code may call. A static binary has them without exporting them.
   auto symbol = [](auto* function) {
     return llvm::orc::ExecutorSymbolDef(llvm::orc::ExecutorAddr::fromPtr(function),

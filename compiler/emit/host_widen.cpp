@@ -143,6 +143,7 @@ llvm::Value* HookInliner::vector(const Wide& value, std::size_t i) { return vect
 Wide HookInliner::call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx) {
   classify(hook);
   values_.clear();
+  bases_.clear();
   for (std::size_t i = 0; i < hook.arg_size(); ++i)
     values_[hook.getArg(static_cast<unsigned>(i))] = argument(i, score, kv_idx);
 
@@ -198,22 +199,27 @@ Wide HookInliner::instruction(const llvm::Instruction& from) {
   llvm::IRBuilder<>& ir = kind.in_loop ? body_.ir() : before_;
   const auto parts = static_cast<std::size_t>(host_.shape.panel_vecs);
   if (llvm::isa<llvm::PHINode>(from)) {
+    if (from.getType()->isPointerTy() && kind.divergent) refuse(from);
     Wide phi{.parts = {}, .uniform = !kind.divergent};
     llvm::Type* type = kind.divergent ? body_.vec(from.getType()) : from.getType();
     for (std::size_t i = 0; i < (kind.divergent ? parts : 1); ++i) phi.parts.push_back(ir.CreatePHI(type, 2));
     return phi;
   }
   if (!kind.divergent) return Wide::scalar(clone_uniform(ir, from));
+  if (const auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(&from)) return address(ir, *element);
+  if (from.getType()->isPointerTy()) refuse(from);
   Wide result{.parts = {}, .uniform = false};
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&from)) {
+    const Wide offsets = operand(load->getPointerOperand());
+    llvm::Value* base = bases_.at(load->getPointerOperand());
+    for (std::size_t part = 0; part < parts; ++part)
+      result.parts.push_back(gather(ir, *load, base, vector(ir, offsets, part)));
+    return result;
+  }
   for (std::size_t part = 0; part < parts; ++part) {
     std::vector<llvm::Value*> operands;
-    for (const llvm::Use& use : from.operands()) {
-      if (llvm::isa<llvm::Function>(use)) continue;  // a call's target
-      const Wide value = operand(use);
-      const bool keep_scalar = value.uniform && (value.parts[0]->getType()->isPointerTy() ||
-                                                 llvm::isa<llvm::GetElementPtrInst>(from));
-      operands.push_back(keep_scalar ? value.parts[0] : vector(ir, value, part));
-    }
+    for (const llvm::Use& use : from.operands())
+      if (!llvm::isa<llvm::Function>(use)) operands.push_back(vector(ir, operand(use), part));
     result.parts.push_back(widened(ir, from, operands));
   }
   return result;
@@ -234,10 +240,6 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
   llvm::Value* made = nullptr;
   const unsigned opcode = from.getOpcode();
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from)) return widened_call(ir, *call, operands);
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&from)) return gather(ir, *load, operands[0]);
-  if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&from))
-    return ir.CreateGEP(address->getSourceElementType(), operands[0],
-                        llvm::ArrayRef<llvm::Value*>(operands).drop_front());
   if (opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem)
     return divide(ir, from, operands[0], operands[1]);
   if (opcode == llvm::Instruction::FPExt && from.getOperand(0)->getType()->isBFloatTy()) {
@@ -258,10 +260,8 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
                          body_.vec(from.getType()));
   else
     refuse(from);
-  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(made)) {
-    instruction->copyIRFlags(&from);
-    if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction->setHasAllowContract(true);
-  }
+  // The hook's own flags: a score may fuse multiplies into adds, a mask may not.
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(made)) instruction->copyIRFlags(&from);
   return made;
 }
 
@@ -330,20 +330,51 @@ llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallIn
   }
 }
 
-llvm::Value* HookInliner::gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* addresses) {
+// An address that differs between rows is one scalar base plus offsets in elements. Lowering adds what
+// depends on the column as an index of its own, so that goes into the base and the offsets often leave the
+// loop.
+Wide HookInliner::address(llvm::IRBuilder<>& ir, const llvm::GetElementPtrInst& from) {
+  if (from.getNumIndices() != 1) refuse(from);
+  const llvm::Value* pointer = from.getPointerOperand();
+  const Wide index = operand(from.getOperand(1));
+  if (!traits(pointer).divergent) {
+    bases_[&from] = operand(pointer).parts[0];
+    return index;
+  }
+  Wide offsets = operand(pointer);
+  bases_[&from] = bases_.at(pointer);
+  if (index.uniform) {
+    bases_[&from] = ir.CreateGEP(from.getSourceElementType(), bases_[&from], index.parts[0]);
+    return offsets;
+  }
+  for (std::size_t part = 0; part < offsets.parts.size(); ++part) {
+    if (offsets.parts[part]->getType() != index.parts[part]->getType()) refuse(from);
+    offsets.parts[part] = ir.CreateAdd(offsets.parts[part], index.parts[part]);
+  }
+  return offsets;
+}
+
+llvm::Value* HookInliner::gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* base,
+                                 llvm::Value* offsets) {
   llvm::Type* element = from.getType();
   const unsigned bits = element->getScalarSizeInBits();
-  if (bits >= 32) return ir.CreateMaskedGather(body_.vec(element), addresses, from.getAlign());
+  if (bits >= 32)
+    return ir.CreateMaskedGather(body_.vec(element), ir.CreateGEP(element, base, offsets), from.getAlign());
   // There are no gathers of bytes or half words: gather the aligned word around each, which lies in the same
   // page.
-  llvm::Type* i64 = body_.vec(ir.getInt64Ty());
-  llvm::Type* i32 = body_.vec(ir.getInt32Ty());
-  llvm::Value* numbers = ir.CreatePtrToInt(addresses, i64);
-  llvm::Value* words = ir.CreateIntToPtr(ir.CreateAnd(numbers, llvm::ConstantInt::getSigned(i64, -4)),
-                                         body_.vec(ir.getPtrTy()));
-  llvm::Value* gathered = ir.CreateMaskedGather(i32, words, llvm::Align(4));
-  llvm::Value* shift =
-      ir.CreateShl(ir.CreateAnd(ir.CreateTrunc(numbers, i32), llvm::ConstantInt::get(i32, 3)), 3);
+  llvm::Type* i32 = ir.getInt32Ty();
+  const unsigned per_word = 32 / bits;
+  llvm::Value* in_word =
+      ir.CreateAnd(ir.CreatePtrToInt(base, ir.getInt64Ty()), 3);  // bytes past a word's start
+  llvm::Value* words = ir.CreateGEP(ir.getInt8Ty(), base, ir.CreateNeg(in_word));
+  llvm::Type* wide = offsets->getType()->getScalarType();
+  llvm::Value* first = ir.CreateZExtOrTrunc(ir.CreateLShr(in_word, bits / 16), wide);
+  offsets = ir.CreateAdd(offsets, ir.CreateVectorSplat(static_cast<unsigned>(host_.shape.lanes), first));
+  llvm::Value* index = ir.CreateLShr(offsets, bits == 8 ? 2 : 1);
+  llvm::Value* gathered =
+      ir.CreateMaskedGather(body_.vec(i32), ir.CreateGEP(i32, words, index), llvm::Align(4));
+  llvm::Value* shift = ir.CreateAnd(ir.CreateZExtOrTrunc(offsets, body_.vec(i32)), per_word - 1);
+  shift = ir.CreateShl(shift, bits == 8 ? 3 : 4);
   llvm::Value* narrow = ir.CreateTrunc(ir.CreateLShr(gathered, shift), body_.vec(ir.getIntNTy(bits)));
   return element->isFloatingPointTy() ? ir.CreateBitCast(narrow, body_.vec(element)) : narrow;
 }

@@ -34,12 +34,14 @@ class HookInliner {
   Wide operand(const llvm::Value* value) const;
   llvm::Value* vector(llvm::IRBuilder<>& ir, const Wide& value, std::size_t i);
   Wide instruction(const llvm::Instruction& from);
+  Wide address(llvm::IRBuilder<>& ir, const llvm::GetElementPtrInst& from);
   llvm::Value* clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instruction& from);
   llvm::Value* widened(llvm::IRBuilder<>& ir, const llvm::Instruction& from,
                        const std::vector<llvm::Value*>& operands);
   llvm::Value* widened_call(llvm::IRBuilder<>& ir, const llvm::CallInst& from,
                             const std::vector<llvm::Value*>& operands);
-  llvm::Value* gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* addresses);
+  llvm::Value* gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* base,
+                      llvm::Value* offsets);
   llvm::Value* divide(llvm::IRBuilder<>& ir, const llvm::Instruction& from, llvm::Value* a, llvm::Value* b);
   /// A function of compiler/ir/functions.h by HostMath; null where `from` is none.
   llvm::Value* elementary(llvm::IRBuilder<>& ir, const llvm::CallInst& from, llvm::Value* x);
@@ -52,6 +54,8 @@ class HookInliner {
   std::vector<Wide> uniforms_;  // by argument index; those that the call does not give
   std::map<const llvm::Value*, Traits> traits_;
   std::map<const llvm::Value*, Wide> values_;
+  std::map<const llvm::Value*, llvm::Value*>
+      bases_;  // of divergent addresses, whose Wide is their offsets in elements
 };
 
 }  // namespace fa
