@@ -106,7 +106,7 @@ class Bench {
  private:
   void prepare(const Kernel& kernel) {
     const Target& target = target_of_kernel(kernel, settings_.options.cuda_device);
-    base_.device = describe_device(kernel);
+    base_.device = describe_device(kernel, settings_.options.cuda_device);
     base_.target = kernel.target();
     base_.copies = copies_for(target, tensor_bytes(*problem_));
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,

@@ -148,11 +148,11 @@ struct RunReport {
   std::optional<Comparison> comparison;
 };
 
-RunReport compute(const RunArguments& arguments, const Problem& problem, const Kernel& kernel,
-                  Progress& progress) {
+RunReport compute(const RunArguments& arguments, int cuda_device, const Problem& problem,
+                  const Kernel& kernel, Progress& progress) {
   RunReport report;
   const Layout layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd;
-  Session session(problem, kernel.device(), arguments.device.cuda_device, layout);
+  Session session(problem, kernel.device(), cuda_device, layout);
   session.poison_outputs();
   progress.relabel("running");
   const double first = session.time(kernel, 1)[0];  // also the warm-up
@@ -188,14 +188,14 @@ std::string preview(const HostTensor& o, std::int64_t row) {
   return width > 6 ? text + "  ..." : text;
 }
 
-void print_report(const Problem& problem, const Kernel& kernel, const RunReport& report) {
+void print_report(const Problem& problem, const Kernel& kernel, int cuda_device, const RunReport& report) {
   const bool colour = takes_colour(STDOUT_FILENO);
   const auto line = [&](std::string_view label, const std::string& text) {
     fmt::print("  {} {}\n", styled(fmt::format("{:<10}", label), Style::cyan, colour), text);
   };
   const Spec& spec = problem.spec;
   fmt::print("{}  {}\n", styled(spec.name(), Style::bold, colour), describe_spec(spec));
-  line("device", describe_device(kernel));
+  line("device", describe_device(kernel, cuda_device));
   line("plan", kernel.plan());
   line("compiled", describe_times(kernel.times()));
   line("problem", describe_problem(problem));
@@ -266,6 +266,7 @@ int run_run(const RunArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
+  const Options options = arguments.device.options();
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
@@ -274,8 +275,8 @@ int run_run(const RunArguments& arguments) {
     Progress progress("making tensors");
     problem = make_problem(spec, inputs);
     progress.relabel("compiling");
-    kernel = compile_with(spec, arguments.device.options());
-    report = compute(arguments, *problem, *kernel, progress);
+    kernel = compile_with(spec, options);
+    report = compute(arguments, options.cuda_device, *problem, *kernel, progress);
   }
 
   if (!arguments.out.empty()) write_npy(arguments.out, report.outputs.o);
@@ -283,7 +284,7 @@ int run_run(const RunArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", to_json(*problem, *kernel, report).dump(2));
   } else {
-    print_report(*problem, *kernel, report);
+    print_report(*problem, *kernel, options.cuda_device, report);
     if (!arguments.out.empty()) fmt::print("  wrote {}\n", arguments.out);
     if (!arguments.lse.empty()) fmt::print("  wrote {}\n", arguments.lse);
   }

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <typeinfo>
 
-#include "compiler/target/target.h"
+#include "runtime/device.h"
+#include "runtime/host_pool.h"
 #include "tools/text.h"
 
 namespace fa::tools {
@@ -26,6 +28,16 @@ std::string_view source_name(CompileTimes::Source source) {
   return "";
 }
 
+/// As Linux names it.
+std::string cpu_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
 std::string print_scalar(const Scalar& value) {
   return std::visit([](auto number) { return fmt::format("{}", number); }, value);
 }
@@ -38,13 +50,12 @@ std::string describe_spec(const Spec& spec) {
   return text;
 }
 
-std::string describe_device(const Kernel& kernel) {
-  const std::string_view kind = kernel.device() == Device::cuda ? "cuda" : "host";
-  for (const auto& target : all_targets()) {
-    if (target.name == kernel.target() && target.name != kind)
-      return fmt::format("{}: {}", kind, target.description);
+std::string describe_device(const Kernel& kernel, int cuda_device) {
+  if (kernel.device() == Device::cuda) {
+    return fmt::format("{}, as {}", CudaDevice::get(cuda_device).info().name, kernel.target());
   }
-  return kernel.target() == kind ? std::string(kind) : fmt::format("{}: {}", kind, kernel.target());
+  const int cores = usable_cores();
+  return fmt::format("host: {}, {} {}", cpu_name(), cores, cores == 1 ? "core" : "cores");
 }
 
 std::string describe_times(const CompileTimes& times) {

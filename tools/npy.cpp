@@ -2,6 +2,7 @@
 #include "tools/npy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cstring>
@@ -178,8 +179,9 @@ HostTensor read_npy(const std::string& path, const std::string& name, DType dtyp
 }
 
 void write_npy(const std::string& path, const HostTensor& tensor) {
-  std::string extents;
-  for (const auto extent : tensor.shape) extents += fmt::format("{}, ", extent);
+  // As Python prints a tuple: (), (2,), (2, 3).
+  const std::string extents =
+      fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                                    file_descr(tensor.dtype), extents);
   // NumPy pads the header so that the data starts at a multiple of 64.

@@ -17,14 +17,14 @@ namespace {
 constexpr int kMin = std::numeric_limits<std::int32_t>::min();
 constexpr int kMax = std::numeric_limits<std::int32_t>::max();
 
-/// Evaluates an i32 expression of params a and b. Params are run-time numbers, so that nothing is folded
+/// Evaluates an i32 expression of params a and c. Params are run-time numbers, so that nothing is folded
 /// before.
-std::int32_t integer(const std::string& expression, std::int32_t a, std::int32_t b = 0) {
+std::int32_t integer(const std::string& expression, std::int32_t a, std::int32_t c = 0) {
   const Spec spec =
-      Spec::parse(fmt::format("attention t\nhead_dim 16\nparam a : i32 = {}\nparam b : i32 = {}\n"
+      Spec::parse(fmt::format("attention t\nhead_dim 16\nparam a : i32 = {}\nparam c : i32 = {}\n"
                               "score_mod = score + f32({})\n",
-                              a == kMin ? kMin + 1 : a, b, expression));
-  const std::vector<Scalar> params{a, b};
+                              a == kMin ? kMin + 1 : a, c, expression));
+  const std::vector<Scalar> params{a, c};
   Environment environment =
       problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, params);
   const double score = 0;
@@ -48,36 +48,36 @@ double real(const std::string& expression, float x, float y = 0) {
 }  // namespace
 
 TEST_CASE("integer division and remainder round to minus infinity, by zero they are 0") {
-  CHECK(integer("a / b", 7, 2) == 3);
-  CHECK(integer("a / b", -7, 2) == -4);
-  CHECK(integer("a / b", 7, -2) == -4);
-  CHECK(integer("a / b", -7, -2) == 3);
-  CHECK(integer("a / b", -6, 2) == -3);
-  CHECK(integer("a / b", 5, 0) == 0);
-  CHECK(integer("a / b", kMin, -1) == kMin);
-  CHECK(integer("a % b", 7, 2) == 1);
-  CHECK(integer("a % b", -7, 2) == 1);
-  CHECK(integer("a % b", 7, -2) == -1);
-  CHECK(integer("a % b", -7, -2) == -1);
-  CHECK(integer("a % b", 5, 0) == 0);
-  CHECK(integer("a % b", kMin, -1) == 0);
-  CHECK(integer("ceil_div(a, b)", 7, 2) == 4);
-  CHECK(integer("ceil_div(a, b)", -7, 2) == -3);
-  CHECK(integer("ceil_div(a, b)", 7, 0) == 0);
+  CHECK(integer("a / c", 7, 2) == 3);
+  CHECK(integer("a / c", -7, 2) == -4);
+  CHECK(integer("a / c", 7, -2) == -4);
+  CHECK(integer("a / c", -7, -2) == 3);
+  CHECK(integer("a / c", -6, 2) == -3);
+  CHECK(integer("a / c", 5, 0) == 0);
+  CHECK(integer("a / c", kMin, -1) == kMin);
+  CHECK(integer("a % c", 7, 2) == 1);
+  CHECK(integer("a % c", -7, 2) == 1);
+  CHECK(integer("a % c", 7, -2) == -1);
+  CHECK(integer("a % c", -7, -2) == -1);
+  CHECK(integer("a % c", 5, 0) == 0);
+  CHECK(integer("a % c", kMin, -1) == 0);
+  CHECK(integer("ceil_div(a, c)", 7, 2) == 4);
+  CHECK(integer("ceil_div(a, c)", -7, 2) == -3);
+  CHECK(integer("ceil_div(a, c)", 7, 0) == 0);
 }
 
 TEST_CASE("integers wrap around, shifts take their amount modulo 32") {
-  CHECK(integer("a + b", kMax, 1) == kMin);
-  CHECK(integer("a - b", kMin, 1) == kMax);
-  CHECK(integer("a * b", 1 << 20, 1 << 20) == 0);
+  CHECK(integer("a + c", kMax, 1) == kMin);
+  CHECK(integer("a - c", kMin, 1) == kMax);
+  CHECK(integer("a * c", 1 << 20, 1 << 20) == 0);
   CHECK(integer("-a", kMin) == kMin);
   CHECK(integer("abs(a)", kMin) == kMin);
-  CHECK(integer("a << b", 1, 33) == 2);
-  CHECK(integer("a << b", 3, 31) == kMin);
-  CHECK(integer("a >> b", -8, 1) == -4);
-  CHECK(integer("a >> b", -8, -31) == -4);
+  CHECK(integer("a << c", 1, 33) == 2);
+  CHECK(integer("a << c", 3, 31) == kMin);
+  CHECK(integer("a >> c", -8, 1) == -4);
+  CHECK(integer("a >> c", -8, -31) == -4);
   CHECK(integer("~a", 5) == -6);
-  CHECK(integer("(a & b) + (a | b) * 100 + (a ^ b) * 10000", 6, 3) == 50702);
+  CHECK(integer("(a & c) + (a | c) * 100 + (a ^ c) * 10000", 6, 3) == 50702);
 }
 
 TEST_CASE("casts truncate, saturate and send NaN to 0") {

@@ -1,0 +1,211 @@
+// Pairwise covering of the cases, and running one.
+#include "tests/numeric/cases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "runtime/device_target.h"
+#include "tests/catch.h"
+#include "tools/parallel.h"
+#include "tools/reference.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr std::array kHeadDims{16, 32, 64, 80, 96, 128, 192, 256};
+constexpr std::array kLengths{1, 63, 64, 65, 127, 1000};
+constexpr std::array kGroupSizes{1, 2, 4};
+
+constexpr std::size_t kFactors = 5;                // spec, dtype with head_dim, q_len, kv_len, group size
+using Choice = std::array<std::size_t, kFactors>;  // an index into the values of each factor
+using Pair = std::array<std::size_t, 4>;           // factor, value, later factor, value
+
+std::vector<Pair> pairs_of(const Choice& choice) {
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < kFactors; ++a) {
+    for (std::size_t b = a + 1; b < kFactors; ++b) pairs.push_back({a, choice[a], b, choice[b]});
+  }
+  return pairs;
+}
+
+/// Greedy: each new choice starts from a pair not met yet and takes, factor by factor, the value that meets
+/// most.
+std::vector<Choice> pairwise(const std::array<std::size_t, kFactors>& counts) {
+  std::set<Pair> missing;
+  for (std::size_t a = 0; a < kFactors; ++a) {
+    for (std::size_t b = a + 1; b < kFactors; ++b) {
+      for (std::size_t x = 0; x < counts[a]; ++x) {
+        for (std::size_t y = 0; y < counts[b]; ++y) missing.insert({a, x, b, y});
+      }
+    }
+  }
+  std::vector<Choice> choices;
+  while (!missing.empty()) {
+    const Pair seed = *missing.begin();
+    Choice choice{};
+    std::array<bool, kFactors> fixed{};
+    const auto fix = [&](std::size_t factor, std::size_t value) {
+      choice[factor] = value;
+      fixed[factor] = true;
+    };
+    fix(seed[0], seed[1]);
+    fix(seed[2], seed[3]);
+    for (std::size_t factor = 0; factor < kFactors; ++factor) {
+      if (fixed[factor]) continue;
+      std::size_t best = 0;
+      std::size_t most = 0;
+      for (std::size_t step = 0; step < counts[factor]; ++step) {
+        const std::size_t value = (step + choices.size()) % counts[factor];  // ties are shared out
+        std::size_t met = step == 0 ? 1 : 0;
+        for (std::size_t other = 0; other < kFactors; ++other) {
+          if (!fixed[other]) continue;
+          const Pair pair = other < factor ? Pair{other, choice[other], factor, value}
+                                           : Pair{factor, value, other, choice[other]};
+          met += 2 * missing.count(pair);
+        }
+        if (met > most) {
+          most = met;
+          best = value;
+        }
+      }
+      fix(factor, best);
+    }
+    for (const Pair& pair : pairs_of(choice)) missing.erase(pair);
+    choices.push_back(choice);
+  }
+  return choices;
+}
+
+/// The first element a kernel left as it was: outputs are filled with NaN before, and no spec makes one.
+std::string unwritten(const Outputs& outputs) {
+  for (std::int64_t i = 0; i < outputs.o.elements(); ++i) {
+    if (std::isnan(outputs.o.get(i))) return fmt::format("o holds NaN at flat index {}", i);
+  }
+  for (std::size_t i = 0; i < outputs.lse.size(); ++i) {
+    if (std::isnan(outputs.lse[i])) return fmt::format("lse holds NaN at flat index {}", i);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> spec_files() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(FA_SOURCE_DIR "/specs")) {
+    if (entry.path().extension() == ".fa") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Spec load_spec(const std::string& name) {
+  return Spec::load(fmt::format("{}/specs/{}.fa", FA_SOURCE_DIR, name));
+}
+
+std::string Case::print() const {
+  return fmt::format("{} {} d{}{} B{} H{}/{} {}x{}{}{}", spec, dtype_name(dtype), head_dim,
+                     head_dim_v != 0 ? fmt::format("v{}", head_dim_v) : "", size.batch, size.num_q_heads,
+                     size.num_kv_heads, size.q_len, size.kv_len, layout == Layout::bshd ? " bshd" : "",
+                     plan.empty() ? "" : " " + plan);
+}
+
+Spec Case::load() const {
+  return load_spec(spec).with_dtype(dtype).with_head_dim(head_dim, head_dim_v != 0 ? head_dim_v : head_dim);
+}
+
+ProblemInputs Case::inputs() const {
+  ProblemInputs result;
+  result.size = size;
+  result.dropout_seed = 0x123456789abcdef0ULL;
+  return result;
+}
+
+std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
+  const auto specs = spec_files();
+  const auto choices = pairwise(
+      {specs.size(), kHeadDims.size(), dtypes.size(), kLengths.size(), kLengths.size(), kGroupSizes.size()});
+  std::vector<Case> cases;
+  for (const Choice& choice : choices) {
+    const int group_size = kGroupSizes[choice[4]];
+    const int q_len = kLengths[choice[2]];
+    cases.push_back({.spec = specs[choice[0]],
+                     .dtype = dtypes[choice[1] / kHeadDims.size()],
+                     .head_dim = kHeadDims[choice[1] % kHeadDims.size()],
+                     .head_dim_v = 0,
+                     .size = {.batch = q_len < 1000 ? 2 : 1,
+                              .num_q_heads = 4,
+                              .num_kv_heads = 4 / group_size,
+                              .q_len = q_len,
+                              .kv_len = kLengths[choice[3]]},
+                     .layout = cases.size() % 2 == 0 ? Layout::bhsd : Layout::bshd,
+                     .plan = {}});
+  }
+  return cases;
+}
+
+Options uncached(Device device) {
+  Options options;
+  options.device = device;
+  options.disk_cache = false;
+  options.memory_cache = false;
+  return options;
+}
+
+Outputs run_forward(const Kernel& kernel, const Problem& problem, Layout layout) {
+  Session session(problem, kernel.device(), 0, layout);
+  session.poison_outputs();
+  session.launch(kernel);
+  return session.outputs();
+}
+
+std::string failure(const Kernel& kernel, const Problem& problem, Layout layout, std::int64_t rows) {
+  const Outputs outputs = run_forward(kernel, problem, layout);
+  const auto reference = reference_forward(problem, sample_rows(problem.size, rows));
+  const auto bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
+  const auto comparison = compare(reference, bound, problem.size, outputs.o, outputs.lse);
+  if (!comparison.holds()) return comparison.print_worst();
+  return unwritten(outputs);
+}
+
+std::vector<std::string> failures(const std::vector<Case>& cases, Device device, std::int64_t rows) {
+  // Compiled on all cores, then run one by one: a kernel takes all cores, or the one GPU, for itself.
+  std::vector<std::optional<Kernel>> kernels(cases.size());
+  std::vector<std::string> wrong(cases.size());
+  parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t at, std::int64_t) {
+    const auto i = static_cast<std::size_t>(at);
+    try {
+      Options options = uncached(device);
+      options.plan = cases[i].plan;
+      kernels[i] = compile(cases[i].load(), options);
+    } catch (const BuildError& error) {
+      wrong[i] = fmt::format("{}\n{}", error.what(), error.log());
+    } catch (const Error& error) {
+      wrong[i] = error.what();
+    }
+  });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!kernels[i]) continue;
+    try {
+      wrong[i] =
+          failure(*kernels[i], make_problem(cases[i].load(), cases[i].inputs()), cases[i].layout, rows);
+    } catch (const Error& error) {
+      wrong[i] = error.what();
+    }
+  }
+  return wrong;
+}
+
+bool skip_without_gpu() {
+  const std::string& reason = why_no_cuda(0);
+  if (reason.empty()) return false;
+  WARN("skipped: " << reason);
+  return true;
+}
+
+}  // namespace fa::tools

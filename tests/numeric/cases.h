@@ -1,0 +1,54 @@
+// Numeric test cases: a spec on a problem on a device, held to the fp64 reference; and which cases to take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fa/kernel.h"
+#include "fa/options.h"
+#include "fa/spec.h"
+#include "tools/bounds.h"
+#include "tools/problem.h"
+#include "tools/session.h"
+
+namespace fa::tools {
+
+/// Every file of specs/, sorted.
+std::vector<std::string> spec_files();
+Spec load_spec(const std::string& name);  // "causal"
+
+struct Case {
+  std::string spec;  // a file of specs/, without folder and ending
+  DType dtype = DType::f32;
+  int head_dim = 64;
+  int head_dim_v = 0;  // 0: head_dim
+  ProblemSize size;
+  Layout layout = Layout::bhsd;
+  std::string plan;  // empty: the chosen one
+
+  std::string print() const;
+  Spec load() const;
+  ProblemInputs inputs() const;
+};
+
+/// So many cases that every two values of spec, dtype, head_dim, q_len, kv_len and group size meet in one of
+/// them.
+std::vector<Case> covering_cases(const std::vector<DType>& dtypes);
+
+/// Options that leave every cache alone.
+Options uncached(Device device);
+
+/// Compiles each case, runs it on outputs filled with NaN, compares up to `rows` rows; that every element was
+/// written is checked too. For each case what did not hold, or an empty text.
+std::vector<std::string> failures(const std::vector<Case>& cases, Device device, std::int64_t rows = 48);
+/// The same for a kernel and a problem at hand.
+std::string failure(const Kernel& kernel, const Problem& problem, Layout layout = Layout::bhsd,
+                    std::int64_t rows = 48);
+
+/// One forward pass from scratch.
+Outputs run_forward(const Kernel& kernel, const Problem& problem, Layout layout = Layout::bhsd);
+
+/// Why tests on a GPU cannot run here; empty where they can. Warns with the reason.
+bool skip_without_gpu();
+
+}  // namespace fa::tools

@@ -1,0 +1,108 @@
+// Every spec against the fp64 reference, over a pairwise covering of dtypes, head dims, lengths and group
+// sizes.
+#include <set>
+#include <tuple>
+
+#include "tests/catch.h"
+#include "tests/numeric/cases.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+void check_all(const std::vector<Case>& cases, Device device) {
+  const auto wrong = failures(cases, device);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    INFO(cases[i].print() << ": " << wrong[i]);
+    CHECK(wrong[i].empty());
+  }
+}
+
+/// Lengths that end just before, at and just after tiles of every size; more keys than queries and the
+/// reverse.
+std::vector<Case> edge_cases(DType dtype) {
+  std::vector<Case> cases;
+  for (const char* spec : {"full", "causal", "sliding_window"}) {
+    for (const auto& [q_len, kv_len] :
+         {std::pair{1, 1}, {1, 129}, {17, 16}, {255, 257}, {256, 31}, {320, 1}}) {
+      cases.push_back(
+          {.spec = spec,
+           .dtype = dtype,
+           .head_dim = 64,
+           .head_dim_v = 0,
+           .size = {.batch = 3, .num_q_heads = 3, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len},
+           .layout = Layout::bhsd,
+           .plan = {}});
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> value_dim_cases(DType dtype) {
+  std::vector<Case> cases;
+  for (const auto& [head_dim, head_dim_v] :
+       {std::pair{192, 128}, {64, 128}, {128, 64}, {16, 256}, {40, 24}, {8, 8}}) {
+    cases.push_back({.spec = "causal",
+                     .dtype = dtype,
+                     .head_dim = head_dim,
+                     .head_dim_v = head_dim_v,
+                     .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 2, .q_len = 100, .kv_len = 130},
+                     .layout = Layout::bshd,
+                     .plan = {}});
+  }
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("the covering meets every spec, dtype and head_dim, and every two lengths", "[numeric]") {
+  const auto cases = covering_cases({DType::f32, DType::bf16});
+  std::set<std::tuple<std::string, DType, int>> kernels;
+  std::set<std::pair<int, int>> lengths;
+  std::set<std::pair<std::string, int>> groups;
+  for (const Case& c : cases) {
+    kernels.emplace(c.spec, c.dtype, c.head_dim);
+    lengths.emplace(c.size.q_len, c.size.kv_len);
+    groups.emplace(c.spec, c.size.num_q_heads / c.size.num_kv_heads);
+  }
+  CHECK(kernels.size() == spec_files().size() * 2 * 8);
+  CHECK(lengths.size() == 36);
+  CHECK(groups.size() == spec_files().size() * 3);
+}
+
+TEST_CASE("the comparison notices the kernel of another spec", "[numeric]") {
+  ProblemInputs inputs;
+  inputs.size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 65, .kv_len = 65};
+  const Problem problem = make_problem(load_spec("causal"), inputs);
+  CHECK(failure(compile(load_spec("causal"), uncached(Device::host)), problem).empty());
+  CHECK(!failure(compile(load_spec("full"), uncached(Device::host)), problem).empty());
+}
+
+TEST_CASE("host: every spec is within its bound of the reference", "[numeric][slow]") {
+  check_all(covering_cases({DType::f32, DType::bf16, DType::f16}), Device::host);
+}
+
+TEST_CASE("host: ragged lengths are within the bound", "[numeric]") {
+  for (const DType dtype : {DType::f32, DType::bf16}) check_all(edge_cases(dtype), Device::host);
+}
+
+TEST_CASE("host: head_dim_v may differ from head_dim", "[numeric]") {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
+    check_all(value_dim_cases(dtype), Device::host);
+}
+
+TEST_CASE("cuda: every spec is within its bound of the reference", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  check_all(covering_cases({DType::bf16, DType::f16}), Device::cuda);
+}
+
+TEST_CASE("cuda: ragged lengths are within the bound", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const DType dtype : {DType::f16, DType::bf16}) check_all(edge_cases(dtype), Device::cuda);
+}
+
+TEST_CASE("cuda: head_dim_v may differ from head_dim", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const DType dtype : {DType::f16, DType::bf16}) check_all(value_dim_cases(dtype), Device::cuda);
+}
