@@ -21,12 +21,20 @@
 #pragma GCC diagnostic pop
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 
 #include "compiler/emit/host.h"
 #include "fa/error.h"
 #include "runtime/host_pool.h"
+
+#if defined(__x86_64__)
+extern "C" {  // libgcc's; only their addresses are used, so their types do not matter
+void __extendhfsf2();
+void __truncsfhf2();
+}
+#endif
 
 namespace fa {
 
@@ -48,26 +56,10 @@ T expect(llvm::Expected<T> value, const char* what) {
   return std::move(*value);
 }
 
-/// This machine, looked up once.
-const HostCpu& this_cpu() {
-  static const HostCpu cpu = [] {
-    std::map<std::string, bool> features;
-    for (const auto& feature : llvm::sys::getHostCPUFeatures())
-      features[feature.getKey().str()] = feature.getValue();
-    std::string text;
-    for (const auto& [name, present] : features)
-      text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);
-    return HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
-  }();
-  return cpu;
-}
-
-std::unique_ptr<llvm::TargetMachine> target_machine() {
+std::unique_ptr<llvm::TargetMachine> target_machine(const HostCpu& cpu) {
   static const bool ready = [] {
-    return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter() &&
-           !llvm::InitializeNativeTargetAsmParser();
+    return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   }();
-  const HostCpu& cpu = this_cpu();
   std::string problem = "this LLVM has no code generator for the machine it runs on";
   const llvm::Target* target = ready ? llvm::TargetRegistry::lookupTarget(cpu.triple, problem) : nullptr;
   if (!target) throw BuildError("no code generator for " + cpu.triple, problem);
@@ -78,12 +70,33 @@ std::unique_ptr<llvm::TargetMachine> target_machine() {
   return machine;
 }
 
+/// All that generated code may call. Listed, not searched for: a static binary does not export them.
+llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
+  llvm::orc::SymbolMap known;
+  auto add = [&](const char* name, auto* function) {
+    known[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                        llvm::JITSymbolFlags::Exported};
+  };
+  add("sinf", static_cast<float (*)(float)>(&std::sin));
+  add("cosf", static_cast<float (*)(float)>(&std::cos));
+  add("memset", &std::memset);
+  add("memcpy", &std::memcpy);
+  // What a CPU without SSE4.1 or F16C has no instruction for.
+  add("rintf", static_cast<float (*)(float)>(&std::rint));
+  add("floorf", static_cast<float (*)(float)>(&std::floor));
+#if defined(__x86_64__)
+  add("__extendhfsf2", &__extendhfsf2);
+  add("__truncsfhf2", &__truncsfhf2);
+#endif
+  return known;
+}
+
 /// The finished module, ready for the code generator.
 void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const Plan& plan,
-                 llvm::TargetMachine& machine) {
+                 const HostCpu& cpu, llvm::TargetMachine& machine) {
   hooks.module->setTargetTriple(machine.getTargetTriple().str());
   hooks.module->setDataLayout(machine.createDataLayout());
-  emit_host(spec, hooks, facts, plan, this_cpu());
+  emit_host(spec, hooks, facts, plan, cpu);
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
@@ -99,8 +112,20 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::C
 
 }  // namespace
 
-std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan) {
-  const HostCpu& cpu = this_cpu();
+const HostCpu& host_cpu() {
+  static const HostCpu cpu = [] {
+    std::map<std::string, bool> features;
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      features[feature.getKey().str()] = feature.getValue();
+    std::string text;
+    for (const auto& [name, present] : features)
+      text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);
+    return HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
+  }();
+  return cpu;
+}
+
+std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan, const HostCpu& cpu) {
   std::string key = "host " + std::to_string(kHostVersion) + " llvm " LLVM_VERSION_STRING "\n";
   key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";
   key += plan.print() + "\n";
@@ -109,44 +134,36 @@ std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& p
   return key + hooks.print();
 }
 
-std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
-  emit_module(spec, hooks, facts, plan, *machine);
+std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                        const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, plan, cpu, *machine);
   return generate(*hooks.module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
-  emit_module(spec, hooks, facts, plan, *machine);
+std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                     const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, plan, cpu, *machine);
   return generate(*hooks.module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
-std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine();
-  emit_module(spec, hooks, facts, plan, *machine);
+std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                    const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, plan, cpu, *machine);
   return hooks.print();
 }
 
 std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   const char* what = "the host kernel's object does not link";
-  const HostCpu& cpu = this_cpu();
-  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(cpu.triple)};
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
   auto kernel = std::make_shared<HostKernel>();
   kernel->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
   llvm::orc::LLJIT& jit = *kernel->jit;
   // ORC reports to stderr unless told otherwise; every error it reports comes back from a call below as well.
   jit.getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
-  // The only things generated code may call. A static binary has them without exporting them.
-  auto symbol = [](auto* function) {
-    return llvm::orc::ExecutorSymbolDef(llvm::orc::ExecutorAddr::fromPtr(function),
-                                        llvm::JITSymbolFlags::Exported);
-  };
-  llvm::orc::SymbolMap known;
-  known[jit.mangleAndIntern("sinf")] = symbol(static_cast<float (*)(float)>(&std::sin));
-  known[jit.mangleAndIntern("cosf")] = symbol(static_cast<float (*)(float)>(&std::cos));
-  known[jit.mangleAndIntern("memset")] = symbol(&std::memset);
-  known[jit.mangleAndIntern("memcpy")] = symbol(&std::memcpy);
-  if (auto error = jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(known))))
+  if (auto error = jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(jit))))
     refuse(std::move(error), what);
   const llvm::StringRef bytes(object.data(), object.size());
   if (auto error = jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
@@ -160,8 +177,8 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
 }
 
 std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
-                                             const Plan& plan) {
-  return load_host(host_object(spec, std::move(hooks), facts, plan));
+                                             const Plan& plan, const HostCpu& cpu) {
+  return load_host(host_object(spec, std::move(hooks), facts, plan, cpu));
 }
 
 std::size_t host_workspace_bytes(const HostKernel& kernel) { return kernel.info.workspace_bytes; }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "compiler/analysis/facts.h"
+#include "compiler/emit/host.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
@@ -23,15 +24,20 @@ namespace fa {
 
 struct HostKernel;
 
+/// This machine, looked up once. Code for a lesser CPU of the same kind runs here too.
+const HostCpu& host_cpu();
+
 /// Emits, compiles and links. Throws BuildError with LLVM's words where the code generator refuses.
 std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
-                                             const Plan& plan);
+                                             const Plan& plan, const HostCpu& cpu = host_cpu());
 
 /// Everything that decides the object's bytes, as text: hooks, plan, shapes, CPU name, its features, LLVM's
 /// and the emitter's versions. Cheap: nothing is emitted. Hash it for a cache key.
-std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan);
-/// Emits and compiles to a relocatable object for this machine.
-std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan);
+std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan,
+                     const HostCpu& cpu = host_cpu());
+/// Emits and compiles to a relocatable object.
+std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                        const HostCpu& cpu = host_cpu());
 /// Links an object made by host_object. Throws BuildError where the bytes are no such object or it was made
 /// by another version; a cache treats that as a miss.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);
@@ -44,7 +50,9 @@ void run_host(const HostKernel& kernel, const ForwardParams& params, int num_thr
 std::size_t host_workspace_bytes(const HostKernel& kernel);
 
 /// The whole module before code generation, and its assembly: `facet emit --stage source|asm` on the host.
-std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan);
-std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan);
+std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                    const HostCpu& cpu = host_cpu());
+std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
+                     const HostCpu& cpu = host_cpu());
 
 }  // namespace fa

@@ -36,7 +36,7 @@ llvm::Function* emit_qk(const HostModule& host) {
         llvm::Value* element =
             build.splat(ir.CreateLoad(build.f32(), build.float_at(k_rows[static_cast<std::size_t>(r)], d)));
         for (int c = 0; c < across; ++c)
-          next.push_back(ir.CreateIntrinsic(llvm::Intrinsic::fma, {build.vec(build.f32())},
+          next.push_back(ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
                                             {element, columns[static_cast<std::size_t>(c)],
                                              sums[static_cast<std::size_t>(r * across + c)]}));
       }
@@ -92,7 +92,7 @@ llvm::Function* emit_pv(const HostModule& host, int vecs) {
         llvm::Value* element = build.splat(ir.CreateLoad(build.f32(), build.float_at(p_row, build.i64(r))));
         for (int c = 0; c < vecs; ++c)
           next.push_back(ir.CreateIntrinsic(
-              llvm::Intrinsic::fma, {build.vec(build.f32())},
+              llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
               {element, columns[static_cast<std::size_t>(c)], sums[static_cast<std::size_t>(r * vecs + c)]}));
       }
       return next;

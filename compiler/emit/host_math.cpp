@@ -29,7 +29,7 @@ llvm::Value* HostMath::integer(llvm::Value* like, std::int64_t value) {
 }
 
 llvm::Value* HostMath::fma(llvm::Value* a, llvm::Value* b, llvm::Value* c) {
-  return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+  return ir_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
 }
 
 llvm::Value* HostMath::polynomial(llvm::Value* x, std::initializer_list<double> low_to_high) {

@@ -139,7 +139,7 @@ llvm::Function* emit_softmax(const HostModule& host) {
             const Wide addend = hooks.call(*hooks_ir.logit_addend, score, kv_idx);
             for (std::size_t part = 0; part < logit.parts.size(); ++part)
               logit.parts[part] = ir.CreateIntrinsic(
-                  llvm::Intrinsic::fma, {build.vec(build.f32())},
+                  llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
                   {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
           }
         }
@@ -176,7 +176,7 @@ llvm::Function* emit_softmax(const HostModule& host) {
         for (int part = 0; part < shape.panel_vecs; ++part) {
           const auto at = static_cast<std::size_t>(part);
           llvm::Value* value = build.load_vec(s_at(row, part));
-          value = plain ? ir.CreateIntrinsic(llvm::Intrinsic::fma, {value->getType()},
+          value = plain ? ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {value->getType()},
                                              {value, scale_log2, ir.CreateFNeg(shift[at])})
                         : ir.CreateFSub(value, shift[at]);
           llvm::Value* prob = math.exp2_nonpositive(value);

@@ -1,0 +1,77 @@
+// Register blocking and the workspace's layout.
+#include "compiler/emit/host_shape.h"
+
+#include <vector>
+
+#include "fa/error.h"
+#include "tests/catch.h"
+
+using namespace fa;
+
+namespace {
+
+HostShape shape_of(int head_dim, int head_dim_v, DType dtype, int tile_q, int tile_kv, const HostCpu& cpu) {
+  CheckedSpec spec;
+  spec.head_dim = head_dim, spec.head_dim_v = head_dim_v, spec.dtype = dtype;
+  return host_shape(spec, {.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1}, cpu);
+}
+
+HostCpu cpu_with(const char* features, const char* triple = "x86_64-pc-linux-gnu") {
+  return HostCpu::from_features(triple, "some", features);
+}
+
+}  // namespace
+
+TEST_CASE("host cpu: lanes and registers from features") {
+  CHECK(cpu_with("+sse2").lanes == 4);
+  CHECK(cpu_with("+avx2,+fma").lanes == 8);
+  CHECK(cpu_with("+avx2,-fma").lanes == 4);
+  CHECK(cpu_with("+avx2,+fma,+avx512f").lanes == 8);  // too little of AVX-512
+  const HostCpu wide = cpu_with("+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl");
+  CHECK(wide.lanes == 16);
+  CHECK(wide.registers == 32);
+  CHECK(cpu_with("+neon", "aarch64-linux-gnu").registers == 32);
+}
+
+TEST_CASE("host shape: panels cover the tile with little padding") {
+  const HostCpu cpu = cpu_with("+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl");
+  CHECK(shape_of(64, 64, DType::f32, 96, 64, cpu).panel == 48);
+  CHECK(shape_of(64, 64, DType::f32, 64, 64, cpu).panel == 32);  // 48 would pad to 96
+  CHECK(shape_of(64, 64, DType::f32, 1, 64, cpu).panel == 16);
+  for (int tile_q = 1; tile_q <= 256; ++tile_q) {
+    const HostShape shape = shape_of(64, 64, DType::f32, tile_q, 64, cpu);
+    CHECK(shape.panels * shape.panel >= tile_q);
+    CHECK((shape.panels - 1) * shape.panel < tile_q);
+    CHECK(shape.panel % shape.pv_rows == 0);
+  }
+}
+
+TEST_CASE("host shape: buffers are aligned and do not overlap") {
+  for (const char* features : {"+sse2", "+avx2,+fma", "+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl"})
+    for (const DType dtype : {DType::f32, DType::bf16})
+      for (const int head_dim : {1, 64, 200}) {
+        const HostShape shape = shape_of(head_dim, 257 - head_dim, dtype, 100, 48, cpu_with(features));
+        const std::vector<std::size_t> offsets = {shape.q,       shape.o,    shape.row_max, shape.row_sum,
+                                                  shape.rescale, shape.s,    shape.keep,    shape.k,
+                                                  shape.v,       shape.bytes};
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+          CHECK(offsets[i] % 64 == 0);
+          if (i > 0) CHECK(offsets[i] >= offsets[i - 1]);
+        }
+        const auto rows = static_cast<std::size_t>(shape.panels * shape.panel);
+        CHECK(shape.o - shape.q >= rows * static_cast<std::size_t>(head_dim) * 4);
+        CHECK(shape.row_max - shape.o >= rows * static_cast<std::size_t>(shape.dv_padded) * 4);
+        CHECK(shape.keep - shape.s >= static_cast<std::size_t>((48 + shape.qk_rows) * shape.panel) * 4);
+        CHECK(shape.copy_k == (dtype != DType::f32));
+        if (dtype != DType::f32) CHECK(shape.v - shape.k >= static_cast<std::size_t>(48 * head_dim) * 4);
+        if (shape.copy_v) CHECK(shape.bytes - shape.v >= static_cast<std::size_t>(48 * shape.dv_padded) * 4);
+      }
+}
+
+TEST_CASE(
+    "host shape: the second product's operands can be read in place only where rows are whole vectors") {
+  const HostCpu cpu = cpu_with("+avx2,+fma");
+  CHECK_FALSE(shape_of(64, 72, DType::f32, 96, 64, cpu).copy_v);
+  CHECK(shape_of(64, 60, DType::f32, 96, 64, cpu).copy_v);
+  CHECK(shape_of(64, 60, DType::f32, 96, 64, cpu).dv_padded == 64);
+}
