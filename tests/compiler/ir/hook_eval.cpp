@@ -1,0 +1,126 @@
+#include "tests/compiler/ir/hook_eval.h"
+
+#include "compiler/ir/functions.h"
+#include "compiler/ir/llvm.h"
+#include "compiler/spec/spec.h"
+
+namespace fa::test {
+
+tools::Problem small_problem(const Spec& spec, std::uint64_t seed, ProblemSize size) {
+  return tools::make_problem(spec,
+                             {.size = size, .params = {}, .files = {}, .dropout = {}, .data_seed = seed});
+}
+
+std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Element element) {
+  const ProblemSize& size = problem.size;
+  std::vector<Slot> slots = {Slot::of(score),
+                             Slot::of(element.b),
+                             Slot::of(element.h),
+                             Slot::of(element.q),
+                             Slot::of(element.kv),
+                             Slot::of(size.batch),
+                             Slot::of(size.num_q_heads),
+                             Slot::of(size.num_kv_heads),
+                             Slot::of(size.num_q_heads / size.num_kv_heads),
+                             Slot::of(size.q_len),
+                             Slot::of(size.kv_len),
+                             Slot::of(static_cast<float>(problem.spec.checked().scale))};
+  for (const Scalar& param : problem.params)
+    slots.push_back(std::visit([](auto value) { return Slot::of(value); }, param));
+  for (const tools::HostTensor& tensor : problem.tensors)
+    slots.push_back(Slot::of(static_cast<const void*>(tensor.bytes.data())));
+  return slots;
+}
+
+void define_functions(HookIr& hooks) {
+  llvm::LLVMContext& context = *hooks.context;
+  for (std::string_view name : kDeclaredFunctions) {
+    llvm::Function* function = hooks.module->getFunction(llvm::StringRef(name.data(), name.size()));
+    if (function == nullptr) continue;
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+    llvm::Value* x = function->getArg(0);
+    llvm::Value* one = llvm::ConstantFP::get(builder.getFloatTy(), 1.0);
+    if (name == kSigmoidName) {
+      llvm::Value* power = builder.CreateUnaryIntrinsic(llvm::Intrinsic::exp, builder.CreateFNeg(x));
+      builder.CreateRet(builder.CreateFDiv(one, builder.CreateFAdd(one, power)));
+    } else if (name == kRsqrtName) {
+      builder.CreateRet(builder.CreateFDiv(one, builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)));
+    } else {
+      llvm::FunctionCallee erff =
+          hooks.module->getOrInsertFunction("erff", builder.getFloatTy(), builder.getFloatTy());
+      builder.CreateRet(builder.CreateCall(erff, {x}));
+    }
+  }
+}
+
+void forbid_contraction(HookIr& hooks) {
+  for (llvm::Function& function : *hooks.module)
+    for (llvm::BasicBlock& block : function)
+      for (llvm::Instruction& instruction : block)
+        if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
+}
+
+HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem) {
+  HookIr hooks = lower(problem.spec.checked());
+  facts_ = analyse(problem.spec.checked(), hooks);
+  define_functions(hooks);
+  if (fuse == Fuse::forbidden) forbid_contraction(hooks);
+  const bool has_score = hooks.score_mod != nullptr, has_mask = hooks.mask_mod != nullptr;
+  const bool has_logit = hooks.logit != nullptr, has_affine = hooks.logit_multiplier != nullptr;
+  jit_ = std::make_unique<HookJit>(std::move(hooks));
+  if (has_score) score_mod_ = jit_->find("score_mod");
+  if (has_mask) mask_ = jit_->find("mask_mod");
+  if (has_logit) logit_ = jit_->find("logit");
+  if (has_affine) multiplier_ = jit_->find("logit_multiplier");
+  if (has_affine) addend_ = jit_->find("logit_addend");
+}
+
+Slot HookEval::call(HookJit::Function function, float first, Element element) const {
+  const std::vector<Slot> slots = hook_arguments(problem_, first, element);
+  Slot result;
+  function(slots.data(), &result);
+  return result;
+}
+
+float HookEval::score_mod(float score, Element element) const {
+  return score_mod_ == nullptr ? score : call(score_mod_, score, element).f32();
+}
+
+bool HookEval::mask(Element element) const {
+  return mask_ == nullptr || (call(mask_, 0.0f, element).i32() & 1) != 0;
+}
+
+float HookEval::logit(float s, Element element) const {
+  if (logit_ != nullptr) return call(logit_, s, element).f32();
+  if (multiplier_ == nullptr)
+    return s * static_cast<float>(problem_.spec.checked().scale * 1.4426950408889634);
+  return call(multiplier_, s, element).f32() * s + call(addend_, s, element).f32();
+}
+
+ReferenceEval::ReferenceEval(const tools::Problem& problem) : problem_(problem) {
+  const CheckedSpec& spec = problem.spec.checked();
+  if (spec.score_mod) score_mod_.emplace(spec.score_mod);
+  if (spec.mask_mod) mask_.emplace(spec.mask_mod);
+}
+
+tools::Environment ReferenceEval::environment(Element element) {
+  tools::Environment environment = tools::problem_environment(problem_);
+  environment[Builtin::b] = element.b;
+  environment[Builtin::h] = element.h;
+  environment[Builtin::q_idx] = element.q;
+  environment[Builtin::kv_idx] = element.kv;
+  return environment;
+}
+
+double ReferenceEval::score_mod(double score, Element element) {
+  if (!score_mod_) return score;
+  tools::Environment here = environment(element);
+  here.score = &score;
+  return score_mod_->evaluate_f32(here, 1)[0];
+}
+
+bool ReferenceEval::mask(Element element) {
+  return !mask_ || mask_->evaluate_i32(environment(element), 1)[0] != 0;
+}
+
+}  // namespace fa::test

@@ -1,0 +1,66 @@
+// Evaluates the hooks of one problem, element by element: by the compiled IR and by the tools' interpreter,
+// which shares no code with lowering.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/analysis/facts.h"
+#include "tests/hook_jit.h"
+#include "tools/problem.h"
+
+namespace fa::test {
+
+struct Element {
+  int b = 0, h = 0, q = 0, kv = 0;
+};
+
+/// A small problem of the spec, its tensors filled by their examples or with seeded numbers.
+tools::Problem small_problem(const Spec& spec, std::uint64_t seed, ProblemSize size);
+
+/// The arguments hooks take for one element, in the order of hook_args.
+std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Element element);
+
+/// Gives the declared functions of compiler/ir/functions.h a body, so that the module can run.
+void define_functions(HookIr& hooks);
+/// Takes `contract` away: no fused multiply-adds, so that results can be compared bit by bit.
+void forbid_contraction(HookIr& hooks);
+
+class HookEval {
+ public:
+  enum class Fuse { allowed, forbidden };
+  HookEval(const tools::Problem& problem, Fuse fuse);
+
+  float score_mod(float score, Element element) const;
+  bool mask(Element element) const;
+  /// What kernels evaluate, on the raw dot product: base 2, with the scale.
+  float logit(float s, Element element) const;
+
+  const Facts& facts() const { return facts_; }
+
+ private:
+  Slot call(HookJit::Function function, float first, Element element) const;
+
+  const tools::Problem& problem_;
+  Facts facts_;
+  std::unique_ptr<HookJit> jit_;
+  HookJit::Function score_mod_ = nullptr, mask_ = nullptr, logit_ = nullptr, multiplier_ = nullptr,
+                    addend_ = nullptr;
+};
+
+/// The same by the interpreter.
+class ReferenceEval {
+ public:
+  explicit ReferenceEval(const tools::Problem& problem);
+  double score_mod(double score, Element element);
+  bool mask(Element element);
+
+ private:
+  tools::Environment environment(Element element);
+
+  const tools::Problem& problem_;
+  std::optional<tools::Interpreter> score_mod_, mask_;
+};
+
+}  // namespace fa::test

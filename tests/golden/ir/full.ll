@@ -1,0 +1,2 @@
+; ModuleID = 'full'
+source_filename = "full"
