@@ -1,4 +1,4 @@
-// How long the host's side of a call takes; hidden, since it asserts nothing: facet_tests "[host_time]".
+// How long the host's side of a call takes; hidden, since it asserts nothing: facet_tests "[call_time]".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr const char* kSpec =
 
 }  // namespace
 
-TEST_CASE("host time of forward, up to the driver", "[.][host_time]") {
+TEST_CASE("host time of forward, up to the driver", "[.][call_time]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Binary binary = {
@@ -70,7 +70,7 @@ TEST_CASE("host time of forward, up to the driver", "[.][host_time]") {
   CHECK(fake().launches > 0);
 }
 
-TEST_CASE("time of a compile by what answers it", "[.][host_time]") {
+TEST_CASE("time of a compile by what answers it", "[.][call_time]") {
   const TemporaryFolder folder;
   const Spec spec = Spec::parse("attention timed\nhead_dim 64\ndtype f32\nmask_mod = q_idx >= kv_idx\n");
   const Options options = {.device = Device::host, .cache_dir = folder.path()};
