@@ -128,8 +128,8 @@ ProblemInputs Case::inputs() const {
 
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
   const auto specs = spec_files();
-  const auto choices = pairwise(
-      {specs.size(), kHeadDims.size(), dtypes.size(), kLengths.size(), kLengths.size(), kGroupSizes.size()});
+  const auto choices = pairwise({specs.size(), dtypes.size() * kHeadDims.size(), kLengths.size(),
+                                 kLengths.size(), kGroupSizes.size()});
   std::vector<Case> cases;
   for (const Choice& choice : choices) {
     const int group_size = kGroupSizes[choice[4]];

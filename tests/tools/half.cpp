@@ -43,8 +43,8 @@ TEST_CASE("f16 rounds to nearest even") {
   CHECK(float_to_f16(0x1p-24F) == 0x0001);
   CHECK(float_to_f16(0x1p-25F) == 0x0000);  // a tie with zero
   CHECK(float_to_f16(0x1.8p-25F) == 0x0001);
-  CHECK(float_to_f16(0x1.ffcp-15F) == 0x03ff);
-  CHECK(float_to_f16(0x1.fffp-15F) == 0x0400);  // up into the normal numbers
+  CHECK(float_to_f16(0x1.ff8p-15F) == 0x03ff);
+  CHECK(float_to_f16(0x1.ffcp-15F) == 0x0400);  // a tie, up to even and into the normal numbers
   CHECK(float_to_f16(-0.0F) == 0x8000);
 }
 

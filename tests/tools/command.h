@@ -1,0 +1,26 @@
+// Runs the facet command that lies next to the tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fa::tools {
+
+struct CommandResult {
+  int status = -1;
+  std::string out, err;
+};
+
+/// Runs `facet` with `arguments` (no shell in between), with a cache folder of the tests' own and without
+/// terminal.
+CommandResult facet(const std::vector<std::string>& arguments);
+
+/// The first of `parts` that `text` does not hold, with the text; empty where it holds them all.
+std::string missing(const std::string& text, const std::vector<std::string>& parts);
+/// `text` where it does not start with `start`, else empty.
+std::string without_start(const std::string& text, const std::string& start);
+std::string first_line(const std::string& text);
+/// "specs/causal.fa" -> its path in the checkout.
+std::string source_path(const std::string& path);
+
+}  // namespace fa::tools
