@@ -39,8 +39,8 @@ llvm::Function* emit_dropout(const HostModule& host) {
       host.function("dropout", llvm::Type::getVoidTy(context), {pointer, pointer, i32, i32, i32, i32, i32});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *p = build.arg(1), *first_kv = build.arg(5), *rows = build.arg(6);
-  const Wide q_rows = panel_rows(build, host, params, build.arg(4));
+  llvm::Value *params = build.arg(0), *p = build.arg(1), *first_q = build.arg(4), *first_kv = build.arg(5),
+              *rows = build.arg(6);
   llvm::Value* heads = build.param(params, i32, offsetof(ForwardParams, num_q_heads));
   llvm::Value* head = ir.CreateAdd(ir.CreateMul(build.arg(2), heads), build.arg(3));
   llvm::Value* seed = build.param(params, build.i64(), offsetof(ForwardParams, seed));
@@ -54,32 +54,30 @@ llvm::Function* emit_dropout(const HostModule& host) {
   llvm::Value* end_run = ir.CreateLShr(ir.CreateAdd(ir.CreateAdd(first_kv, rows), build.i32(31)), 5);
   llvm::Value* first_call = ir.CreateShl(first_run, 2);
   build.loop(first_call, ir.CreateShl(end_run, 2), build.i32(1), [&](llvm::Value* call) {
-    std::vector<Words> words;
-    for (int part = 0; part < shape.panel_vecs; ++part)
-      words.push_back(philox(build,
-                             {ir.CreateZExt(q_rows.parts[static_cast<std::size_t>(part)], wide),
-                              build.splat(ir.CreateZExt(call, build.i64())),
-                              build.splat(ir.CreateZExt(head, build.i64())), build.splat(build.i64(0))},
-                             key0, key1));
     // call = run * 4 + pair; its word w has kv rows run * 32 + 8 w + 2 pair and the next.
     llvm::Value* run = ir.CreateShl(ir.CreateLShr(call, 2), 5);
     llvm::Value* pair = ir.CreateShl(ir.CreateAnd(call, build.i32(3)), 1);
     llvm::Value* base = ir.CreateSub(ir.CreateAdd(run, pair), first_kv);
-    for (int word = 0; word < 4; ++word)
-      for (int half = 0; half < 2; ++half) {
-        llvm::Value* row = ir.CreateAdd(base, build.i32(8 * word + half));
-        build.if_then(ir.CreateICmpULT(row, rows), [&] {
-          for (int part = 0; part < shape.panel_vecs; ++part) {
-            const auto at = static_cast<std::size_t>(part);
-            llvm::Value* bits = ir.CreateTrunc(words[at][static_cast<std::size_t>(word)], build.vec(i32));
-            bits = half ? ir.CreateLShr(bits, 16) : ir.CreateAnd(bits, 0xffff);
-            llvm::Value* index = ir.CreateMul(ir.CreateZExt(row, build.i64()), build.i64(shape.panel));
-            llvm::Value* place = build.float_at(p, ir.CreateAdd(index, build.i64(part * shape.lanes)));
+    build.loop(build.i32(0), build.i32(shape.panel), build.i32(shape.lanes), [&](llvm::Value* lane) {
+      llvm::Value* q_rows = ir.CreateAdd(build.splat(ir.CreateAdd(first_q, lane)), build.lane_ids());
+      const Words words = philox(build,
+                                 {ir.CreateZExt(q_rows, wide), build.splat(ir.CreateZExt(call, build.i64())),
+                                  build.splat(ir.CreateZExt(head, build.i64())), build.splat(build.i64(0))},
+                                 key0, key1);
+      for (int word = 0; word < 4; ++word) {
+        llvm::Value* both = ir.CreateTrunc(words[static_cast<std::size_t>(word)], build.vec(i32));
+        for (int half = 0; half < 2; ++half) {
+          llvm::Value* row = ir.CreateAdd(base, build.i32(8 * word + half));
+          build.if_then(ir.CreateICmpULT(row, rows), [&] {
+            llvm::Value* bits = half ? ir.CreateLShr(both, 16) : ir.CreateAnd(both, 0xffff);
+            llvm::Value* index = ir.CreateAdd(ir.CreateMul(row, build.i32(shape.panel)), lane);
+            llvm::Value* place = build.float_at(p, ir.CreateZExt(index, build.i64()));
             llvm::Value* kept = ir.CreateICmpUGE(bits, threshold);
             build.store_vec(ir.CreateSelect(kept, build.load_vec(place), zero), place);
-          }
-        });
+          });
+        }
       }
+    });
   });
   ir.CreateRetVoid();
   return function;
