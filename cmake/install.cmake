@@ -3,14 +3,12 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/facet)
 
+install(TARGETS facet)
 install(TARGETS fa fa_compiler fa_runtime fa_llvm EXPORT facetTargets)
 install(EXPORT facetTargets NAMESPACE facet:: DESTINATION ${package_dir})
 install(DIRECTORY include/fa DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY specs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/facet/specs FILES_MATCHING PATTERN "*.fa")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(TARGET facet)
-  install(TARGETS facet)
-endif()
 
 configure_package_config_file(cmake/facetConfig.cmake.in ${CMAKE_BINARY_DIR}/facetConfig.cmake
   INSTALL_DESTINATION ${package_dir})
