@@ -105,6 +105,36 @@ bool is_index(const Expr* expr) {
          expr->builtin <= Builtin::kv_idx;
 }
 
+/// Beyond the interval: d * floor(x / d) lies in x - d + 1 .. x, and floor((x + i) / d) - floor((x + j) / d)
+/// is 0 or 1 where i - j is 0 .. d.
+bool never_negative(const Linear& form) {
+  if (form.range().lo >= 0) return true;
+  for (const auto& [key, term] : form.terms) {
+    if (!term.numerator) continue;
+    Linear others = form;
+    others.terms.erase(key);
+    if (term.coefficient % term.divisor == 0) {
+      const std::int64_t times = term.coefficient / term.divisor;
+      others = add(std::move(others), *term.numerator, times);
+      if (times > 0) others.constant -= times * (term.divisor - 1);
+      if (never_negative(others)) return true;
+      continue;
+    }
+    for (const auto& [other_key, other] : form.terms) {
+      const bool is_pair = other.numerator && other.divisor == term.divisor && term.coefficient > 0 &&
+                           other.coefficient == -term.coefficient;
+      if (!is_pair) continue;
+      const Linear gap = add(*term.numerator, *other.numerator, -1);
+      if (!gap.terms.empty()) continue;
+      Linear rest = others;
+      rest.terms.erase(other_key);
+      rest.constant -= gap.constant < 0 ? term.coefficient : 0;  // both constants lie in 0 .. d - 1
+      if (never_negative(rest)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Interval Linear::range() const {
@@ -275,8 +305,7 @@ bool Bounds::bounded(const Expr& expr, const Linear& limit, bool upper) {
 
 bool Bounds::bounded(const Linear& form, const Linear& limit, bool upper) {
   const auto proves = [&](const Linear& bound) {
-    const Linear slack = upper ? add(limit, bound, -1) : add(bound, limit, -1);
-    return slack.range().lo >= 0;
+    return never_negative(upper ? add(limit, bound, -1) : add(bound, limit, -1));
   };
   if (proves(form)) return true;
   if (const std::optional<Linear> bound = uniform_bound(form, upper)) return proves(*bound);

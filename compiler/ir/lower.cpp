@@ -8,6 +8,9 @@
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/Support/ModRef.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "compiler/ir/bounds.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/ir/lower_expr.h"
@@ -104,6 +107,9 @@ HookIr lower(const CheckedSpec& spec) {
   Bounds bounds(spec);
   if (spec.score_mod) hooks.score_mod = lower_hook(spec, hooks, bounds, "score_mod", *spec.score_mod);
   if (spec.mask_mod) hooks.mask_mod = lower_hook(spec, hooks, bounds, "mask_mod", *spec.mask_mod);
+  std::sort(hooks.clamped.begin(), hooks.clamped.end(), [](const ClampedRead& x, const ClampedRead& y) {
+    return std::tie(x.line, x.column, x.dimension) < std::tie(y.line, y.column, y.dimension);
+  });
   return hooks;
 }
 
