@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <future>
 
 #include "runtime/build.h"
 #include "runtime/device_target.h"
@@ -87,6 +88,11 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size);
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
   const Target& target = gpu != nullptr ? target_of(gpu->info()) : find_target("host");
+
+  // In a process that has none yet, a context takes as long as a build: it is made meanwhile.
+  std::future<CUctx_st*> context;
+  if (gpu != nullptr && !gpu->has_context())
+    context = std::async(std::launch::async, [gpu] { return gpu->context(); });
 
   Lap lap;
   Compiled compiled = compile_front_end(checked, target, options.plan);

@@ -70,11 +70,19 @@ const CudaDevice& CudaDevice::get(int ordinal) {
 }
 
 CudaDevice::CudaDevice(const DriverTable& table, int ordinal)
-    : table_(table), info_(read_info(table, ordinal)) {
+    : table_(table), info_(read_info(table, ordinal)) {}
+
+CUctx_st* CudaDevice::context() const {
+  if (CUctx_st* const retained = context_.load(std::memory_order_acquire)) return retained;
+  const std::lock_guard lock(retaining_);
+  if (CUctx_st* const retained = context_.load(std::memory_order_acquire)) return retained;
   CUdevice device = 0;
-  check_driver(table_, table_.device_get(&device, ordinal), "opening a GPU");
-  check_driver(table_, table_.primary_ctx_retain(&context_, device),
-               fmt::format("opening a context on CUDA device {} ({})", ordinal, info_.name));
+  check_driver(table_, table_.device_get(&device, info_.ordinal), "opening a GPU");
+  CUcontext made = nullptr;
+  check_driver(table_, table_.primary_ctx_retain(&made, device),
+               fmt::format("opening a context on CUDA device {} ({})", info_.ordinal, info_.name));
+  context_.store(made, std::memory_order_release);
+  return made;
 }
 
 void CudaDevice::synchronize() const {
@@ -83,11 +91,11 @@ void CudaDevice::synchronize() const {
 }
 
 CudaDevice::Current::Current(const CudaDevice& device) : device_(device) {
+  const CUcontext wanted = device.context();
   CUcontext present = nullptr;
   check_driver(device.table_, device.table_.ctx_get_current(&present), "reading the current context");
-  if (present == device.context_) return;
-  check_driver(device.table_, device.table_.ctx_push_current(device.context_),
-               "making a GPU's context current");
+  if (present == wanted) return;
+  check_driver(device.table_, device.table_.ctx_push_current(wanted), "making a GPU's context current");
   pushed_ = true;
 }
 

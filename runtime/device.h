@@ -1,7 +1,9 @@
 // One GPU: its figures and its primary context. No CUDA header reaches whoever includes this.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 struct CUctx_st;
@@ -35,14 +37,17 @@ class CudaDevice {
   /// The process' device of that ordinal; opened on the first call and kept for good. Throws DeviceError.
   static const CudaDevice& get(int ordinal);
 
-  /// Retains the primary context, the one that the CUDA runtime and PyTorch use too, through `table`.
+  /// Reads the GPU's figures through `table`.
   CudaDevice(const DriverTable& table, int ordinal);
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   const DeviceInfo& info() const { return info_; }
   const DriverTable& table() const { return table_; }
-  CUctx_st* context() const { return context_; }
+  /// The primary context, the one that the CUDA runtime and PyTorch use too; retained on the first call,
+  /// which can take longer than building a kernel.
+  CUctx_st* context() const;
+  bool has_context() const { return context_.load(std::memory_order_acquire) != nullptr; }
 
   /// Waits for all work on the device. Throws DeviceError where some of it failed.
   void synchronize() const;
@@ -63,7 +68,8 @@ class CudaDevice {
  private:
   const DriverTable& table_;
   DeviceInfo info_;
-  CUctx_st* context_ = nullptr;
+  mutable std::mutex retaining_;
+  mutable std::atomic<CUctx_st*> context_ = nullptr;
 };
 
 }  // namespace fa
