@@ -17,6 +17,7 @@ std::string why_illegal_on_host(const Plan& plan) {
     return fmt::format("stages={}: the host reads K and V in place and takes 1", plan.stages);
   if (plan.q_in_registers) return "q_in_registers=1: the host takes 0";
   if (plan.min_ctas != 1) return fmt::format("min_ctas={}: the host takes 1", plan.min_ctas);
+  if (plan.tile_q > 256) return fmt::format("tile_q={}: the host takes at most 256", plan.tile_q);
   return {};
 }
 
@@ -80,7 +81,7 @@ std::string why_too_big(const Plan& plan, const CheckedSpec& spec, const Target&
 
 std::vector<Plan> host_plans() {
   std::vector<Plan> plans;
-  for (const int tile_q : {16, 32, 64, 128}) {
+  for (const int tile_q : {16, 48, 64, 96, 144, 192}) {
     for (const int tile_kv : {32, 64, 128, 256, 512}) {
       plans.push_back({.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1});
     }

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Facet's host back end beside PyTorch on the same cores, in one run: forward, f32, random normal inputs.
+
+    bench/peers_cpu.py --facet build/release/facet --threads 2 --json results.json
+
+dense                      scaled_dot_product_attention
+softcap, alibi (causal)    FlexAttention, compiled; with its block mask, made beforehand, where there is a mask
+first call                 a new spec, from its text to its first result, against FlexAttention's first call
+
+Both sides take turns, several rounds; each round is one process of `facet bench` between two timings of the peer. The
+table gives medians over rounds and the ratio of the medians; the spread says how quiet the machine was.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention
+
+SPECS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs")
+
+
+def median_ms(run, seconds=0.5):
+    run()
+    times = []
+    while len(times) < 5 or (sum(times) < seconds * 1000 and len(times) < 100):
+        begin = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - begin) * 1000)
+    return statistics.median(times)
+
+
+def facet(arguments, spec, shape, *extra):
+    """One line of `facet bench`, as its JSON gives it."""
+    batch, heads, n, d = shape
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [arguments.facet, "bench", os.path.join(SPECS, spec + ".fa"), "--device", "host", "--batch", str(batch),
+                   "--heads", str(heads), "--q-len", str(n), "--head-dim", str(d), "--dtype", "f32", "--threads",
+                   str(arguments.threads), "--time", "500", "--json", out.name, *extra]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"facet failed: {(done.stdout + done.stderr).strip()}")
+        return json.load(open(out.name))["results"][0]
+
+
+def peers(shape):
+    """What PyTorch runs for each spec, and how long FlexAttention took from a new score_mod to its first result."""
+    batch, heads, n, d = shape
+    q, k, v = (torch.randn(batch, heads, n, d) for _ in range(3))
+    slopes = torch.exp2(-8.0 * (torch.arange(heads) + 1) / heads)
+    flex = torch.compile(flex_attention)
+    causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, n, n, device="cpu")
+    runs = {
+        "full": lambda: scaled_dot_product_attention(q, k, v),
+        "softcap": lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: 30 * torch.tanh(s / 30)),
+        "alibi": lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * (i - j), block_mask=causal),
+    }
+    begin = time.perf_counter()
+    runs["softcap"]()
+    return runs, time.perf_counter() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--facet", required=True, help="the facet command")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
+    parser.add_argument("--commit", default="", help="the commit the command was built from, for the record")
+    parser.add_argument("--json", help="write the results here")
+    arguments = parser.parse_args()
+    shape = [int(number) for number in arguments.shape.split(",")]
+    torch.manual_seed(1)
+    torch.set_num_threads(arguments.threads)
+    torch.set_grad_enabled(False)
+    runs, flex_first = peers(shape)
+
+    batch, heads, n, d = shape
+    flops = 4 * batch * heads * n * n * d
+    rows = []
+    print(f"B{batch} H{heads} N{n} D{d} f32, {arguments.threads} threads, {arguments.rounds} rounds; "
+          "ms, and GFLOP/s counting every score")
+    for spec, run in runs.items():
+        theirs, mine = [median_ms(run)], []
+        for _ in range(arguments.rounds):
+            mine.append(facet(arguments, spec, shape)["time_ms"]["median"])
+            theirs.append(median_ms(run))
+        row = {"spec": spec, "peer": "sdpa" if spec == "full" else "flex", "peer_ms": theirs, "facet_ms": mine,
+               "ratio": statistics.median(theirs) / statistics.median(mine)}
+        rows.append(row)
+        print(f"{spec:<8} {row['peer']:<5} {statistics.median(theirs):7.1f} ({min(theirs):.1f} .. {max(theirs):.1f})   "
+              f"facet {statistics.median(mine):7.1f} ({min(mine):.1f} .. {max(mine):.1f})   "
+              f"{row['ratio']:.2f}x   {flops / statistics.median(mine) / 1e6:.0f} GFLOP/s", flush=True)
+    cold = facet(arguments, "softcap", shape, "--no-cache")
+    first = cold["compile_ms"] + cold["time_ms"]["median"]
+    print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
+          f"(compile {cold['compile_ms']:.0f} ms)")
+    if arguments.json:
+        report = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+                  "commit": arguments.commit, "cpu": platform.processor(), "torch": torch.__version__, "shape": shape,
+                  "threads": arguments.threads, "rows": rows, "flex_first_s": flex_first,
+                  "facet_first_ms": first, "facet_compile_ms": cold["compile_ms"]}
+        with open(arguments.json, "w") as out:
+            json.dump(report, out, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
