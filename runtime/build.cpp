@@ -30,7 +30,10 @@ Binary with_launch(const Source& source) {
           .entry = source.entry,
           .threads = source.threads,
           .tile_q = source.tile_q,
-          .shared_memory = source.shared_memory};
+          .tile_kv = source.tile_kv,
+          .shared_memory = source.shared_memory,
+          .summaries_entry = source.summaries_entry,
+          .summaries = source.summaries};
 }
 
 std::optional<Binary> decode(const Source& source, std::string_view payload) {

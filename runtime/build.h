@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/compile.h"
 #include "runtime/cache.h"
@@ -17,7 +18,10 @@ struct Binary {
   std::string entry;
   int threads = 0;
   int tile_q = 0;
+  int tile_kv = 0;
   int shared_memory = 0;
+  std::string summaries_entry;
+  std::vector<SummaryShape> summaries;
   int registers = 0;  // 0 of PTX
   int spill_bytes = 0;
 };

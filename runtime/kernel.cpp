@@ -1,6 +1,8 @@
 // fa::Kernel and fa::Tensor: the public face of a loaded kernel.
 #include "fa/kernel.h"
 
+#include <fmt/format.h>
+
 #include "runtime/arguments.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch.h"
@@ -23,6 +25,31 @@ Tensor Tensor::bshd(void* data, DType dtype, std::int64_t batch, std::int64_t he
           .strides = {length * heads * dim, dim, heads * dim, 1}};
 }
 
+namespace {
+
+void check_workspace(const CudaKernel& kernel, const ForwardParams& params, const ForwardArgs& args) {
+  const std::size_t needed = workspace_bytes(kernel, params);
+  if (needed == 0) return;
+  if (args.workspace == nullptr || args.workspace_bytes < needed) {
+    throw ArgumentError(
+        fmt::format("workspace: {} bytes given, this call needs {}: pass device memory of "
+                    "Kernel::workspace_bytes(args) bytes",
+                    args.workspace == nullptr ? 0 : args.workspace_bytes, needed));
+  }
+  if (reinterpret_cast<std::uintptr_t>(args.workspace) % 16 != 0)
+    throw ArgumentError("workspace: not aligned to 16 bytes");
+}
+
+}  // namespace
+
+std::size_t Kernel::workspace_bytes(const ForwardArgs& args) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  if (kernel.cuda == nullptr) return 0;
+  ForwardParams params{};
+  if (prepare(kernel.spec.checked(), kernel.device, args, params) != Work::kernel) return 0;
+  return fa::workspace_bytes(*kernel.cuda, params);
+}
+
 void Kernel::forward(const ForwardArgs& args, Stream stream) const {
   const LoadedKernel& kernel = *state_->loaded;
   const CheckedSpec& checked = kernel.spec.checked();
@@ -41,6 +68,8 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
       return;
     case Work::kernel:
       if (kernel.cuda != nullptr) {
+        params.summaries = static_cast<int*>(args.workspace);
+        check_workspace(*kernel.cuda, params, args);
         launch_forward(*kernel.cuda, params, stream);
       } else {
         run_host(*kernel.host, params, kernel.num_threads);

@@ -17,11 +17,27 @@ std::int64_t rows(const ForwardParams& params) {
 
 }  // namespace
 
+std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params) {
+  long long pairs = 0;
+  for (const SummaryShape& shape : kernel.summaries)
+    pairs += summary_pairs(shape, params, kernel.tile_q, kernel.tile_kv);
+  return static_cast<std::size_t>(pairs) * 2 * sizeof(int);
+}
+
 void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream) {
   const DriverTable& table = kernel.device.table();
   const CudaDevice::Current current(kernel.device);
   const auto q_tiles = static_cast<unsigned>((params.q_len + kernel.tile_q - 1) / kernel.tile_q);
   void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
+  if (!kernel.summaries.empty()) {
+    const unsigned kv_tiles = static_cast<unsigned>((params.kv_len + kernel.tile_kv - 1) / kernel.tile_kv);
+    const unsigned groups = (std::max(q_tiles, kv_tiles) + kTilesPerGroup - 1) / kTilesPerGroup;
+    const CUresult summarised =
+        table.launch_kernel(kernel.summaries_function, groups, static_cast<unsigned>(params.num_q_heads),
+                            static_cast<unsigned>(params.batch), kSummaryThreads, 1, 1, 0,
+                            static_cast<CUstream>(stream), arguments, nullptr);
+    if (summarised != CUDA_SUCCESS) check_driver(table, summarised, "launching the summaries' kernel");
+  }
   const CUresult result = table.launch_kernel(
       kernel.function, q_tiles, static_cast<unsigned>(params.num_q_heads),
       static_cast<unsigned>(params.batch), static_cast<unsigned>(kernel.threads), 1, 1,

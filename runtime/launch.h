@@ -7,8 +7,11 @@
 
 namespace fa {
 
-/// Enqueues the forward kernel: grid (q tiles, q heads, batch). Allocates nothing and can be captured in a
-/// graph. Throws DeviceError.
+/// Bytes of workspace a call needs on the device: the summaries of its tile classes.
+std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params);
+
+/// Enqueues the forward kernel, its summaries first where it has any: grid (q tiles, q heads, batch).
+/// Allocates nothing and can be captured in a graph. Throws DeviceError.
 void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream);
 
 /// What a call with queries but no keys leaves behind, o zero and lse -inf, enqueued as memsets (`element`

@@ -29,12 +29,20 @@ std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Bina
   auto kernel = std::make_unique<CudaKernel>(device);
   kernel->threads = binary.threads;
   kernel->tile_q = binary.tile_q;
+  kernel->tile_kv = binary.tile_kv;
+  kernel->summaries = binary.summaries;
   kernel->shared_memory = binary.shared_memory;
   check_driver(table, table.module_load_data(&kernel->module, binary.image.c_str()),
                fmt::format("loading a kernel on {} (driver for CUDA {}.{})", info.name,
                            info.driver_version / 1000, info.driver_version % 1000 / 10));
   check_driver(table, table.module_get_function(&kernel->function, kernel->module, binary.entry.c_str()),
                fmt::format("finding {} in its module", binary.entry));
+  if (!binary.summaries.empty()) {
+    check_driver(table,
+                 table.module_get_function(&kernel->summaries_function, kernel->module,
+                                           binary.summaries_entry.c_str()),
+                 fmt::format("finding {} in its module", binary.summaries_entry));
+  }
   // Also makes a lazily loading driver load it here, and not in the middle of a graph capture.
   check_driver(table,
                table.func_get_attribute(&kernel->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel->function),

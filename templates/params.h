@@ -47,6 +47,8 @@ struct ForwardParams {
 
   ParamValue params[kMaxParams];
   const void* tensors[kMaxTensors];
+
+  int* summaries;  // common/summaries.h; workspace of the call, null where the mask has none
 };
 
 }  // namespace fa

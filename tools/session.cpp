@@ -103,7 +103,13 @@ void* Session::place(const HostTensor& tensor) {
 }
 
 void Session::launch(const Kernel& kernel, int copy) {
-  kernel.forward(copies_[static_cast<std::size_t>(copy)]);
+  ForwardArgs& args = copies_[static_cast<std::size_t>(copy)];
+  const std::size_t needed = kernel.workspace_bytes(args);
+  if (needed > args.workspace_bytes) {
+    args.workspace = allocate(static_cast<std::int64_t>(needed));
+    args.workspace_bytes = needed;
+  }
+  kernel.forward(args);
 }
 
 std::vector<double> Session::time(const Kernel& kernel, int runs) {

@@ -46,6 +46,21 @@ std::string_view pointer_type(DType dtype) {
   return "const signed char*";
 }
 
+}  // namespace
+
+std::string print_uniform(const HookArg& arg) {
+  switch (arg.kind) {
+    case HookArgKind::param:
+      return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
+    case HookArgKind::tensor:
+      return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
+    default:
+      return "p." + arg.name;  // batch, q_len, scale, ...: ForwardParams has their names
+  }
+}
+
+namespace {
+
 class HooksPrinter {
  public:
   HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts)
@@ -87,12 +102,8 @@ std::string HooksPrinter::print_argument(const HookArg& arg, Stage at) const {
       return from(Stage::row, "q_idx");
     case HookArgKind::kv_idx:
       return from(Stage::column, "kv_idx");
-    case HookArgKind::param:
-      return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
-    case HookArgKind::tensor:
-      return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
     default:
-      return "p." + arg.name;  // batch, q_len, scale, ...: ForwardParams has their names
+      return print_uniform(arg);
   }
 }
 

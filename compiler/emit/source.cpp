@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/emit/classes.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/templates.h"
 #include "templates/params.h"
@@ -22,6 +23,21 @@ std::string_view folder(Family family) {
       break;
   }
   throw InternalError("the host has no CUDA template");
+}
+
+constexpr std::string_view kSummariesEntry =
+    R"(extern "C" __global__ void __launch_bounds__(128) facet_summaries(const __grid_constant__ fa::ForwardParams params) {
+  fa::summarise<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params);
+}
+
+)";
+
+std::vector<SummaryShape> shapes(const TileClasses& classes) {
+  std::vector<SummaryShape> result;
+  for (const Summary& summary : classes.summaries)
+    result.push_back(
+        {.of_query = summary.of_query, .of_batch = summary.depends_on_b, .of_head = summary.depends_on_h});
+  return result;
 }
 
 std::vector<SourceHeader> headers_of(Family family) {
@@ -47,8 +63,8 @@ std::string_view element_type(DType dtype) {
 
 }  // namespace
 
-Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const Plan& plan,
-                   const Target& target) {
+Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                   const TileClasses& classes, const Plan& plan, const Target& target) {
   const int shared_memory = shared_memory_bytes(plan, spec);
   const int threads = plan.warps * 32;
   std::string text = fmt::format(
@@ -58,6 +74,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
 namespace fa {{
 
 {hooks}
+{classes}
 struct Config {{
   using Element = {element};
   static constexpr int kHeadDim = {head_dim};
@@ -75,30 +92,35 @@ struct Config {{
 
 extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})
     facet_forward(const __grid_constant__ fa::ForwardParams params) {{
-  fa::Forward<fa::Config, fa::Hooks> forward;
+  fa::Forward<fa::Config, fa::Hooks, fa::Classes> forward;
   forward.run(params);
 }}
 
-// What the host launches with is what the device was built for.
-static_assert(fa::Forward<fa::Config, fa::Hooks>::kThreads == {threads});
-static_assert(fa::Forward<fa::Config, fa::Hooks>::kSharedBytes == {shared_memory});
+{summaries}// What the host launches with is what the device was built for.
+static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == {threads});
+static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {shared_memory});
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
-      fmt::arg("hooks", print_hooks(spec, hooks, facts)), fmt::arg("element", element_type(spec.dtype)),
-      fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
-      fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps),
-      fmt::arg("stages", plan.stages), fmt::arg("q_in_registers", plan.q_in_registers),
-      fmt::arg("dropout", spec.has_dropout), fmt::arg("clamp", !spec.tensors.empty()),
-      fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
-      fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("hooks", print_hooks(spec, hooks, facts)), fmt::arg("classes", print_classes(hooks, classes)),
+      fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
+      fmt::arg("element", element_type(spec.dtype)), fmt::arg("head_dim", spec.head_dim),
+      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
+      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
+      fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
+      fmt::arg("clamp", !spec.tensors.empty()), fmt::arg("threads", threads),
+      fmt::arg("min_ctas", plan.min_ctas), fmt::arg("shared_memory", shared_memory),
+      fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
                 .entry = "facet_forward",
                 .arch = std::string(target.nvrtc_arch),
                 .threads = threads,
                 .tile_q = plan.tile_q,
-                .shared_memory = shared_memory};
+                .tile_kv = plan.tile_kv,
+                .shared_memory = shared_memory,
+                .summaries = shapes(classes),
+                .summaries_entry = "facet_summaries"};
 }
 
 }  // namespace fa

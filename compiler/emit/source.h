@@ -1,14 +1,43 @@
 // The final translation unit of a GPU kernel: includes, named constants, hooks, static_asserts, one entry.
 #pragma once
 
-#include "compiler/compile.h"
+#include <string>
+#include <vector>
+
+#include "compiler/analysis/facts.h"
+#include "compiler/analysis/tile_class.h"
+#include "compiler/schedule/plan.h"
+#include "templates/common/summaries.h"
 
 namespace fa {
+
+constexpr int kSummaryThreads = 128;
+
+/// A file the generated text includes, under the path it is included by.
+struct SourceHeader {
+  std::string path;  // "sm80/forward.cuh"
+  std::string text;
+};
+
+/// A CUDA translation unit, ready for NVRTC: the generated text and what it expects of the launch.
+struct Source {
+  std::string text;                   // includes, constants, hooks, static_asserts, one extern "C" entry
+  std::vector<SourceHeader> headers;  // the template files of its family
+  std::string entry;                  // "facet_forward"
+  std::string arch;                   // "sm_80"
+  int threads = 0;
+  int tile_q = 0;
+  int tile_kv = 0;
+  int shared_memory = 0;  // dynamic bytes
+  std::vector<SummaryShape>
+      summaries;                // filled by `summaries_entry` before the forward pass; none: it is not there
+  std::string summaries_entry;  // "facet_summaries"; launched with kSummaryThreads
+};
 
 /// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm80 today).
 /// The text ends in static_asserts that hold the device's sums to the host's: tile sizes, shared-memory
 /// bytes, sizeof(ForwardParams).
-Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const Plan& plan,
-                   const Target& target);
+Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                   const TileClasses& classes, const Plan& plan, const Target& target);
 
 }  // namespace fa

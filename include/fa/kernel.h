@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,8 +15,9 @@
 
 namespace fa {
 
-/// A view of caller-owned memory, [batch, heads, length, dim]; strides in elements. The innermost stride must be 1.
-/// BSHD memory is the same view with other strides. `data` lives where the kernel runs (device or host memory).
+/// A view of caller-owned memory, [batch, heads, length, dim]; strides in elements. The innermost stride must
+/// be 1. BSHD memory is the same view with other strides. `data` lives where the kernel runs (device or host
+/// memory).
 struct Tensor {
   void* data = nullptr;
   DType dtype = DType::bf16;
@@ -55,6 +57,9 @@ struct ForwardArgs {
   std::vector<NamedScalar> params = {};  // those that differ from their defaults
   std::optional<float> dropout = {};     // probability; default: the spec's
   std::uint64_t seed = 0;                // dropout seed
+  void* workspace =
+      nullptr;  // device memory of Kernel::workspace_bytes(args), 16-byte aligned; null where that is 0
+  std::size_t workspace_bytes = 0;
 };
 
 using Stream = void*;  // a CUstream / cudaStream_t; ignored on the host. nullptr: the default stream
@@ -73,14 +78,18 @@ struct KernelState;  // runtime/
 /// A loaded kernel; cheap to copy, usable from several threads at once, outlives the spec.
 class Kernel {
  public:
-  /// Enqueues one forward pass: stream-ordered, allocates nothing on the device. On the host it returns when done.
-  /// Throws ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
+  /// Enqueues one forward pass: stream-ordered, allocates nothing on the device. On the host it returns when
+  /// done. Throws ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
   void forward(const ForwardArgs& args, Stream stream = nullptr) const;
 
-  Device device() const;               // cuda or host, never automatic
+  /// Bytes of device memory that `forward` needs as args.workspace: 0 for most specs; a few bytes a tile
+  /// where the mask reads tables. One call at a time may use it. Throws ArgumentError like `forward`.
+  std::size_t workspace_bytes(const ForwardArgs& args) const;
+
+  Device device() const;  // cuda or host, never automatic
   const Spec& spec() const;
-  const std::string& target() const;   // "h200", "host", ...
-  const std::string& plan() const;     // the plan, printed
+  const std::string& target() const;  // "h200", "host", ...
+  const std::string& plan() const;    // the plan, printed
   const CompileTimes& times() const;
 
   explicit Kernel(std::shared_ptr<const KernelState> state) : state_(std::move(state)) {}
@@ -90,7 +99,8 @@ class Kernel {
 };
 
 /// Compiles `spec` for the device named by `options`, or takes it from the caches.
-/// Throws BuildError, DeviceError (no such device), SpecError (the target cannot run the spec, with the remedy).
+/// Throws BuildError, DeviceError (no such device), SpecError (the target cannot run the spec, with the
+/// remedy).
 Kernel compile(const Spec& spec, const Options& options = {});
 
 }  // namespace fa

@@ -32,7 +32,6 @@ struct IdentityHooks {
   static constexpr bool kHasMask = false;
   static constexpr bool kMultiplierIsUniform = true;  // the multiplier depends on neither q_idx nor kv_idx
   static constexpr bool kAddendIsZero = true;
-  static constexpr bool kHasTileClass = false;  // whether `tile_class` exists
 
   struct Head {
     int b;

@@ -8,10 +8,12 @@
 // w + 2 c, 8 w + 2 c + 1}, w = 0..3. Plain C++ without includes, for NVRTC, nvcc and g++.
 #pragma once
 
+#ifndef FA_HOST_DEVICE
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FA_HOST_DEVICE __host__ __device__ __forceinline__
 #else
 #define FA_HOST_DEVICE inline
+#endif
 #endif
 
 namespace fa {

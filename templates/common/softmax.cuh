@@ -22,42 +22,39 @@ __device__ __forceinline__ float quad_sum(float x) {
 
 /// One row's state. Logits are scale * s in base 2, with scale > 0; a caller whose logits are finished passes
 /// scale 1.
+///
+/// The maximum starts at the lowest finite number instead of -inf: then no difference of two maxima is NaN, a
+/// masked score (-inf) still gives exp2(-inf) = 0, and a row is empty exactly when its sum is 0.
 struct SoftmaxRow {
-  float m;         // maximum of s so far, -inf before the first finite one
-  float l;         // this thread's share of sum exp2(scale * (s - m))
-  float subtract;  // scale * m, or 0 while m is -inf
+  float m;  // scale * maximum of s so far
+  float l;  // this thread's share of sum exp2(scale * s - m)
 
   __device__ __forceinline__ void start() {
-    m = negative_infinity();
+    m = -3.402823466e38f;
     l = 0.0f;
   }
 
   /// Takes the row maximum of a new tile; returns the factor for what was summed before.
-  /// kMayBeEmpty: every score of the row so far can be -inf; then 0 is subtracted instead, so that nothing is
-  /// NaN.
-  template <bool kMayBeEmpty>
   __device__ __forceinline__ float rescale(float tile_max, float scale) {
-    const float m_new = fmaxf(m, quad_max(tile_max));
-    const float m_used = kMayBeEmpty && m_new == negative_infinity() ? 0.0f : m_new;
-    const float factor = fast_exp2((m - m_used) * scale);
+    const float m_new = fmaxf(m, quad_max(tile_max) * scale);
+    const float factor = fast_exp2(m - m_new);
     m = m_new;
     l *= factor;
-    subtract = m_used * scale;
     return factor;
   }
 
   /// The unnormalised probability of one score, added to the sum.
   __device__ __forceinline__ float exponential(float s, float scale) {
-    const float p = fast_exp2(fmaf(s, scale, -subtract));
+    const float p = fast_exp2(fmaf(s, scale, -m));
     l += p;
     return p;
   }
 
   /// Closes the row: 1 / l for the output (0 where the row is empty), and the natural-log lse (-inf there).
-  __device__ __forceinline__ float finish(float scale, float& lse) {
+  __device__ __forceinline__ float finish(float& lse) {
     const float sum = quad_sum(l);
-    const bool empty = m == negative_infinity();
-    lse = empty ? negative_infinity() : (m * scale + fast_log2(sum)) * kLn2;
+    const bool empty = sum == 0.0f;
+    lse = empty ? negative_infinity() : (m + fast_log2(sum)) * kLn2;
     return empty ? 0.0f : 1.0f / sum;
   }
 };

@@ -5,79 +5,101 @@
 // time.
 #pragma once
 
-#include "params.h"
+#include "common/tile_class.cuh"
 
 namespace fa {
 
-enum TileClass { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };
-
-/// The next tile of a walk; `index` < 0 where there is none.
+/// One step of a walk, in one register.
 struct WalkStep {
-  int index;
-  bool full;  // the mask keeps every element
+  int code;  // 2 * tile + (1 where the mask keeps all of it), or -1 at the end
+
+  __device__ __forceinline__ bool exists() const { return code >= 0; }
+  __device__ __forceinline__ int tile() const { return code >> 1; }
+  __device__ __forceinline__ bool full() const { return (code & 1) != 0; }
 };
 
-/// A walk over every tile, for hooks without a tile class.
-struct FullWalk {
-  int num_tiles;
-  int next_tile = 0;
+/// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
+/// so that what runs last is short.
+__device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
+  return (params.q_len + tile_q - 1) / tile_q - 1 - static_cast<int>(blockIdx.x);
+}
 
-  __device__ __forceinline__ WalkStep next() {
-    if (next_tile >= num_tiles) return {-1, false};
-    return {next_tile++, false};  // whether a mask drops something is not known
+/// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
+/// registers.
+template <int kTileKv>
+struct FullWalk {
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
+    return {params.kv_len > 0 ? 0 : -1};
+  }
+
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
+    const int tile = now.tile() + 1;
+    return {tile * kTileKv < params.kv_len ? 2 * tile : -1};  // whether a mask drops something is not known
   }
 };
 
-/// A walk that asks `Hooks::tile_class`. kTileKv keys a tile.
-template <class Hooks, int kTileKv>
+/// A walk that asks `Classes::tile_class`, for the rows of one q tile. What it asks with is found anew every
+/// 32 tiles and kept out of the registers in between: the kv loop has none to spare.
+template <class Classes, int kTileQ, int kTileKv>
 struct ClassWalk {
-  const ForwardParams& params;
-  typename Hooks::Head head;
-  int q_lo;
-  int q_hi;
-  int num_tiles;
   int next_group = 0;   // the first group not looked at yet
   int first_tile = 0;   // of the group being visited
   unsigned groups = 0;  // non-empty groups before next_group, still to visit
   unsigned tiles = 0;   // non-empty tiles of the group being visited, still to visit
   unsigned full_tiles = 0;
 
-  /// The class of `count` tiles from `first` on; empty past the end.
-  __device__ __forceinline__ int classify(int first, int count, bool group) const {
-    if (first >= num_tiles) return kTileEmpty;
-    const int kv_lo = first * kTileKv;
-    const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
-    return Hooks::tile_class(params, head, q_lo, q_hi, kv_lo, kv_hi, group);
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return next(params); }
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep) { return next(params); }
+
+  static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
+    return (params.kv_len + kTileKv - 1) / kTileKv;
   }
 
-  __device__ __forceinline__ WalkStep next() {
-    const int lane = threadIdx.x % 32;
+  /// The class of `count` tiles from `first` on, one tile or a group; empty past the end.
+  static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
+    const int tiles_in_all = num_tiles(params);
+    if (first >= tiles_in_all) return kTileEmpty;
+    int b = blockIdx.z;
+    asm volatile("" : "+r"(b));  // what depends on it cannot be computed before the loop
+    const int h = blockIdx.y;
+    const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
+    const int q_tile = block_q_tile(params, kTileQ);
+    const int q_lo = q_tile * kTileQ;
+    const int kv_lo = first * kTileKv;
+    return Classes::tile_class(params, summaries.row, b, h, q_lo, min(q_lo + kTileQ, params.q_len) - 1, kv_lo,
+                               min(kv_lo + count * kTileKv, params.kv_len) - 1, q_tile,
+                               count == 1 ? first : tiles_in_all + first / kTilesPerGroup);
+  }
+
+  __device__ __forceinline__ WalkStep next(const ForwardParams& params) {
     while (tiles == 0) {
+      const int lane = threadIdx.x % 32;
       while (groups == 0) {
-        if (next_group * 32 >= num_tiles) return {-1, false};
-        groups = __ballot_sync(0xffffffffu, classify((next_group + lane) * 32, 32, true) != kTileEmpty);
+        if (next_group * kTilesPerGroup >= num_tiles(params)) return {-1};
+        const int first = (next_group + lane) * kTilesPerGroup;
+        groups = __ballot_sync(0xffffffffu, classify(params, first, kTilesPerGroup) != kTileEmpty);
         next_group += 32;
       }
-      first_tile = (next_group - 32 + __ffs(groups) - 1) * 32;
+      first_tile = (next_group - 32 + __ffs(groups) - 1) * kTilesPerGroup;
       groups &= groups - 1;
-      const int tile_class = classify(first_tile + lane, 1, false);
+      const int tile_class = classify(params, first_tile + lane, 1);
       tiles = __ballot_sync(0xffffffffu, tile_class != kTileEmpty);
       full_tiles = __ballot_sync(0xffffffffu, tile_class == kTileFull);
     }
     const int bit = __ffs(tiles) - 1;
     tiles &= tiles - 1;
-    return {first_tile + bit, (full_tiles >> bit & 1) != 0};
+    return {(first_tile + bit) * 2 + static_cast<int>(full_tiles >> bit & 1)};
   }
 };
 
-/// Which of the two `Hooks` asks for.
-template <class Hooks, int kTileKv, bool kHasTileClass = Hooks::kHasTileClass>
+/// Which of the two a kernel walks.
+template <class Classes, int kTileQ, int kTileKv, bool kHasTileClass = Classes::kHasTileClass>
 struct WalkOf {
-  using Type = FullWalk;
+  using Type = FullWalk<kTileKv>;
 };
-template <class Hooks, int kTileKv>
-struct WalkOf<Hooks, kTileKv, true> {
-  using Type = ClassWalk<Hooks, kTileKv>;
+template <class Classes, int kTileQ, int kTileKv>
+struct WalkOf<Classes, kTileQ, kTileKv, true> {
+  using Type = ClassWalk<Classes, kTileQ, kTileKv>;
 };
 
 }  // namespace fa

@@ -26,7 +26,7 @@
 namespace fa {
 
 /// What a plan and a spec fix at compile time. The generated unit derives from this and fills it in.
-template <class Config, class Hooks>
+template <class Config, class Hooks, class Classes>
 struct Forward {
   using Element = typename Config::Element;
   static constexpr int kThreads = Config::kWarps * 32;
@@ -50,8 +50,6 @@ struct Forward {
   static constexpr int kSharedBytes = kQkvBytes > OTile::kBytes ? kQkvBytes : OTile::kBytes;
 
   static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
-  // A score hook may give -inf or a negative multiplier, so only the plain score is maximised before scaling.
-  static constexpr bool kMayBeEmpty = Hooks::kHasMask || !kIdentity;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   float o[kMTiles][kDTiles][4];  // acc_o
@@ -69,18 +67,7 @@ struct Forward {
     return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128;
   }
 
-  using Walk = typename WalkOf<Hooks, kTileKv>::Type;
-
-  static __device__ __forceinline__ Walk make_walk(const ForwardParams& params,
-                                                   const typename Hooks::Head& head) {
-    const int num_tiles = (params.kv_len + kTileKv - 1) / kTileKv;
-    if constexpr (Hooks::kHasTileClass) {
-      const int q_lo = blockIdx.x * Config::kTileQ;
-      return {params, head, q_lo, min(q_lo + Config::kTileQ, params.q_len) - 1, num_tiles};
-    } else {
-      return {num_tiles};
-    }
-  }
+  using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv>::Type;
 
   /// S = Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
@@ -158,8 +145,8 @@ struct Forward {
   __device__ __forceinline__ void draw_dropout(const ForwardParams& params, int kv0,
                                                PhiloxWords (&words)[kMTiles][2]) {
     const unsigned bh = blockIdx.z * params.num_q_heads + blockIdx.y;
-    const unsigned row0 =
-        blockIdx.x * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
+    const unsigned row0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
+                          threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -236,7 +223,7 @@ struct Forward {
 #pragma unroll
         for (int n = 0; n < kNTiles; ++n)
           tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-        const float factor = softmax[m][half].template rescale<kMayBeEmpty>(tile_max, scale);
+        const float factor = softmax[m][half].rescale(tile_max, scale);
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d) {
           o[m][d][2 * half] *= factor;
@@ -250,8 +237,7 @@ struct Forward {
     // Found anew, so that the kv loop need not hold them.
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = blockIdx.x * Config::kTileQ;
-    const float scale = kIdentity ? params.scale_log2 : 1.0f;
+    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
     __syncthreads();  // every warp is done with K and V
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -259,7 +245,7 @@ struct Forward {
       for (int half = 0; half < 2; ++half) {
         const int row = warp_row + m * 16 + half * 8 + lane / 4;
         float lse;
-        float inverse = softmax[m][half].finish(scale, lse);
+        float inverse = softmax[m][half].finish(lse);
         if constexpr (Config::kDropout) inverse *= params.keep_scale;
         if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.q_len) {
           const long long head_row = static_cast<long long>(blockIdx.z) * params.num_q_heads + blockIdx.y;
@@ -291,7 +277,7 @@ struct Forward {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = blockIdx.x * Config::kTileQ;
+    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
     const int h = blockIdx.y;
     const int b = blockIdx.z;
     const int kv_head = h / params.group_size;
@@ -334,12 +320,12 @@ struct Forward {
       __syncthreads();  // K and V take over the room
     }
     const typename Hooks::Head head = Hooks::head(params, b, h);
-    Walk walk = make_walk(params, head);
-    WalkStep now = walk.next();
-    if (now.index >= 0) load_k(now.index, 0);
+    Walk walk;
+    WalkStep now = walk.first(params);
+    if (now.exists()) load_k(now.tile(), 0);
     cp_async_commit();
     if constexpr (Config::kStages == 2) {
-      if (now.index >= 0) load_v(now.index, 0);
+      if (now.exists()) load_v(now.tile(), 0);
       cp_async_commit();
     }
 
@@ -361,31 +347,32 @@ struct Forward {
     const float scale = kIdentity ? params.scale_log2 : 1.0f;
     int stage = 0;
 #pragma unroll 1
-    while (now.index >= 0) {
-      const WalkStep then = walk.next();
+    while (now.exists()) {
+      const WalkStep then = walk.after(params, now);
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
       if constexpr (Config::kStages == 1) {
-        load_v(now.index, 0);
-      } else if (then.index >= 0) {
-        load_k(then.index, other);
+        load_v(now.tile(), 0);
+      } else if (then.exists()) {
+        load_k(then.tile(), other);
       }
       cp_async_commit();
       multiply_qk(k_lane + stage * KTile::kBytes);
-      apply_hooks(params, head, now.index * kTileKv, now.full);
+      const int kv0 = now.tile() * kTileKv;
+      apply_hooks(params, head, kv0, now.full());
       rescale(scale);
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
-      if (then.index >= 0) {
+      if (then.exists()) {
         if constexpr (Config::kStages == 1) {
-          load_k(then.index, 0);
+          load_k(then.tile(), 0);
         } else {
-          load_v(then.index, other);
+          load_v(then.tile(), other);
         }
       }
       cp_async_commit();
-      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, now.index * kTileKv);
+      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, kv0);
       now = then;
       stage = other;
     }

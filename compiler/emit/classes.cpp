@@ -1,0 +1,71 @@
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <fmt/format.h>
+
+#include "compiler/emit/classes.h"
+#include "compiler/emit/expr.h"
+#include "compiler/emit/hooks.h"
+
+namespace fa {
+namespace {
+
+/// The uniform arguments of a hook, as they stand in ForwardParams.
+std::string uniforms(const HookIr& hooks) {
+  std::string text;
+  for (const HookArg& arg : hooks.args) {
+    if (arg.kind <= HookArgKind::kv_idx) continue;
+    text += ", " + print_uniform(arg);
+  }
+  return text;
+}
+
+std::string shape_text(const Summary& summary) {
+  return fmt::format("{{{}, {}, {}}}", summary.of_query, summary.depends_on_b, summary.depends_on_h);
+}
+
+}  // namespace
+
+std::string print_classes(const HookIr& hooks, const TileClasses& classes) {
+  if (classes.function == nullptr) return "using Classes = NoClasses;\n";
+  // Classes are about indices: nothing here is score arithmetic, so nothing may be approximate.
+  std::string text = print_function(*classes.function, "tile_class_of", {});
+  std::string shapes;
+  std::string cases;
+  std::string reads;
+  std::string pairs;
+  for (std::size_t j = 0; j < classes.summaries.size(); ++j) {
+    const Summary& summary = classes.summaries[j];
+    text += "\n" + print_function(*summary.function, fmt::format("summary_{}", j), {});
+    shapes += fmt::format("    if (which == {}) return {};\n", j, shape_text(summary));
+    cases += fmt::format("    if (which == {0}) return summary_{0}(b, h, idx{1});\n", j, uniforms(hooks));
+    reads += fmt::format("    const int2 s{0} = summaries[{0}][{1}];\n", j,
+                         summary.of_query ? "q_tile" : "kv_pair");
+    pairs += fmt::format(", s{0}.x, s{0}.y", j);
+  }
+  text += fmt::format(R"(
+struct Classes {{
+  static constexpr bool kHasTileClass = true;
+  static constexpr int kNumSummaries = {count};
+
+  static __device__ __forceinline__ constexpr SummaryShape shape(int which) {{
+{shapes}    return {{}};
+  }}
+
+  static __device__ __forceinline__ int summary(int which, const ForwardParams& p, int b, int h, int idx) {{
+{cases}    return 0;
+  }}
+
+  template <int kRows>
+  static __device__ __forceinline__ int tile_class(const ForwardParams& p, const int2* const (&summaries)[kRows], int b, int h,
+                                                   int q_lo, int q_hi, int kv_lo, int kv_hi, int q_tile, int kv_pair) {{
+{reads}    return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi{uniforms}{pairs});
+  }}
+}};
+)",
+                      fmt::arg("count", classes.summaries.size()), fmt::arg("shapes", shapes),
+                      fmt::arg("cases", cases), fmt::arg("reads", reads),
+                      fmt::arg("uniforms", uniforms(hooks)), fmt::arg("pairs", pairs));
+  return text;
+}
+
+}  // namespace fa

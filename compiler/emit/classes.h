@@ -1,0 +1,15 @@
+// Prints a mask's tile class and its summaries as the `struct Classes` kernels walk by
+// (templates/common/tile_class.cuh is the contract).
+#pragma once
+
+#include <string>
+
+#include "compiler/analysis/tile_class.h"
+
+namespace fa {
+
+/// The text of `struct Classes` and of the functions it calls, in namespace fa; `using Classes = NoClasses;`
+/// without a class.
+std::string print_classes(const HookIr& hooks, const TileClasses& classes);
+
+}  // namespace fa

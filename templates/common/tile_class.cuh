@@ -1,0 +1,91 @@
+// What a kernel asks of a mask's tile classes: `NoClasses` for hooks without, and the contract of the
+// generated `Classes`.
+#pragma once
+
+#include "common/summaries.h"
+
+namespace fa {
+
+enum TileClass { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };
+
+struct NoClasses {
+  static constexpr bool kHasTileClass = false;
+};
+
+/// The generated struct (compiler/emit/classes.cpp):
+///
+///   struct Classes {
+///     static constexpr bool kHasTileClass = true;
+///     static constexpr int kNumSummaries = ...;
+///     static constexpr SummaryShape shape(int which);
+///     // The value that summary `which` takes the extrema of; idx is a q_idx or a kv_idx.
+///     static int summary(int which, const ForwardParams& p, int b, int h, int idx);
+///     // The class of rows q_lo..q_hi (q tile `q_tile`) and columns kv_lo..kv_hi, whose summaries are pair
+///     `kv_pair` of
+///     // their row: a tile's or a group's.
+///     static int tile_class(const ForwardParams& p, const int2* const (&summaries)[...], int b, int h, int
+///     q_lo, int q_hi,
+///                           int kv_lo, int kv_hi, int q_tile, int kv_pair);
+///   };
+///
+/// The row of each summary for one (b, h), found once a CTA.
+template <class Classes>
+struct SummaryRows {
+  const int2* row[Classes::kNumSummaries > 0 ? Classes::kNumSummaries : 1];
+
+  __device__ __forceinline__ SummaryRows(const ForwardParams& p, int tile_q, int tile_kv, int b, int h) {
+    const int2* first = reinterpret_cast<const int2*>(p.summaries);
+#pragma unroll
+    for (int i = 0; i < Classes::kNumSummaries; ++i) {
+      const SummaryShape shape = Classes::shape(i);
+      row[i] = first + summary_row_index(shape, p, b, h) * summary_row(shape, p, tile_q, tile_kv);
+      first += summary_pairs(shape, p, tile_q, tile_kv);
+    }
+  }
+};
+
+/// Fills the summaries: CTA (g, h, b) those of group g. 128 threads, no shared memory but a pair a warp.
+template <class Classes, int kTileQ, int kTileKv>
+__device__ __forceinline__ void summarise(const ForwardParams& p) {
+  constexpr int kWarps = 4;
+  __shared__ int2 of_warp[kWarps];
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  const int b = blockIdx.z;
+  const int h = blockIdx.y;
+  const SummaryRows<Classes> rows(p, kTileQ, kTileKv, b, h);
+#pragma unroll
+  for (int which = 0; which < Classes::kNumSummaries; ++which) {
+    const SummaryShape shape = Classes::shape(which);
+    if ((!shape.of_batch && b > 0) || (!shape.of_head && h > 0)) continue;
+    const int tile = shape.of_query ? kTileQ : kTileKv;
+    const int length = shape.of_query ? p.q_len : p.kv_len;
+    const int tiles = summary_tiles(shape, p, kTileQ, kTileKv);
+    if (static_cast<int>(blockIdx.x) * kTilesPerGroup >= tiles) continue;
+    int2* row = const_cast<int2*>(rows.row[which]);
+    int2 group = {0x7fffffff, -0x7fffffff - 1};
+    for (int i = warp; i < kTilesPerGroup; i += kWarps) {
+      const int index = blockIdx.x * kTilesPerGroup + i;
+      if (index >= tiles) break;
+      int2 pair = {0x7fffffff, -0x7fffffff - 1};
+      for (int idx = index * tile + lane; idx < min((index + 1) * tile, length); idx += 32) {
+        const int value = Classes::summary(which, p, b, h, idx);
+        pair = {min(pair.x, value), max(pair.y, value)};
+      }
+      for (int distance = 16; distance > 0; distance /= 2)
+        pair = {min(pair.x, __shfl_xor_sync(0xffffffffu, pair.x, distance)),
+                max(pair.y, __shfl_xor_sync(0xffffffffu, pair.y, distance))};
+      if (lane == 0) row[index] = pair;
+      group = {min(group.x, pair.x), max(group.y, pair.y)};
+    }
+    if (lane == 0) of_warp[warp] = group;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int i = 1; i < kWarps; ++i) group = {min(group.x, of_warp[i].x), max(group.y, of_warp[i].y)};
+      row[tiles + blockIdx.x] = group;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace fa
