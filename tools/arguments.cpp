@@ -7,6 +7,7 @@
 #include <typeinfo>
 
 #include "runtime/options.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -19,17 +20,14 @@ constexpr const char* kDeviceGroup = "Device";
 }  // namespace
 
 void SpecArguments::declare(CLI::App& app) {
-  app.add_option("--head-dim", head_dim, "Override the spec's head_dim (and head_dim_v where they are equal)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->group(kSpecGroup);
-  app.add_option("--head-dim-v", head_dim_v, "Override the spec's head_dim_v")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->group(kSpecGroup);
+  const auto number = [&](const char* name, int& value, const char* description) {
+    app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSpecGroup);
+  };
+  number("--head-dim", head_dim, "Override the spec's head_dim (and head_dim_v where they are equal)");
+  number("--head-dim-v", head_dim_v, "Override the spec's head_dim_v");
   app.add_option("--dtype", dtype, "Override the spec's dtype: f16, bf16 or f32")
       ->type_name("TYPE")
-      ->check(CLI::IsMember({"f16", "bf16", "f32"}))
+      ->check(one_of({"f16", "bf16", "f32"}))
       ->group(kSpecGroup);
 }
 
@@ -48,17 +46,17 @@ Spec SpecArguments::load(const std::string& path) const {
 }
 
 void SizeArguments::declare(CLI::App& app) {
-  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
-    app.add_option(name, value, description)->type_name("N")->check(CLI::PositiveNumber)->group(kSizeGroup);
+  const auto number = [&](const char* name, std::optional<int>& value, const std::string& description) {
+    app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSizeGroup);
   };
-  add("--batch", batch, "Sequences in the batch");
-  add("--heads", heads, "Query heads");
-  add("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
-  add("--q-len", q_len, "Query positions");
-  add("--kv-len", kv_len, "Key positions [--q-len]");
+  number("--batch", batch, fmt::format("Sequences in the batch [{}]", defaults.batch));
+  number("--heads", heads, fmt::format("Query heads [{}]", defaults.num_q_heads));
+  number("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  number("--q-len", q_len, fmt::format("Query positions [{}]", defaults.q_len));
+  number("--kv-len", kv_len, "Key positions [--q-len]");
 }
 
-ProblemSize SizeArguments::size(const ProblemSize& defaults) const {
+ProblemSize SizeArguments::size() const {
   ProblemSize result = defaults;
   result.batch = batch.value_or(defaults.batch);
   result.num_q_heads = heads.value_or(defaults.num_q_heads);
@@ -93,15 +91,15 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
 void DeviceArguments::declare(CLI::App& app) {
   app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
       ->type_name("WHERE")
-      ->check(CLI::IsMember({"auto", "cuda", "host"}))
+      ->check(one_of({"auto", "cuda", "host"}))
       ->group(kDeviceGroup);
   app.add_option("--cuda-device", cuda_device, "Ordinal of the GPU [0]")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->group(kDeviceGroup);
   app.add_option("--threads", threads, "Threads on the host [all cores]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->group(kDeviceGroup);
   app.add_option("--plan", plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64 warps=4\"")
       ->type_name("PLAN")

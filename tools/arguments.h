@@ -32,10 +32,11 @@ struct SpecArguments {
 
 /// The problem's size. A length or head count left out follows from its neighbour.
 struct SizeArguments {
-  std::optional<int> batch, heads, kv_heads, q_len, kv_len;
+  ProblemSize defaults;
+  std::optional<int> batch{}, heads{}, kv_heads{}, q_len{}, kv_len{};
 
   void declare(CLI::App& app);
-  ProblemSize size(const ProblemSize& defaults) const;
+  ProblemSize size() const;
 };
 
 /// --set name=value, repeated.

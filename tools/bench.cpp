@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "compiler/schedule/plan.h"
 #include "compiler/target/target.h"
@@ -86,15 +87,21 @@ class Bench {
 
   std::vector<BenchResult> run() {
     progress_.relabel(fmt::format("{}: compiling", spec_.name()));
-    const Kernel chosen = compile_with(spec_, settings_.options);
-    prepare(chosen);
-    if (!settings_.all_plans) return {measure(chosen)};
+    std::optional<Kernel> chosen;
+    BenchResult result = attempt(settings_.options.plan, [&] {
+      chosen = compile_with(spec_, settings_.options);
+      prepare(*chosen);
+      return settings_.all_plans ? base_ : measure(*chosen);
+    });
+    if (!settings_.all_plans || !result.error.empty()) return {std::move(result)};
 
-    const auto plans = legal_plans(spec_.checked(), target_of_kernel(chosen, settings_.options.cuda_device));
+    const auto plans = legal_plans(spec_.checked(), target_of_kernel(*chosen, settings_.options.cuda_device));
     std::vector<BenchResult> results;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
-      results.push_back(try_plan(plans[i].print()));
+      Options options = settings_.options;
+      options.plan = plans[i].print();
+      results.push_back(attempt(options.plan, [&] { return measure(compile(spec_, options)); }));
     }
     std::ranges::stable_sort(results, [](const BenchResult& a, const BenchResult& b) {
       if (a.error.empty() != b.error.empty()) return a.error.empty();
@@ -127,16 +134,15 @@ class Bench {
     return result;
   }
 
-  BenchResult try_plan(const std::string& plan) {
+  /// What `work` returns, or a result that says why there is none.
+  BenchResult attempt(const std::string& plan, const std::function<BenchResult()>& work) {
     BenchResult failed = base_;
     failed.plan = plan;
     try {
-      Options options = settings_.options;
-      options.plan = plan;
-      return measure(compile(spec_, options));
+      return work();
     } catch (const BuildError& error) {
       failed.error = fmt::format("{}: {}", error.what(), error.log().substr(0, error.log().find('\n')));
-    } catch (const Error& error) {
+    } catch (const DeviceError& error) {
       failed.error = error.what();
     }
     return failed;

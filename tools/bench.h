@@ -41,7 +41,7 @@ struct BenchResult {
 };
 
 /// At least one result; with `all_plans` one for each legal plan, the fastest first, those that failed last.
-/// Without `all_plans`, what fails is thrown.
+/// What cannot be built or run is a result with `error`; bad input is thrown.
 std::vector<BenchResult> bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings);
 
 }  // namespace fa::tools

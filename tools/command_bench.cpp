@@ -3,17 +3,19 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "compiler/target/target.h"
+#include "runtime/device_target.h"
 #include "tools/arguments.h"
 #include "tools/bench.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/report.h"
 #include "tools/text.h"
+#include "tools/validators.h"
 #include "tools/version.h"
 
 namespace fa::tools {
@@ -53,13 +55,10 @@ struct BenchArguments {
 };
 
 void declare(CLI::App& command, BenchArguments& arguments) {
-  command.add_option("SPEC", arguments.specs, "Spec files (.fa)")->required();
+  command.add_option("SPEC", arguments.specs, "Spec files (.fa)")->type_name("FILE")->required();
   arguments.spec.declare(command);
   const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
-    command.add_option(name, value, description)
-        ->type_name("N")
-        ->check(CLI::PositiveNumber)
-        ->group("Problem");
+    command.add_option(name, value, description)->type_name("N")->check(positive())->group("Problem");
   };
   add("--batch", arguments.batch, "Sequences in the batch [1]");
   add("--heads", arguments.heads, "Query heads [8]");
@@ -67,8 +66,9 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
     command.add_option(name, values, description)
         ->delimiter(',')
+        ->allow_extra_args(false)  // or it would take the specs after it
         ->type_name("N,N,...")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->group("Problem");
   };
   add_list("--q-len", arguments.q_lens, "Query positions [1024,2048]");
@@ -84,16 +84,16 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   command
       .add_option("--plans", arguments.plans,
                   "chosen: the compiler's plan, or --plan; all: every legal one [chosen]")
-      ->check(CLI::IsMember({"chosen", "all"}))
+      ->check(one_of({"chosen", "all"}))
       ->type_name("WHICH")
       ->group("Device");
   command.add_option("--layout", arguments.layout, "How q, k, v, o lie in memory: bhsd or bshd [bhsd]")
-      ->check(CLI::IsMember({"bhsd", "bshd"}))
+      ->check(one_of({"bhsd", "bshd"}))
       ->type_name("LAYOUT")
       ->group("Device");
   command.add_option("--time", arguments.time_ms, "Milliseconds of timed launches for each line [300]")
       ->type_name("MS")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command.add_flag("--kept-flops,--causal-flops", arguments.kept_flops,
                    "Count the scores that the mask keeps, only");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
@@ -123,9 +123,14 @@ std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
   return result;
 }
 
-void print_header(const BenchSettings& settings) {
-  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>9} {:>8} {:>10}\n", "spec", "problem", "median", "p10 .. p90",
-             settings.kept_flops ? "TFLOP/s*" : "TFLOP/s", "GB/s", "memory");
+void print_header() {
+  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>9} {:>8} {:>10}  {}\n", "spec", "problem", "median",
+             "p10 .. p90", "TFLOP/s", "GB/s", "memory", "FLOPs counted");
+}
+
+std::string_view verdict(const BenchResult& result) {
+  if (!result.verified) return "";
+  return *result.verified ? ", verified" : ", WRONG";
 }
 
 void print_line(const BenchResult& result) {
@@ -145,22 +150,32 @@ void print_line(const BenchResult& result) {
     return;
   }
   fmt::print(
-      "{:<22} {:<34} {:>10} {:>19} {:>9.4g} {:>8.4g} {:>10}{}\n", result.spec, problem,
+      "{:<22} {:<34} {:>10} {:>19} {:>9.4g} {:>8.4g} {:>10}  {}{}\n", result.spec, problem,
       print_milliseconds(result.time.median),
       fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
-      result.tflops, result.gb_per_s, print_bytes(static_cast<double>(result.bytes)),
-      result.verified ? (*result.verified ? "  verified" : "  WRONG") : "");
+      result.tflops, result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
+      verdict(result));
 }
 
 void print_plans(const std::vector<BenchResult>& results) {
   for (const auto& result : results) {
     if (result.error.empty()) {
       fmt::print("  {:>10} {:>9.4g} TFLOP/s  {}{}\n", print_milliseconds(result.time.median), result.tflops,
-                 result.plan, result.verified ? (*result.verified ? "  verified" : "  WRONG") : "");
+                 result.plan, verdict(result));
     } else {
       fmt::print("  {:>10} {:>17}  {}: {}\n", "failed", "", result.plan, result.error);
     }
   }
+}
+
+void print_lines(const std::vector<BenchResult>& lines, bool first, bool all_plans) {
+  if (first) {
+    if (!lines.front().device.empty()) fmt::print("{}\n", lines.front().device);
+    print_header();
+  }
+  print_line(lines.front());
+  if (all_plans) print_plans(lines);
+  std::fflush(stdout);
 }
 
 nlohmann::json to_json(const BenchResult& result) {
@@ -208,6 +223,22 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
   if (!out) throw Error(fmt::format("{}: cannot be written", arguments.json));
 }
 
+/// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.
+ProblemInputs problem_inputs(const BenchArguments& arguments, const Spec& spec, std::size_t num_specs,
+                             const ProblemSize& size) {
+  ProblemInputs inputs;
+  inputs.size = size;
+  inputs.params = parse_assignments(arguments.params, "--set");
+  if (num_specs > 1) {
+    std::erase_if(inputs.params, [&](const auto& given) {
+      return std::ranges::find(spec.params(), given.first, &ParamInfo::name) == spec.params().end();
+    });
+  }
+  if (spec.has_dropout() || num_specs == 1) inputs.dropout = arguments.dropout;
+  inputs.dropout_seed = inputs.data_seed = arguments.seed;
+  return inputs;
+}
+
 int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && !arguments.device.plan.empty()) {
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
@@ -223,37 +254,21 @@ int run_bench(const BenchArguments& arguments) {
                                .time_ms = arguments.time_ms,
                                .kept_flops = arguments.kept_flops,
                                .verify = arguments.verify};
-  const auto params = parse_assignments(arguments.params, "--set");
+
+  if (settings.options.device == Device::cuda) {
+    const std::string& reason = why_no_cuda(settings.options.cuda_device);
+    if (!reason.empty()) throw DeviceError(reason, 0);
+  }
 
   std::vector<BenchResult> results;
-  const bool quiet = arguments.json == "-";
   bool all_held = true;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
+  for (const Spec& spec : specs) {
     for (const auto& size : problem_sizes) {
-      ProblemInputs inputs;
-      inputs.size = size;
-      for (const auto& [name, value] : params) {
-        // With several specs, a param is set where there is one of that name.
-        const bool known =
-            std::ranges::any_of(specs[i].params(), [&](const auto& p) { return p.name == name; });
-        if (known || specs.size() == 1) inputs.params[name] = value;
-      }
-      if (specs[i].has_dropout() || specs.size() == 1) inputs.dropout = arguments.dropout;
-      inputs.dropout_seed = inputs.data_seed = arguments.seed;
-      const auto lines = bench(specs[i], inputs, settings);
-      if (!quiet) {
-        if (results.empty()) {
-          fmt::print("{}\n", lines.front().device);
-          if (settings.kept_flops)
-            fmt::print("TFLOP/s*: scores kept by the mask, {}\n", lines.front().flops_counted);
-          print_header(settings);
-        }
-        print_line(lines.front());
-        if (settings.all_plans) print_plans(lines);
-        std::fflush(stdout);
-      }
-      for (const auto& line : lines)
+      const auto lines = bench(spec, problem_inputs(arguments, spec, specs.size(), size), settings);
+      if (arguments.json != "-") print_lines(lines, results.empty(), settings.all_plans);
+      for (const auto& line : lines) {
         all_held = all_held && line.error.empty() && line.verified.value_or(true);
+      }
       results.insert(results.end(), lines.begin(), lines.end());
     }
   }

@@ -10,6 +10,7 @@
 #include "runtime/options.h"
 #include "tools/commands.h"
 #include "tools/text.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -96,7 +97,7 @@ void add_cache_command(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand("cache", "Show or empty the disk cache of built kernels");
   command->footer(kFooter);
   command->add_option("WHAT", arguments->what, "stats, list, clear or path [stats]")
-      ->check(CLI::IsMember({"stats", "list", "clear", "path"}));
+      ->check(one_of({"stats", "list", "clear", "path"}));
   command->add_flag("--json", arguments->json, "Print as JSON on stdout");
   command->callback([arguments, &action] { action = [arguments] { return run_cache(*arguments); }; });
 }

@@ -107,7 +107,7 @@ void add_check_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* const command = app.add_subcommand("check", "Check specs and print every finding");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->required();
+  command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->type_name("FILE")->required();
   command->add_flag("--strict", arguments->strict, "Count warnings as errors");
   command->add_flag("--json", arguments->json, "Print the findings as JSON on stdout");
   command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments); }; });

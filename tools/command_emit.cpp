@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/report.h"
 #include "tools/targets.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -78,9 +79,9 @@ void add_emit_command(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("emit", "Print one stage of the compiler: ast, ir, facts, plan, source, ptx");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->required();
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->type_name("FILE")->required();
   command->add_option("--stage", arguments->stage, "ast, ir, facts, plan, source or ptx [source]")
-      ->check(CLI::IsMember({"ast", "ir", "facts", "plan", "source", "ptx"}))
+      ->check(one_of({"ast", "ir", "facts", "plan", "source", "ptx"}))
       ->type_name("STAGE");
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")->type_name("FILE");
   arguments->spec.declare(*command);

@@ -34,7 +34,8 @@ Examples:
 struct ExplainArguments {
   std::string spec_path;
   SpecArguments spec;
-  SizeArguments size;
+  SizeArguments size{
+      .defaults = {.batch = 1, .num_q_heads = 16, .num_kv_heads = 16, .q_len = 4096, .kv_len = 4096}};
   std::string gpu, plan;
   bool build = false;
   bool json = false;
@@ -54,8 +55,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   Explanation result{.spec = spec,
                      .target = target,
-                     .size = arguments.size.size(
-                         {.batch = 1, .num_q_heads = 16, .num_kv_heads = 16, .q_len = 4096, .kv_len = 4096}),
+                     .size = arguments.size.size(),
                      .compiled = front_end(spec, target, arguments.plan),
                      .traffic = {},
                      .predicted_ms = 0,
@@ -121,11 +121,12 @@ void print_explanation(const Explanation& e) {
   const Traffic& t = e.traffic;
   line("FLOPs", fmt::format("{:.4g} in the two products, {:.4g} exp2", t.flops, t.exps));
   line("standard attention",
-       fmt::format("{} to and from memory; N d + N^2: {}", print_bytes(t.standard_bytes),
+       fmt::format("{} to and from memory ({} by the paper's N d + N^2)", print_bytes(t.standard_bytes),
                    print_bytes(t.standard_bytes_by_formula)));
-  const std::string by_formula = t.fused_bytes_by_formula > 0
-                                     ? fmt::format("; N^2 d^2 / M: {}", print_bytes(t.fused_bytes_by_formula))
-                                     : "";
+  const std::string by_formula =
+      t.fused_bytes_by_formula > 0
+          ? fmt::format(" ({} by the paper's N^2 d^2 / M)", print_bytes(t.fused_bytes_by_formula))
+          : "";
   line("fused kernel", fmt::format("{} loaded and stored{}", print_bytes(t.fused_bytes), by_formula));
   line("  from memory",
        fmt::format("{} of these, {} at least; {:.1f}x less than standard", print_bytes(t.hbm_bytes),
@@ -200,7 +201,7 @@ void add_explain_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* const command = app.add_subcommand("explain", "Say what the compiler knows and decides, and why");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->required();
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->type_name("FILE")->required();
   arguments->spec.declare(*command);
   arguments->size.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())

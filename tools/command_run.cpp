@@ -18,6 +18,7 @@
 #include "tools/session.h"
 #include "tools/text.h"
 #include "tools/timing.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -40,7 +41,8 @@ Examples:
 struct RunArguments {
   std::string spec_path;
   SpecArguments spec;
-  SizeArguments size;
+  SizeArguments size{
+      .defaults = {.batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 512, .kv_len = 512}};
   DeviceArguments device;
   std::vector<std::string> params, tensors;
   std::string q, k, v, out, lse;
@@ -54,7 +56,7 @@ struct RunArguments {
 };
 
 void declare(CLI::App& command, RunArguments& arguments) {
-  command.add_option("SPEC", arguments.spec_path, "Spec file (.fa)")->required();
+  command.add_option("SPEC", arguments.spec_path, "Spec file (.fa)")->type_name("FILE")->required();
   arguments.spec.declare(command);
   arguments.size.declare(command);
   declare_params(command, arguments.params);
@@ -81,18 +83,18 @@ void declare(CLI::App& command, RunArguments& arguments) {
   command
       .add_option("--layout", arguments.layout,
                   "How q, k, v, o lie in memory while running: bhsd or bshd [bhsd]")
-      ->check(CLI::IsMember({"bhsd", "bshd"}))
+      ->check(one_of({"bhsd", "bshd"}))
       ->type_name("LAYOUT")
       ->group("Device");
   command.add_option("--repeat", arguments.repeat, "Timed runs [as many as fit half a second, 3 to 20]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command.add_flag("--verify", arguments.verify, "Compare with the fp64 reference");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command.add_flag("--json", arguments.json, "Print the report as JSON on stdout");
 }
 
@@ -130,7 +132,7 @@ ProblemInputs problem_inputs(const RunArguments& arguments) {
     inputs.files["v"] = arguments.v;
     size_from_file(arguments.v, "v", size.kv_heads, size.kv_len, size.batch);
   }
-  inputs.size = size.size({.batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 512, .kv_len = 512});
+  inputs.size = size.size();
   inputs.dropout = arguments.dropout;
   inputs.dropout_seed = arguments.seed;
   inputs.data_seed = arguments.seed;

@@ -195,6 +195,9 @@ TEST_CASE("run takes params, captured tensors and dropout by name") {
   CHECK(result.status == 0);
   CHECK(missing(result.out, {"cap 3, dropout 0.25 (seed 1)"}) == "");
 
+  auto set_first = run({"--set", "cap=3", "--tensor", "bias=" + folder.file("bias.npy"), spec});
+  CHECK(facet(set_first).status == 0);
+
   const auto first_error = [&](const std::vector<std::string>& more) {
     const auto refused = facet(run({spec}, more));
     CHECK(refused.status == 2);
@@ -281,6 +284,8 @@ TEST_CASE("bench times sizes and plans, and writes JSON that says how") {
   CHECK(plans.status == 0);
   CHECK(json::parse(plans.out)["results"].size() >= 1);
 
+  const auto before = facet({"bench", "--device", "host", "--time", "1", "--q-len", "8,9", causal()});
+  CHECK(before.status == 0);  // a list of lengths does not swallow the spec after it
   CHECK(facet({"bench", causal(), "--plans", "all", "--plan", "tile_q=64"}).status == 2);
   CHECK(facet({"bench", causal(), "--q-len", "1,2,3", "--kv-len", "1,2"}).status == 2);
 }
