@@ -189,6 +189,7 @@ std::string type_of(llvm::Type* type) {
 }  // namespace
 
 std::string cpp_type(const llvm::Value& value) {
+  if (value.getType()->isIntegerTy(8)) return "int";  // bytes widen as soon as they are read
   if (!value.getType()->isPointerTy()) return type_of(value.getType());
   if (const auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(&value))
     return "const " + type_of(step->getSourceElementType()) + "*";

@@ -90,11 +90,16 @@ bool HookEval::mask(Element element) const {
   return mask_ == nullptr || (call(mask_, 0.0f, element).i32() & 1) != 0;
 }
 
+std::array<float, 2> HookEval::logit_parts(float s, Element element) const {
+  if (logit_ != nullptr) return {call(logit_, s, element).f32(), 0.0f};
+  const float scale = static_cast<float>(problem_.spec.checked().scale);
+  if (multiplier_ == nullptr) return {scale * 1.44269504f, 0.0f};
+  return {call(multiplier_, s, element).f32(), call(addend_, s, element).f32()};
+}
+
 float HookEval::logit(float s, Element element) const {
-  if (logit_ != nullptr) return call(logit_, s, element).f32();
-  if (multiplier_ == nullptr)
-    return s * static_cast<float>(problem_.spec.checked().scale * 1.4426950408889634);
-  return call(multiplier_, s, element).f32() * s + call(addend_, s, element).f32();
+  const auto [first, second] = logit_parts(s, element);
+  return logit_ != nullptr ? first : first * s + second;
 }
 
 ReferenceEval::ReferenceEval(const tools::Problem& problem) : problem_(problem) {

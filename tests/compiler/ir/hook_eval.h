@@ -2,6 +2,7 @@
 // which shares no code with lowering.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ class HookEval {
   bool mask(Element element) const;
   /// What kernels evaluate, on the raw dot product: base 2, with the scale.
   float logit(float s, Element element) const;
+
+  /// {multiplier, addend} of the identity and affine forms, {logit, 0} of the general one.
+  std::array<float, 2> logit_parts(float s, Element element) const;
 
   const Facts& facts() const { return facts_; }
 

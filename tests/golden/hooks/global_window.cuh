@@ -1,0 +1,59 @@
+struct Hooks {
+  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
+  static constexpr bool kHasMask = true;
+  static constexpr bool kMultiplierIsUniform = true;
+  static constexpr bool kAddendIsZero = true;
+
+  struct Head {
+    int b;
+    int h;
+    int side;
+    int side_2;
+    int side_3;
+  };
+
+  struct Row {
+    int q_idx;
+    float q_idx_f;
+    int side;
+    int side_2;
+    bool holds;
+  };
+
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    bool holds;
+  };
+
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const int side = p.kv_len - p.q_len;
+    const int bounded = min(max(p.params[0].i32, -67108863), 67108863);
+    return {b, h, side - bounded, side + bounded, side};
+  }
+
+  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+    return {q_idx, q_idx_f, head.side + q_idx, head.side_2 + q_idx, q_idx + head.side_3 < p.params[1].i32};
+  }
+
+  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+    return {kv_idx, kv_idx_f, kv_idx < p.params[1].i32};
+  }
+
+  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return p.scale_log2;
+  }
+
+  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return 0.0f;
+  }
+
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
+  }
+
+  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    const bool holds = (row.side <= column.kv_idx && column.kv_idx <= row.side_2) || column.holds;
+    return holds || row.holds;
+  }
+};
