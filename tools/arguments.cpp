@@ -69,8 +69,7 @@ ProblemSize SizeArguments::size() const {
 void declare_params(CLI::App& app, std::vector<std::string>& assignments) {
   app.add_option("--set", assignments, "Give a param another value than its default; may be repeated")
       ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->group(kSizeGroup);
 }
 

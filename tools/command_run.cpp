@@ -74,8 +74,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
   file("--v", arguments.v, "Read v from here: [batch, kv_heads, kv_len, head_dim_v]");
   command.add_option("--tensor", arguments.tensors, "Read a captured tensor from a file; may be repeated")
       ->type_name("NAME=FILE.npy")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->group("Files");
   file("--out", arguments.out, "Write o here: [batch, heads, q_len, head_dim_v]");
   file("--lse", arguments.lse, "Write the log-sum-exp here, float32: [batch, heads, q_len]");
