@@ -21,7 +21,7 @@ ErrorBound error_bound(DType dtype, int head_dim, int kv_len) {
       // Sums of head_dim products and of kv_len probabilities; exp2 and log2 are good to a few spacings.
       return {.epsilon = 0x1p-23,
               .constant = 64 + head_dim + std::sqrt(static_cast<double>(kv_len)),
-              .per_logit = 8,
+              .per_logit = 16,
               .tiny = 0x1p-100};
   }
 }
