@@ -20,8 +20,8 @@ struct Binary {
   int tile_q = 0;
   int tile_kv = 0;
   int shared_memory = 0;
-  std::string summaries_entry;
-  std::vector<SummaryShape> summaries;
+  std::string summaries_entry{};
+  std::vector<SummaryShape> summaries{};
   int registers = 0;  // 0 of PTX
   int spill_bytes = 0;
 };
