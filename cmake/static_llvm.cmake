@@ -1,4 +1,5 @@
-# The portable build: LLVM, fmt, libstdc++, zlib and zstd linked statically, dead code dropped, so that what stays dynamic is glibc.
+# LLVM linked statically into our own binaries, without the code that nothing refers to. An installed Facet's consumers
+# link the shared library.
 #
 # Debian's LLVMSupport names libz3.so and libzstd.so, by path and by shared target. Z3 is used only by Clang's analyser, so no
 # object we link refers to it; zlib and zstd (compressed debug sections) have static archives. Its link interface says so here.
@@ -7,8 +8,5 @@ find_library(FA_STATIC_ZSTD libzstd.a REQUIRED)
 set_target_properties(LLVMSupport PROPERTIES
   INTERFACE_LINK_LIBRARIES "rt;dl;m;${FA_STATIC_Z};${FA_STATIC_ZSTD};LLVMDemangle")
 llvm_map_components_to_libnames(FA_LLVM_LIBS core orcjit native passes irreader bitreader)
-target_link_libraries(fa_llvm INTERFACE ${FA_LLVM_LIBS})
-set(FA_FMT fmt::fmt-header-only)  # the packages have no static libfmt
-
-add_compile_options(-ffunction-sections -fdata-sections)
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed -s)
+target_link_libraries(fa_llvm INTERFACE "$<BUILD_INTERFACE:${FA_LLVM_LIBS}>" $<INSTALL_INTERFACE:LLVM>)
+add_link_options(-Wl,--gc-sections -Wl,--as-needed)
