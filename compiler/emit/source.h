@@ -11,7 +11,7 @@
 
 namespace fa {
 
-constexpr int kSummaryThreads = 128;
+constexpr int kSummaryThreads = 128;  // what common/tile_class.cuh's `summarise` is written for
 
 /// A file the generated text includes, under the path it is included by.
 struct SourceHeader {
@@ -29,9 +29,10 @@ struct Source {
   int tile_q = 0;
   int tile_kv = 0;
   int shared_memory = 0;  // dynamic bytes
-  std::vector<SummaryShape>
-      summaries;                // filled by `summaries_entry` before the forward pass; none: it is not there
-  std::string summaries_entry;  // "facet_summaries"; launched with kSummaryThreads
+  // Filled by `summaries_entry`, launched with kSummaryThreads before the forward pass; empty: it is not
+  // there.
+  std::vector<SummaryShape> summaries{};
+  std::string summaries_entry{};  // "facet_summaries"
 };
 
 /// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm80 today).
