@@ -28,12 +28,12 @@ std::string encode(const Binary& binary) {
 Binary with_launch(const Source& source) {
   return {.image = {},
           .entry = source.entry,
-          .threads = source.threads,
-          .tile_q = source.tile_q,
-          .tile_kv = source.tile_kv,
-          .shared_memory = source.shared_memory,
           .summaries_entry = source.summaries_entry,
-          .summaries = source.summaries};
+          .launch = {.threads = source.threads,
+                     .tile_q = source.tile_q,
+                     .tile_kv = source.tile_kv,
+                     .shared_memory = source.shared_memory,
+                     .summaries = source.summaries}};
 }
 
 std::optional<Binary> decode(const Source& source, std::string_view payload) {

@@ -12,23 +12,27 @@
 
 namespace fa {
 
-/// A kernel's code and what its launch needs.
-struct Binary {
-  std::string image;  // a cubin; or PTX where NVRTC is older than the device, which the driver then compiles
-  std::string entry;
+/// What launching a kernel takes beyond its arguments.
+struct Launch {
   int threads = 0;
   int tile_q = 0;
   int tile_kv = 0;
-  int shared_memory = 0;
-  std::string summaries_entry{};
-  std::vector<SummaryShape> summaries{};
+  int shared_memory = 0;                     // dynamic bytes
+  std::vector<SummaryShape> summaries = {};  // filled by a kernel of their own before the forward pass
+};
+
+/// A kernel's code.
+struct Binary {
+  std::string image;  // a cubin; or PTX where NVRTC is older than the device, which the driver then compiles
+  std::string entry;
+  std::string summaries_entry = {};
+  Launch launch = {};
   int registers = 0;  // 0 of PTX
   int spill_bytes = 0;
 };
 
 /// The arch to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one before
-/// it
-/// ("compute_90"). Throws BuildError where there is none.
+/// it ("compute_90"). Throws BuildError where there is none.
 std::string nvrtc_arch(const Nvrtc& nvrtc, std::string_view arch);
 
 /// `source` with its headers read from `folder` (FA_TEMPLATE_DIR); as it is where `folder` is empty. Throws

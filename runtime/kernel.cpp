@@ -31,13 +31,13 @@ void check_workspace(const CudaKernel& kernel, const ForwardParams& params, cons
   const std::size_t needed = workspace_bytes(kernel, params);
   if (needed == 0) return;
   if (args.workspace == nullptr || args.workspace_bytes < needed) {
-    throw ArgumentError(
-        fmt::format("workspace: {} bytes given, this call needs {}: pass device memory of "
-                    "Kernel::workspace_bytes(args) bytes",
-                    args.workspace == nullptr ? 0 : args.workspace_bytes, needed));
+    throw ArgumentError(fmt::format(
+        "workspace has {} bytes, this call needs {}: pass device memory of Kernel::workspace_bytes(args) "
+        "bytes",
+        args.workspace == nullptr ? 0 : args.workspace_bytes, needed));
   }
   if (reinterpret_cast<std::uintptr_t>(args.workspace) % 16 != 0)
-    throw ArgumentError("workspace: not aligned to 16 bytes");
+    throw ArgumentError("workspace is not aligned to 16 bytes: pass an address that is");
 }
 
 }  // namespace

@@ -11,6 +11,30 @@ namespace {
 
 constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 
+int tiles(int length, int tile) { return (length + tile - 1) / tile; }
+
+/// A grid of `x` blocks for each q head and batch entry.
+struct Grid {
+  int x;
+  int threads;
+  int shared_memory;
+};
+
+void enqueue(const CudaKernel& kernel, CUfunction function, Grid grid, const ForwardParams& params,
+             Stream stream) {
+  void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
+  const DriverTable& table = kernel.device.table();
+  const CUresult result = table.launch_kernel(
+      function, static_cast<unsigned>(grid.x), static_cast<unsigned>(params.num_q_heads),
+      static_cast<unsigned>(params.batch), static_cast<unsigned>(grid.threads), 1, 1,
+      static_cast<unsigned>(grid.shared_memory), static_cast<CUstream>(stream), arguments, nullptr);
+  if (result != CUDA_SUCCESS) {
+    check_driver(
+        table, result,
+        function == kernel.function ? "launching the forward kernel" : "launching the summaries' kernel");
+  }
+}
+
 std::int64_t rows(const ForwardParams& params) {
   return std::int64_t{params.batch} * params.num_q_heads * params.q_len;
 }
@@ -19,30 +43,22 @@ std::int64_t rows(const ForwardParams& params) {
 
 std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params) {
   long long pairs = 0;
-  for (const SummaryShape& shape : kernel.summaries)
-    pairs += summary_pairs(shape, params, kernel.tile_q, kernel.tile_kv);
+  for (const SummaryShape& shape : kernel.launch.summaries)
+    pairs += summary_pairs(shape, params, kernel.launch.tile_q, kernel.launch.tile_kv);
   return static_cast<std::size_t>(pairs) * 2 * sizeof(int);
 }
 
 void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream) {
-  const DriverTable& table = kernel.device.table();
   const CudaDevice::Current current(kernel.device);
-  const auto q_tiles = static_cast<unsigned>((params.q_len + kernel.tile_q - 1) / kernel.tile_q);
-  void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
-  if (!kernel.summaries.empty()) {
-    const unsigned kv_tiles = static_cast<unsigned>((params.kv_len + kernel.tile_kv - 1) / kernel.tile_kv);
-    const unsigned groups = (std::max(q_tiles, kv_tiles) + kTilesPerGroup - 1) / kTilesPerGroup;
-    const CUresult summarised =
-        table.launch_kernel(kernel.summaries_function, groups, static_cast<unsigned>(params.num_q_heads),
-                            static_cast<unsigned>(params.batch), kSummaryThreads, 1, 1, 0,
-                            static_cast<CUstream>(stream), arguments, nullptr);
-    if (summarised != CUDA_SUCCESS) check_driver(table, summarised, "launching the summaries' kernel");
+  const Launch& launch = kernel.launch;
+  const int q_tiles = tiles(params.q_len, launch.tile_q);
+  if (kernel.summaries_function != nullptr) {
+    const int groups = tiles(std::max(q_tiles, tiles(params.kv_len, launch.tile_kv)), kTilesPerGroup);
+    enqueue(kernel, kernel.summaries_function, {.x = groups, .threads = kSummaryThreads, .shared_memory = 0},
+            params, stream);
   }
-  const CUresult result = table.launch_kernel(
-      kernel.function, q_tiles, static_cast<unsigned>(params.num_q_heads),
-      static_cast<unsigned>(params.batch), static_cast<unsigned>(kernel.threads), 1, 1,
-      static_cast<unsigned>(kernel.shared_memory), static_cast<CUstream>(stream), arguments, nullptr);
-  if (result != CUDA_SUCCESS) check_driver(table, result, "launching the forward kernel");
+  enqueue(kernel, kernel.function,
+          {.x = q_tiles, .threads = launch.threads, .shared_memory = launch.shared_memory}, params, stream);
 }
 
 void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, int head_dim_v, int element,

@@ -5,6 +5,20 @@
 #include "runtime/driver.h"
 
 namespace fa {
+namespace {
+
+/// The function of that name, and its registers.
+CUfunction find_function(const DriverTable& table, CUmodule module, const std::string& name, int& registers) {
+  CUfunction function = nullptr;
+  check_driver(table, table.module_get_function(&function, module, name.c_str()),
+               fmt::format("finding {} in its module", name));
+  // Also makes a lazily loading driver load it here, and not in the middle of a graph capture.
+  check_driver(table, table.func_get_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+               fmt::format("reading the registers of {}", name));
+  return function;
+}
+
+}  // namespace
 
 CudaKernel::~CudaKernel() {
   if (module == nullptr) return;
@@ -17,40 +31,30 @@ CudaKernel::~CudaKernel() {
 
 std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Binary& binary) {
   const DeviceInfo& info = device.info();
-  if (binary.shared_memory > info.max_smem_per_block) {
+  const int shared_memory = binary.launch.shared_memory;
+  if (shared_memory > info.max_smem_per_block) {
     throw DeviceError(
-        fmt::format("the plan asks for {} bytes of shared memory, {} gives a block at most {}: choose "
-                    "smaller tiles (Options::plan, FA_PLAN)",
-                    binary.shared_memory, info.name, info.max_smem_per_block),
+        fmt::format(
+            "the plan asks for {} bytes of shared memory, {} gives a block at most {}: choose smaller tiles "
+            "(Options::plan, FA_PLAN)",
+            shared_memory, info.name, info.max_smem_per_block),
         0);
   }
   const DriverTable& table = device.table();
   const CudaDevice::Current current(device);
   auto kernel = std::make_unique<CudaKernel>(device);
-  kernel->threads = binary.threads;
-  kernel->tile_q = binary.tile_q;
-  kernel->tile_kv = binary.tile_kv;
-  kernel->summaries = binary.summaries;
-  kernel->shared_memory = binary.shared_memory;
+  kernel->launch = binary.launch;
   check_driver(table, table.module_load_data(&kernel->module, binary.image.c_str()),
                fmt::format("loading a kernel on {} (driver for CUDA {}.{})", info.name,
                            info.driver_version / 1000, info.driver_version % 1000 / 10));
-  check_driver(table, table.module_get_function(&kernel->function, kernel->module, binary.entry.c_str()),
-               fmt::format("finding {} in its module", binary.entry));
-  if (!binary.summaries.empty()) {
-    check_driver(table,
-                 table.module_get_function(&kernel->summaries_function, kernel->module,
-                                           binary.summaries_entry.c_str()),
-                 fmt::format("finding {} in its module", binary.summaries_entry));
-  }
-  // Also makes a lazily loading driver load it here, and not in the middle of a graph capture.
-  check_driver(table,
-               table.func_get_attribute(&kernel->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel->function),
-               "reading a kernel's registers");
+  int registers = 0;
+  if (!binary.launch.summaries.empty())
+    kernel->summaries_function = find_function(table, kernel->module, binary.summaries_entry, registers);
+  kernel->function = find_function(table, kernel->module, binary.entry, kernel->registers);
   check_driver(table,
                table.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        binary.shared_memory),
-               fmt::format("asking for {} bytes of shared memory", binary.shared_memory));
+                                        shared_memory),
+               fmt::format("asking for {} bytes of shared memory", shared_memory));
   return kernel;
 }
 

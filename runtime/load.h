@@ -21,13 +21,9 @@ struct CudaKernel {
   const CudaDevice& device;
   CUmod_st* module = nullptr;
   CUfunc_st* function = nullptr;
-  CUfunc_st* summaries_function = nullptr;  // launched before it where there are summaries
-  int threads = 0;
-  int tile_q = 0;
-  int tile_kv = 0;
-  std::vector<SummaryShape> summaries;
-  int shared_memory = 0;  // dynamic bytes
-  int registers = 0;      // per thread, as the driver says
+  CUfunc_st* summaries_function = nullptr;  // null without summaries
+  Launch launch;
+  int registers = 0;  // per thread, as the driver says
 };
 
 /// Throws DeviceError where the driver refuses the binary or the device lacks the shared memory.

@@ -91,10 +91,11 @@ struct Nvrtc::Functions {
 };
 
 const Nvrtc& Nvrtc::get() {
-  static const Nvrtc nvrtc = [] {
+  // Never unloaded: it has threads and allocations of its own.
+  static const Nvrtc& nvrtc = *[] {
     const NvrtcSearch& search = nvrtc_search();
     if (search.library.empty()) throw BuildError(search.problem, {});
-    return Nvrtc(search.library);
+    return new Nvrtc(search.library);
   }();
   return nvrtc;
 }

@@ -45,7 +45,7 @@ struct FakeDriver {
   std::string entry;
   std::map<int, int> function_attributes;
   int launches = 0;
-  FakeLaunch launch;  // the last
+  FakeLaunch launch, previous;  // the last, the one before
   std::vector<FakeMemset> memsets;
   std::map<CUdeviceptr, std::size_t> allocations;
 };

@@ -16,15 +16,17 @@ using namespace fa::tests;
 
 namespace {
 
-const Binary kBinary = {
-    .image = "cubin", .entry = "facet_forward", .threads = 128, .tile_q = 64, .shared_memory = 50000};
+const Binary kBinary = {.image = "cubin",
+                        .entry = "facet_forward",
+                        .summaries_entry = "facet_summaries",
+                        .launch = {.threads = 128, .tile_q = 64, .tile_kv = 64, .shared_memory = 50000}};
 
-Kernel fake_kernel(const CudaDevice& device, std::string_view text) {
+Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary& binary = kBinary) {
   auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = Spec::parse(text),
                                                             .device = Device::cuda,
                                                             .target = "h200",
                                                             .plan = "plan",
-                                                            .cuda = load_cuda(device, kBinary),
+                                                            .cuda = load_cuda(device, binary),
                                                             .host = nullptr,
                                                             .num_threads = 0});
   return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
@@ -154,6 +156,47 @@ TEST_CASE("dropout reaches the kernel as a threshold", "[runtime][launch]") {
   CHECK(fake().launch.params.keep_scale == 0.0f);
 }
 
+TEST_CASE("summaries are filled by a kernel before the forward pass, in the caller's workspace",
+          "[runtime][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  Binary binary = kBinary;
+  binary.launch.summaries = {{.of_query = true, .of_batch = false, .of_head = false},
+                             {.of_query = false, .of_batch = true, .of_head = true}};
+  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
+  ForwardArgs args = {.q = tensor(0x100, 2, 130),
+                      .k = tensor(0x200, 1, 4000),
+                      .v = tensor(0x300, 1, 4000),
+                      .o = tensor(0x400, 2, 130)};
+  // 3 q tiles and 1 group; for each of 3 batch entries and 2 heads 63 kv tiles and 2 groups; 8 bytes a pair.
+  const std::size_t bytes = (4 + 3 * 2 * 65) * 8;
+  CHECK(kernel.workspace_bytes(args) == bytes);
+  CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
+        "workspace has 0 bytes, this call needs 3152: pass device memory of Kernel::workspace_bytes(args) "
+        "bytes");
+  args.workspace = at(0x10008);
+  args.workspace_bytes = bytes;
+  CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
+        "workspace is not aligned to 16 bytes: pass an address that is");
+  args.workspace = at(0x10000);
+  CHECK(fake().launches == 0);
+  kernel.forward(args, at(0x9000));
+  REQUIRE(fake().launches == 2);
+  CHECK(fake().previous.function != fake().launch.function);
+  CHECK(fake().previous.grid[0] == 2);  // groups of the longer side
+  CHECK(fake().previous.grid[1] == 2);
+  CHECK(fake().previous.grid[2] == 3);
+  CHECK(fake().previous.block[0] == 128);
+  CHECK(fake().previous.shared_memory == 0);
+  CHECK(fake().previous.stream == at(0x9000));
+  CHECK(fake().previous.params.summaries == at(0x10000));
+  CHECK(fake().launch.function == fake_function());
+  CHECK(fake().launch.grid[0] == 3);
+  CHECK(fake().launch.params.summaries == at(0x10000));
+  args.q.shape[2] = args.o.shape[2] = 0;
+  CHECK(kernel.workspace_bytes(args) == 0);
+}
+
 TEST_CASE("no queries launch nothing; no keys leave zeros and -inf", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
@@ -211,7 +254,7 @@ TEST_CASE("what the driver refuses is told with its name and a remedy", "[runtim
         "there is no CUDA device 0: this process sees none; check CUDA_VISIBLE_DEVICES");
 
   Binary large = kBinary;
-  large.shared_memory = 300000;
+  large.launch.shared_memory = 300000;
   CHECK(message_of<DeviceError>([&] { load_cuda(device, large); }) ==
         "the plan asks for 300000 bytes of shared memory, Fake GPU gives a block at most 232448: choose "
         "smaller tiles "

@@ -30,7 +30,10 @@ Source doubling() {
           .arch = "sm_80",
           .threads = 32,
           .tile_q = 16,
-          .shared_memory = 48};
+          .tile_kv = 8,
+          .shared_memory = 48,
+          .summaries = {},
+          .summaries_entry = {}};
 }
 
 const char* nothing(const char*) { return nullptr; }
@@ -120,9 +123,10 @@ TEST_CASE("a second build comes from the disk", "[runtime][nvrtc]") {
   CHECK(second.binary.registers == first.binary.registers);
   CHECK(second.binary.spill_bytes == first.binary.spill_bytes);
   CHECK(second.binary.entry == "entry");
-  CHECK(second.binary.threads == 32);
-  CHECK(second.binary.tile_q == 16);
-  CHECK(second.binary.shared_memory == 48);
+  CHECK(second.binary.launch.threads == 32);
+  CHECK(second.binary.launch.tile_q == 16);
+  CHECK(second.binary.launch.tile_kv == 8);
+  CHECK(second.binary.launch.shared_memory == 48);
   REQUIRE(cache.list().size() == 1);
   CHECK(cache.list()[0].label == "twice");
 
