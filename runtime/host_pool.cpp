@@ -78,14 +78,15 @@ class Pool {
   }
 
   void run(Job& job) {
-    if (job.wanted > 0) {
+    const int wanted = job.wanted;  // workers count it down from now on
+    {
       const std::lock_guard lock(mutex_);
-      grow(job.wanted);
+      grow(wanted);
       jobs_.push_back(&job);
     }
-    if (job.wanted > 1)
+    if (wanted > 1)
       posted_.notify_all();
-    else if (job.wanted == 1)
+    else
       posted_.notify_one();
     job.take_part();
     std::unique_lock lock(mutex_);
