@@ -33,12 +33,13 @@ struct Facts {
   DependsOn multiplier;              // affine only
   DependsOn addend;                  // affine only
   bool addend_is_zero = true;        // affine only
-  bool multiplier_is_one = true;     // affine only
-  bool mask_is_always_true = false;  // simplification proved it
+  bool multiplier_is_one = true;     // affine only: the spec's own; the scale comes on top
+  bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
-  int element_ops =
-      0;            // arithmetic LLVM instructions left per element after hoisting (score_mod and mask_mod)
-  int row_ops = 0;  // per q row
+  // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;
+  // addresses and the indices as floats are not counted.
+  int element_ops = 0;
+  int row_ops = 0;     // per q row
   int column_ops = 0;  // per kv column
   std::vector<ClampedRead> clamped;
 
