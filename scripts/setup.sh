@@ -133,13 +133,15 @@ build_preset() {
   if [[ -e $folder/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
     rm -rf "$folder"
   fi
-  if [[ ! -e $folder/build.ninja ]]; then
+  # ninja configures anew when CMakeLists.txt changes, but knows nothing of the presets.
+  if [[ ! -e $folder/build.ninja || $root/CMakePresets.json -nt $folder/.configured ]]; then
     say "configuring ($preset)"
     (cd "$root" && cmake --preset "$preset" >"$folder.log" 2>&1) || {
       cat "$folder.log" >&2
       rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
       die "cmake could not configure the preset $preset (see above)"
     }
+    touch "$folder/.configured"
   fi
   say "building ($preset): $*"
   ninja -C "$folder" -j "$(build_jobs)" "$@" >&2 </dev/null || die "the build failed (see above)"
