@@ -139,7 +139,7 @@ void HooksPrinter::name_fields(Stage stage) {
 std::string HooksPrinter::print_struct(Stage stage) const {
   const StageText& text = text_of(stage);
   std::string members;
-  for (const llvm::Value* value : const_cast<StageSplit&>(split_).stage(stage).fields)
+  for (const llvm::Value* value : split_.stage(stage).fields)
     members +=
         fmt::format("    {} {};\n", cpp_type(*value), fields_.at(value).substr(text.variable.size() + 1));
   return fmt::format("  struct {} {{\n    {}{}  }};\n", text.type, text.first, members);

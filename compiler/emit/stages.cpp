@@ -136,7 +136,7 @@ void StageSplit::need(const llvm::Value& any, Stage at, StageBody& body) {
     body.items.push_back(item);
     return;
   }
-  StageBody& earlier = stage(stage_of_home);
+  StageBody& earlier = stages_[static_cast<std::size_t>(stage_of_home)];
   if (std::find(earlier.fields.begin(), earlier.fields.end(), &value) != earlier.fields.end()) return;
   need(value, stage_of_home, earlier);
   earlier.fields.push_back(&value);

@@ -29,7 +29,8 @@ class StageSplit {
   /// Adds a function; its result is asked for once an element. Gives the element's part.
   StageBody add(const llvm::Function& function);
 
-  StageBody& stage(Stage stage) { return stages_[static_cast<std::size_t>(stage)]; }
+  /// Head, row or column.
+  const StageBody& stage(Stage stage) const { return stages_[static_cast<std::size_t>(stage)]; }
 
   /// The value that stands for all values equal to this one.
   const llvm::Value* canonical(const llvm::Value& value) const;

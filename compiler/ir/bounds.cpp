@@ -4,84 +4,11 @@
 #include "compiler/ir/bounds.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace fa {
 namespace {
 
-constexpr std::int64_t kLargestCoefficient = std::int64_t{1} << 28;  // keeps every product inside 64 bits
-constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
-constexpr std::size_t kMostTerms = 8;
 constexpr int kMostSteps = 500;  // of one proof
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
-bool tractable(const Linear& form) {
-  if (form.terms.size() > kMostTerms || std::abs(form.constant) > kLargestConstant) return false;
-  return std::all_of(form.terms.begin(), form.terms.end(), [](const auto& entry) {
-    return std::abs(entry.second.coefficient) <= kLargestCoefficient;
-  });
-}
-
-Linear constant(std::int64_t value) { return {.constant = value, .terms = {}}; }
-
-/// a + factor * b
-Linear add(Linear a, const Linear& b, std::int64_t factor) {
-  a.constant += factor * b.constant;
-  for (const auto& [key, term] : b.terms) {
-    auto [place, is_new] = a.terms.try_emplace(key, term);
-    if (is_new)
-      place->second.coefficient = factor * term.coefficient;
-    else
-      place->second.coefficient += factor * term.coefficient;
-    if (place->second.coefficient == 0) a.terms.erase(place);
-  }
-  return a;
-}
-
-// Structural text; a tree too large to be worth it is known by its address alone.
-void write_key(const Expr& expr, std::string& out, int& budget) {
-  if (--budget < 0) return;
-  out += '(';
-  out += static_cast<char>('A' + static_cast<int>(expr.kind));
-  const auto number = [&](std::int64_t value) { out += std::to_string(value) + ","; };
-  switch (expr.kind) {
-    case ExprKind::literal:
-      number(static_cast<int>(expr.type));
-      number(expr.int_value);
-      number(std::bit_cast<std::int64_t>(expr.float_value));
-      break;
-    case ExprKind::builtin:
-      number(static_cast<int>(expr.builtin));
-      break;
-    case ExprKind::unary:
-    case ExprKind::binary:
-      number(static_cast<int>(expr.op));
-      break;
-    case ExprKind::call:
-      number(static_cast<int>(expr.func));
-      break;
-    case ExprKind::cast:
-      number(static_cast<int>(expr.type));
-      break;
-    case ExprKind::reduce:
-      number(static_cast<int>(expr.reduction));
-      [[fallthrough]];
-    default:
-      number(expr.index);
-      break;
-  }
-  for (const ExprPtr& arg : expr.args) write_key(*arg, out, budget);
-  out += ')';
-}
-
-std::string expr_key(const Expr& expr) {
-  std::string key;
-  int budget = 64;
-  write_key(expr, key, budget);
-  if (budget < 0) key = "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&expr));
-  return key;
-}
 
 Expr builtin_expr(Builtin builtin) {
   Expr expr;
@@ -105,58 +32,7 @@ bool is_index(const Expr* expr) {
          expr->builtin <= Builtin::kv_idx;
 }
 
-/// Beyond the interval: d * floor(x / d) lies in x - d + 1 .. x, and floor((x + i) / d) - floor((x + j) / d)
-/// is 0 or 1 where i - j is 0 .. d.
-bool never_negative(const Linear& form) {
-  if (form.range().lo >= 0) return true;
-  for (const auto& [key, term] : form.terms) {
-    if (!term.numerator) continue;
-    Linear others = form;
-    others.terms.erase(key);
-    if (term.coefficient % term.divisor == 0) {
-      const std::int64_t times = term.coefficient / term.divisor;
-      others = add(std::move(others), *term.numerator, times);
-      if (times > 0) others.constant -= times * (term.divisor - 1);
-      if (never_negative(others)) return true;
-      continue;
-    }
-    for (const auto& [other_key, other] : form.terms) {
-      const bool is_pair = other.numerator && other.divisor == term.divisor && term.coefficient > 0 &&
-                           other.coefficient == -term.coefficient;
-      if (!is_pair) continue;
-      const Linear gap = add(*term.numerator, *other.numerator, -1);
-      if (!gap.terms.empty()) continue;
-      Linear rest = others;
-      rest.terms.erase(other_key);
-      rest.constant -= gap.constant < 0 ? term.coefficient : 0;  // both constants lie in 0 .. d - 1
-      if (never_negative(rest)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
-
-Interval Linear::range() const {
-  Interval sum = Interval::of(constant);
-  for (const auto& [key, term] : terms) {
-    const std::int64_t a = term.coefficient * term.range.lo;
-    const std::int64_t b = term.coefficient * term.range.hi;
-    sum.lo += std::min(a, b);
-    sum.hi += std::max(a, b);
-  }
-  return sum;
-}
-
-bool Linear::uniform() const {
-  return std::all_of(terms.begin(), terms.end(), [](const auto& entry) { return entry.second.uniform; });
-}
-
-std::string Linear::key() const {
-  std::string text = std::to_string(constant);
-  for (const auto& [name, term] : terms) text += "+" + std::to_string(term.coefficient) + "*" + name;
-  return text;
-}
 
 Bounds::Bounds(const CheckedSpec& spec) : head_dim_(spec.head_dim) {
   for (const CheckedTensor& tensor : spec.tensors) {
@@ -188,15 +64,16 @@ Linear Bounds::atom(const Expr& expr) {
 const Linear& Bounds::linear(const Expr& expr) {
   if (auto found = linears_.find(&expr); found != linears_.end()) return found->second;
   Linear form = compute_linear(expr);
-  if (!tractable(form)) form = atom(expr);
+  if (!is_tractable(form)) form = atom(expr);
   return linears_[&expr] = std::move(form);
 }
 
 Linear Bounds::compute_linear(const Expr& expr) {
-  if (expr.kind == ExprKind::literal) return constant(expr.int_value);
-  if (is_builtin(expr, Builtin::head_dim)) return constant(head_dim_);
+  if (expr.kind == ExprKind::literal) return constant_form(expr.int_value);
+  if (is_builtin(expr, Builtin::head_dim)) return constant_form(head_dim_);
   if (may_wrap(expr)) return atom(expr);
-  if (expr.kind == ExprKind::unary && expr.op == Op::neg) return add(constant(0), linear(*expr.args[0]), -1);
+  if (expr.kind == ExprKind::unary && expr.op == Op::neg)
+    return add(constant_form(0), linear(*expr.args[0]), -1);
   const bool is_ceil_div = expr.kind == ExprKind::call && expr.func == Func::ceil_div;
   if (expr.kind != ExprKind::binary && !is_ceil_div) return atom(expr);
 
@@ -205,7 +82,7 @@ Linear Bounds::compute_linear(const Expr& expr) {
   const bool by_constant = b.terms.empty();
   if (is_ceil_div) {
     if (!by_constant || b.constant < 1) return atom(expr);
-    return floor_div(add(a, constant(b.constant - 1), 1), b.constant);
+    return floor_div(add(a, constant_form(b.constant - 1), 1), b.constant);
   }
   switch (expr.op) {
     case Op::add:
@@ -213,13 +90,14 @@ Linear Bounds::compute_linear(const Expr& expr) {
     case Op::sub:
       return add(a, b, -1);
     case Op::mul:
-      if (by_constant && std::abs(b.constant) <= kLargestCoefficient) return add(constant(0), a, b.constant);
+      if (by_constant && std::abs(b.constant) <= kLargestCoefficient)
+        return add(constant_form(0), a, b.constant);
       if (a.terms.empty() && std::abs(a.constant) <= kLargestCoefficient)
-        return add(constant(0), b, a.constant);
+        return add(constant_form(0), b, a.constant);
       return atom(expr);
     case Op::shl:
       if (!by_constant || (b.constant & 31) > 28) return atom(expr);
-      return add(constant(0), a, std::int64_t{1} << (b.constant & 31));
+      return add(constant_form(0), a, std::int64_t{1} << (b.constant & 31));
     case Op::div:
       return by_constant && b.constant >= 1 ? floor_div(a, b.constant) : atom(expr);
     case Op::shr:
@@ -255,18 +133,18 @@ Linear Bounds::floor_div(const Linear& numerator, std::int64_t divisor) {
 }
 
 Linear Bounds::index_limit(Builtin builtin, bool upper) {
-  if (!upper) return constant(0);
+  if (!upper) return constant_form(0);
   const Expr* length = &kBatch;
   if (builtin == Builtin::h) length = &kNumQHeads;
   if (builtin == Builtin::q_idx) length = &kQLen;
   if (builtin == Builtin::kv_idx) length = &kKvLen;
-  return add(atom(*length), constant(1), -1);
+  return add(atom(*length), constant_form(1), -1);
 }
 
 /// The form with every index replaced by the value that makes it largest (upper) or smallest; nothing where
 /// it holds another non-uniform part.
 std::optional<Linear> Bounds::uniform_bound(const Linear& form, bool upper) {
-  Linear bound = constant(form.constant);
+  Linear bound = constant_form(form.constant);
   for (const auto& [key, term] : form.terms) {
     const bool want_upper = upper == (term.coefficient > 0);
     if (term.uniform) {
@@ -324,7 +202,7 @@ bool Bounds::bounded(const Linear& form, const Linear& limit, bool upper) {
   if (!bound) return false;
   const Linear room = add(limit, *bound, -1);
   if (part->coefficient == 1) return structurally_bounded(*part->expr, room, upper);
-  return structurally_bounded(*part->expr, add(constant(0), room, -1), !upper);
+  return structurally_bounded(*part->expr, add(constant_form(0), room, -1), !upper);
 }
 
 bool Bounds::structurally_bounded(const Expr& expr, const Linear& limit, bool upper) {
@@ -356,12 +234,12 @@ bool Bounds::structurally_bounded(const Expr& expr, const Linear& limit, bool up
       const bool divisor_ok = range(*expr.args[1]).lo >= 1;
       if (expr.op == Op::div && is_builtin(*expr.args[0], Builtin::h) &&
           is_builtin(*expr.args[1], Builtin::group_size))
-        return bounded(add(atom(kNumKvHeads), constant(1), -1), limit, true);
+        return bounded(add(atom(kNumKvHeads), constant_form(1), -1), limit, true);
       if (expr.op == Op::div) return numerator_ok && divisor_ok && arg(0);
       if (expr.op == Op::shr) return numerator_ok && arg(0);
       if (expr.op == Op::mod)
         return divisor_ok &&
-               (bounded(*expr.args[1], add(limit, constant(1), 1), true) || (numerator_ok && arg(0)));
+               (bounded(*expr.args[1], add(limit, constant_form(1), 1), true) || (numerator_ok && arg(0)));
       if (expr.op == Op::bit_and) return (numerator_ok && arg(0)) || (range(*expr.args[1]).lo >= 0 && arg(1));
       return false;
     }
@@ -372,12 +250,12 @@ bool Bounds::structurally_bounded(const Expr& expr, const Linear& limit, bool up
 
 bool Bounds::non_negative(const Expr& expr) {
   steps_ = kMostSteps;
-  return bounded(expr, constant(0), false);
+  return bounded(expr, constant_form(0), false);
 }
 
 bool Bounds::below(const Expr& expr, const Expr& extent) {
   steps_ = kMostSteps;
-  const Linear limit = add(linear(extent), constant(1), -1);
+  const Linear limit = add(linear(extent), constant_form(1), -1);
   return limit.uniform() && bounded(expr, limit, true);
 }
 
@@ -387,9 +265,9 @@ bool Bounds::proves_le(const Expr& left, const Expr& right, std::int64_t offset)
   const Linear l = linear(left);
   const Linear r = linear(right);
   if (range(left).hi <= range(right).lo + offset) return true;
-  if (r.uniform() && bounded(left, add(r, constant(offset), 1), true)) return true;
-  if (l.uniform() && bounded(right, add(l, constant(offset), -1), false)) return true;
-  return add(add(r, l, -1), constant(offset), 1).range().lo >= 0;
+  if (r.uniform() && bounded(left, add(r, constant_form(offset), 1), true)) return true;
+  if (l.uniform() && bounded(right, add(l, constant_form(offset), -1), false)) return true;
+  return add(add(r, l, -1), constant_form(offset), 1).range().lo >= 0;
 }
 
 std::optional<bool> Bounds::decide(Op op, const Expr& left, const Expr& right) {

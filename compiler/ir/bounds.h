@@ -8,49 +8,15 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/linear.h"
 #include "compiler/spec/spec.h"
 
 namespace fa {
-
-/// The values lo..hi, both included.
-struct Interval {
-  std::int64_t lo = std::numeric_limits<std::int32_t>::min();
-  std::int64_t hi = std::numeric_limits<std::int32_t>::max();
-
-  static Interval of(std::int64_t value) { return {value, value}; }
-  bool within(std::int64_t low, std::int64_t high) const { return lo >= low && hi <= high; }
-  bool is_constant() const { return lo == hi; }
-  bool fits_i32() const { return within(Interval{}.lo, Interval{}.hi); }
-  std::int64_t magnitude() const;  // the largest absolute value
-};
-
-/// constant + sum of coefficient * atom, in exact arithmetic. An atom is an expression, or the floor of a
-/// linear form divided by a constant; its key is its canonical text.
-struct Linear {
-  struct Term {
-    std::int64_t coefficient = 0;
-    Interval range;
-    const Expr* expr = nullptr;         // null for a floor division
-    std::shared_ptr<Linear> numerator;  // floor division only
-    std::int64_t divisor = 1;
-    bool uniform = true;  // depends on no index
-  };
-  std::int64_t constant = 0;
-  std::map<std::string, Term> terms;
-
-  Interval range() const;
-  bool uniform() const;
-  std::string key() const;
-};
 
 class Bounds {
  public:

@@ -7,7 +7,7 @@
 namespace fa {
 namespace {
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+std::int64_t quotient_down(std::int64_t a, std::int64_t b) {
   const std::int64_t quotient = a / b;
   return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
@@ -21,8 +21,8 @@ Interval corners(Interval a, Interval b, auto op) {
 
 // Floor division; by zero gives 0, and the one quotient that overflows wraps (the caller checks).
 Interval divide(Interval a, Interval b) {
-  if (b.lo >= 1) return corners(a, b, floor_quotient);
-  if (b.hi <= -1) return corners(a, b, floor_quotient);
+  if (b.lo >= 1) return corners(a, b, quotient_down);
+  if (b.hi <= -1) return corners(a, b, quotient_down);
   const std::int64_t m = a.magnitude();  // |a / b| <= |a|, also after rounding down
   return {-m, m};
 }
