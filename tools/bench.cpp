@@ -115,6 +115,7 @@ class Bench {
     const Target& target = target_of_kernel(kernel, settings_.options.cuda_device);
     base_.device = describe_device(kernel, settings_.options.cuda_device);
     base_.target = kernel.target();
+    base_.on_cuda = kernel.device() == Device::cuda;
     base_.copies = copies_for(target, tensor_bytes(*problem_));
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
                      base_.copies);

@@ -28,6 +28,7 @@ struct BenchResult {
   int head_dim = 0, head_dim_v = 0;
   ProblemSize size;
   std::string device, target, plan;
+  bool on_cuda = false;
   std::string error;  // why there is no result; the rest is then unset
   TimingSummary time;
   double flops = 0;

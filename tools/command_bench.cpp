@@ -206,10 +206,10 @@ nlohmann::json to_json(const BenchResult& result) {
 void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results) {
   nlohmann::json lines = nlohmann::json::array();
   for (const auto& result : results) lines.push_back(to_json(result));
+  const bool on_cuda = !results.empty() && results.front().on_cuda;
   nlohmann::json report{{"command", command_line()},
                         {"date", timestamp()},
-                        {"facet", facet_version()},
-                        {"commit", source_commit()},
+                        {"versions", versions_json(on_cuda, arguments.device.options().cuda_device)},
                         {"device", results.empty() ? "" : results.front().device},
                         {"layout", arguments.layout},
                         {"results", lines}};

@@ -10,7 +10,9 @@
 
 #include "runtime/device.h"
 #include "runtime/host_pool.h"
+#include "runtime/nvrtc.h"
 #include "tools/text.h"
+#include "tools/version.h"
 
 namespace fa::tools {
 
@@ -88,6 +90,16 @@ std::string print_rate(double flops, double milliseconds) {
   const double gflops = milliseconds > 0 ? flops / milliseconds * 1e-6 : 0;
   return gflops >= 1000 ? fmt::format("{:.4g} TFLOP/s", gflops / 1000)
                         : fmt::format("{:.4g} GFLOP/s", gflops);
+}
+
+nlohmann::json versions_json(bool cuda, int cuda_device) {
+  nlohmann::json versions{{"facet", facet_version()}, {"commit", source_commit()}};
+  if (cuda) {
+    const int driver = CudaDevice::get(cuda_device).info().driver_version;  // 13000: CUDA 13.0
+    versions["driver_cuda"] = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+    versions["nvrtc"] = Nvrtc::get().version_text();
+  }
+  return versions;
 }
 
 nlohmann::json spec_json(const Spec& spec) {

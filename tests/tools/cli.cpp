@@ -271,7 +271,7 @@ TEST_CASE("bench times sizes and plans, and writes JSON that says how") {
   const json report = json::parse(read_file(folder.file("b.json")));
   CHECK(report["results"].size() == 4);
   CHECK(missing(report["command"].get<std::string>(), {"bench", "--kept-flops"}) == "");
-  for (const char* key : {"date", "facet", "commit", "device"}) CHECK(report.contains(key));
+  for (const char* key : {"date", "versions", "device", "layout"}) CHECK(report.contains(key));
   const json& line = report["results"][0];
   // Causal over 33 keys keeps 33 * 34 / 2 of 33 * 33 scores; 2 heads, 2 products of 16, 2 FLOPs each.
   CHECK(line["flops"] == 2.0 * 2 * 2 * 16 * (33 * 34 / 2));
