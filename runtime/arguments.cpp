@@ -78,6 +78,11 @@ void check_memory(Named t, Device device) {
       refuse("{}.strides[{}] ({}) is {}: its elements lie beyond any memory", t.name, d, kDimensions[d],
              strides[d]);
     }
+    if (device == Device::cuda && d == 2 && strides[d] > std::numeric_limits<int>::max()) {
+      refuse(
+          "{}.strides[2] (length) is {}: CUDA kernels take row strides below 2^31 elements; copy the tensor",
+          t.name, strides[d]);
+    }
     if (strides[d] * bytes % alignment != 0) {
       refuse(
           "{}.strides[{}] ({}) is {} elements, {} bytes: it must be a multiple of {} bytes; pad the rows or "

@@ -285,29 +285,24 @@ struct Forward {
     q_lane = smem + warp_row * 128 + lane_offset_a(lane);
     k_lane = smem + kKOffset + lane_offset_b(lane);
 
-    // This thread's piece of the first tile of K and of V.
-    const long long k_row_bytes = 2 * params.k_strides.row;
-    const long long v_row_bytes = 2 * params.v_strides.row;
-    const char* k_first = static_cast<const char*>(params.k) + copy_row() * k_row_bytes + copy_chunk() * 16 +
-                          2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
-    const char* v_first = static_cast<const char*>(params.v) + copy_row() * v_row_bytes + copy_chunk() * 16 +
-                          2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
+    // Row 0 of K and of V: the same for every thread, so that uniform registers can hold it.
+    const char* k = static_cast<const char*>(params.k) +
+                    2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
+    const char* v = static_cast<const char*>(params.v) +
+                    2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
     const unsigned copy_to = smem + copy_offset();
     const auto load_k = [&](int tile, int stage) {
-      KTile::template load<kThreads>(copy_to + kKOffset + stage * KTile::kBytes,
-                                     k_first + tile * (kTileKv * k_row_bytes), k_row_bytes,
-                                     params.kv_len - tile * kTileKv - copy_row());
+      KTile::template load<kThreads>(copy_to + kKOffset + stage * KTile::kBytes, k,
+                                     static_cast<int>(params.k_strides.row), tile * kTileKv, params.kv_len);
     };
     const auto load_v = [&](int tile, int stage) {
-      VTile::template load<kThreads>(copy_to + kVOffset + stage * VTile::kBytes,
-                                     v_first + tile * (kTileKv * v_row_bytes), v_row_bytes,
-                                     params.kv_len - tile * kTileKv - copy_row());
+      VTile::template load<kThreads>(copy_to + kVOffset + stage * VTile::kBytes, v,
+                                     static_cast<int>(params.v_strides.row), tile * kTileKv, params.kv_len);
     };
 
-    const char* q = static_cast<const char*>(params.q) + copy_chunk() * 16 +
-                    2 * (b * params.q_strides.batch + h * params.q_strides.head +
-                         static_cast<long long>(q0 + copy_row()) * params.q_strides.row);
-    QTile::template load<kThreads>(copy_to, q, 2 * params.q_strides.row, params.q_len - q0 - copy_row());
+    const char* q =
+        static_cast<const char*>(params.q) + 2 * (b * params.q_strides.batch + h * params.q_strides.head);
+    QTile::template load<kThreads>(copy_to, q, static_cast<int>(params.q_strides.row), q0, params.q_len);
     cp_async_commit();
     if constexpr (Config::kQInRegisters) {
       cp_async_wait<0>();
@@ -334,7 +329,8 @@ struct Forward {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         softmax[m][half].start();
-        const int q_idx = min(q0 + warp_row + m * 16 + half * 8 + lane / 4, params.q_len - 1);
+        int q_idx = q0 + warp_row + m * 16 + half * 8 + lane / 4;
+        if constexpr (Config::kClampIndices) q_idx = min(q_idx, params.q_len - 1);
         rows[m][half] = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
       }
 #pragma unroll
@@ -348,7 +344,8 @@ struct Forward {
     int stage = 0;
 #pragma unroll 1
     while (now.exists()) {
-      const WalkStep then = walk.after(params, now);
+      WalkStep then = {-1};
+      if constexpr (Config::kStages == 2) then = walk.after(params, now);
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
@@ -362,6 +359,7 @@ struct Forward {
       const int kv0 = now.tile() * kTileKv;
       apply_hooks(params, head, kv0, now.full());
       rescale(scale);
+      if constexpr (Config::kStages == 1) then = walk.after(params, now);
       cp_async_wait<Config::kStages - 1>();
       __syncthreads();
       if (then.exists()) {

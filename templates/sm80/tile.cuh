@@ -19,25 +19,27 @@ struct Tile {
   static constexpr int kPageBytes = kRows * 128;
   static constexpr int kBytes = kPages * kPageBytes;
 
-  /// Starts copying the tile whose piece for this thread begins at `from`; zeros below `valid_rows`, counted
-  /// from the thread's own first row. Every thread of the CTA takes part.
+  /// Starts copying rows first_row.. of a tensor, zeros from `length` on. `to` is this thread's
+  /// piece of the tile, `base` the tensor's row 0. Every thread of the CTA takes part. Row strides are 32
+  /// bits, straight from the constant bank: products of 64-bit strides would stay in registers.
   template <int kThreads>
-  static __device__ __forceinline__ void load(unsigned to, const char* from, long long row_bytes,
-                                              int valid_rows) {
+  static __device__ __forceinline__ void load(unsigned to, const char* base, int row_stride, int first_row,
+                                              int length) {
     constexpr int kRowsPerPass = kThreads / 8;
     const int chunk = threadIdx.x % 8;
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
-      const int row = pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && row + static_cast<int>(threadIdx.x) / 8 >= kRows) break;
+      const int tile_row = pass * kRowsPerPass;
+      if (kRows % kRowsPerPass != 0 && tile_row + static_cast<int>(threadIdx.x) / 8 >= kRows) break;
+      const int row = first_row + static_cast<int>(threadIdx.x) / 8 + tile_row;
+      const char* from = base + (static_cast<long long>(2 * row) * row_stride + chunk * 16);
 #pragma unroll
       for (int page = 0; page < kPages; ++page) {
         const int column = page * 64 + chunk * 8;
         if ((page + 1) * 64 > kPaddedDim && column >= kPaddedDim) continue;
-        const bool valid = row < valid_rows && ((page + 1) * 64 <= kDim || column < kDim);
-        cp_async_16(to + page * kPageBytes + row * 128, from + page * 128, valid);
+        const bool valid = row < length && ((page + 1) * 64 <= kDim || column < kDim);
+        cp_async_16(to + page * kPageBytes + tile_row * 128, from + page * 128, valid);
       }
-      from += kRowsPerPass * row_bytes;
     }
   }
 

@@ -107,6 +107,12 @@ TEST_CASE("addresses and strides", "[runtime][arguments]") {
         "k.strides[2] (length) is -64: copy the tensor; strides count up");
   CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = std::int64_t{1} << 60; }) ==
         "k.strides[0] (batch) is 1152921504606846976: its elements lie beyond any memory");
+  CHECK(refusal([](ForwardArgs& a) {
+          a.q.shape[2] = a.o.shape[2] = 2;
+          a.q.strides[2] = std::int64_t{1} << 31;
+        }) ==
+        "q.strides[2] (length) is 2147483648: CUDA kernels take row strides below 2^31 elements; copy the "
+        "tensor");
   CHECK(refusal([](ForwardArgs& a) { a.lse = static_cast<float*>(at(0x1002)); }) ==
         "lse is not aligned to 4 bytes: pass the address of a float");
   // Keys and values may be shared between heads and batches; results may not.
