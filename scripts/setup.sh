@@ -9,7 +9,7 @@ die() {
 
 # One build of this checkout at a time; a second caller waits for the first, then finds its work done.
 lock_build() {
-  mkdir -p "$root/build" || die "cannot write to $root: run from a checkout of your own"
+  mkdir -p "$root/build" && [[ -w $root/build ]] || die "cannot write to $root: build in a checkout of your own"
   command -v flock >/dev/null || die "no flock: install the package util-linux"
   exec 9>"$root/build/.lock"
   if ! flock -n 9; then
