@@ -187,14 +187,18 @@ TEST_CASE("cuda: large scores neither overflow nor vanish", "[numeric][gpu]") {
   if (!skip_without_gpu()) check_large_scores(Device::cuda);
 }
 
-TEST_CASE("cuda: every legal plan is within the bound", "[numeric][gpu]") {
+// Hundreds are legal and each is a build: every seventeenth, which meets every tile, both stage counts and Q
+// in registers.
+TEST_CASE("cuda: a spread of the legal plans is within the bound", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
   const Target& target = target_of(CudaDevice::get(0).info());
   std::vector<Case> cases;
   for (const char* name : {"causal", "softcap", "dropout"}) {
     for (const int head_dim : {64, 128, 256}) {
       const Spec spec = load_spec(name).with_head_dim(head_dim);
-      for (const Plan& plan : legal_plans(spec.checked(), target)) {
+      const std::vector<Plan> plans = legal_plans(spec.checked(), target);
+      for (std::size_t i = 0; i < plans.size(); i += 17) {
+        const Plan& plan = plans[i];
         cases.push_back(
             {.spec = name,
              .dtype = spec.dtype(),
