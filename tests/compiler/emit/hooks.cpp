@@ -42,7 +42,9 @@ inline int __float2int_rz(float x) {
   return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : int(x);
 }
 #define f16_to_float f16_to_float_on_device
-#include "common/hooks.cuh"
+)"
+    "#include \"common/hooks.cuh\"\n"  // of the text, not of this file
+    R"(
 #undef f16_to_float
 namespace fa {
 inline float f16_to_float(unsigned short bits) { _Float16 x; std::memcpy(&x, &bits, 2); return float(x); }
