@@ -43,8 +43,8 @@ inline int __float2int_rz(float x) {
 }
 #define f16_to_float f16_to_float_on_device
 )"
-    "#include \"common/hooks.cuh\"\n"  // of the text, not of this file
-    R"(
+                                 "#include \"common/hooks.cuh\"\n"  // of the text, not of this file
+                                 R"(
 #undef f16_to_float
 namespace fa {
 inline float f16_to_float(unsigned short bits) { _Float16 x; std::memcpy(&x, &bits, 2); return float(x); }
