@@ -21,7 +21,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-SPECS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs")
+SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
 DENSE = [(b, h, n, d) for d, h in ((64, 32), (128, 16), (256, 8)) for b, n in ((8, 2048), (2, 8192), (1, 16384))]
 
 

@@ -5,8 +5,8 @@
 
 namespace fa {
 
-constexpr int kMaxParams = 16;    // run-time numbers of one spec
-constexpr int kMaxTensors = 16;   // captured tensors of one spec
+constexpr int kMaxParams = 16;   // run-time numbers of one spec
+constexpr int kMaxTensors = 16;  // captured tensors of one spec
 
 union ParamValue {
   int i32;

@@ -1,5 +1,5 @@
-// Typed expressions: what the checker makes of the syntax tree. Every node has its type, every name its meaning,
-// every mixed operation its explicit cast. Shared sub-trees (a `let` used twice) are shared nodes.
+// Typed expressions: what the checker makes of the syntax tree. Every node has its type, every name its
+// meaning, every mixed operation its explicit cast. Shared sub-trees (a `let` used twice) are shared nodes.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,22 @@ enum class Type : std::uint8_t { boolean, i32, f32 };
 
 /// Names every expression may use. `example_index` i0..i3 exist only in a tensor's example.
 enum class Builtin : std::uint8_t {
-  score, b, h, q_idx, kv_idx,                                             // the element
-  batch, q_len, kv_len, num_q_heads, num_kv_heads, group_size, head_dim,  // the problem (head_dim is a constant)
-  i0, i1, i2, i3                                                          // a tensor's example only
+  score,
+  b,
+  h,
+  q_idx,
+  kv_idx,  // the element
+  batch,
+  q_len,
+  kv_len,
+  num_q_heads,
+  num_kv_heads,
+  group_size,
+  head_dim,  // the problem (head_dim is a constant)
+  i0,
+  i1,
+  i2,
+  i3  // a tensor's example only
 };
 
 enum class ExprKind : std::uint8_t {
@@ -33,20 +46,47 @@ enum class ExprKind : std::uint8_t {
 };
 
 enum class Op : std::uint8_t {
-  neg, logical_not, bit_not,
-  add, sub, mul, div, mod,  // i32 div and mod round toward -infinity; by zero they give 0; i32 wraps around
-  shl, shr,                 // amount taken modulo 32; shr is arithmetic
-  bit_and, bit_or, bit_xor,
-  lt, le, gt, ge, eq, ne,
-  logical_and, logical_or   // both sides may be evaluated
+  neg,
+  logical_not,
+  bit_not,
+  add,
+  sub,
+  mul,
+  div,
+  mod,  // i32 div and mod round toward -infinity; by zero they give 0; i32 wraps around
+  shl,
+  shr,  // amount taken modulo 32; shr is arithmetic
+  bit_and,
+  bit_or,
+  bit_xor,
+  lt,
+  le,
+  gt,
+  ge,
+  eq,
+  ne,
+  logical_and,
+  logical_or  // both sides may be evaluated
 };
 
 enum class Func : std::uint8_t {
-  min, max,              // i32 or f32; exactly two args here, however many were written
-  clamp, abs,            // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
-  floor,                 // f32 -> f32
-  exp, exp2, log, log2, tanh, sigmoid, sqrt, rsqrt, erf, sin, cos,  // f32
-  ceil_div               // i32: -((-a) / b)
+  min,
+  max,  // i32 or f32; exactly two args here, however many were written
+  clamp,
+  abs,    // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
+  floor,  // f32 -> f32
+  exp,
+  exp2,
+  log,
+  log2,
+  tanh,
+  sigmoid,
+  sqrt,
+  rsqrt,
+  erf,
+  sin,
+  cos,      // f32
+  ceil_div  // i32: -((-a) / b)
 };
 
 enum class Reduction : std::uint8_t { any, all, sum, min, max };

@@ -12,7 +12,7 @@ namespace fa {
 
 struct Ast;  // compiler/spec/ast.h
 
-constexpr int kMaxSpecParams = 16;      // templates/params.h holds as many; a test compares the two
+constexpr int kMaxSpecParams = 16;  // templates/params.h holds as many; a test compares the two
 constexpr int kMaxSpecTensors = 16;
 constexpr int kMaxRank = 4;
 constexpr int kMaxReduction = 4096;     // steps of one reduction
@@ -30,20 +30,22 @@ struct CheckedSpec {
   int head_dim = 0;
   int head_dim_v = 0;
   DType dtype = DType::bf16;
-  double scale = 0;           // tau, a positive finite constant
+  double scale = 0;  // tau, a positive finite constant
   std::vector<ParamInfo> params;
   std::vector<CheckedTensor> tensors;
   std::vector<TensorInfo> tensor_infos;
-  ExprPtr score_mod;          // f32; null: the score itself
-  ExprPtr mask_mod;           // boolean, true = keep; null: keep everything
+  ExprPtr score_mod;  // f32; null: the score itself
+  ExprPtr mask_mod;   // boolean, true = keep; null: keep everything
   bool has_dropout = false;
-  double dropout = 0;         // default probability in [0, 1]
-  std::string text;           // canonical text
+  double dropout = 0;              // default probability in [0, 1]
+  std::string text;                // canonical text
   std::shared_ptr<const Ast> ast;  // what it was checked from
   std::vector<Diagnostic> warnings;
 };
 
-/// What a later stage finds about a place of the spec (an Expr's line and column), with the source line it stands in.
-Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message, std::string remedy = {});
+/// What a later stage finds about a place of the spec (an Expr's line and column), with the source line it
+/// stands in.
+Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message,
+                      std::string remedy = {});
 
 }  // namespace fa

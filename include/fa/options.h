@@ -1,4 +1,5 @@
-// How to compile: where the kernel runs and what the caches do. Every field has a default that is right for most.
+// How to compile: where the kernel runs and what the caches do. Every field has a default that is right for
+// most.
 #pragma once
 
 #include <string>
@@ -7,12 +8,14 @@ namespace fa {
 
 enum class Device { automatic, cuda, host };  // automatic: the NVIDIA GPU where there is one, else the host
 
-/// Fields left at their defaults take their value from the environment (docs/environment.md), then the built-in one.
+/// Fields left at their defaults take their value from the environment (docs/environment.md), then the
+/// built-in one.
 struct Options {
   Device device = Device::automatic;
-  int cuda_device = 0;         // ordinal of the GPU
-  int num_threads = 0;         // host: 0 = every core this process may use
-  std::string plan = {};       // force a plan, as `explain` prints it: "tile_q=128 tile_kv=64 warps=4"; empty: choose
+  int cuda_device = 0;  // ordinal of the GPU
+  int num_threads = 0;  // host: 0 = every core this process may use
+  std::string plan =
+      {};  // force a plan, as `explain` prints it: "tile_q=128 tile_kv=64 warps=4"; empty: choose
   std::string cache_dir = {};  // empty: FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet
   bool disk_cache = true;
   bool memory_cache = true;

@@ -72,7 +72,8 @@ class Spec {
   /// Builds a spec from parts; the same language, the same checks.
   static Spec build(const SpecParts& parts);
 
-  /// The same spec with another head_dim / head_dim_v / dtype (0 and nullopt-like values keep the present one).
+  /// The same spec with another head_dim / head_dim_v / dtype (0 and nullopt-like values keep the present
+  /// one).
   Spec with_head_dim(int head_dim, int head_dim_v = 0) const;
   Spec with_dtype(DType dtype) const;
 

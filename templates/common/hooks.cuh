@@ -1,23 +1,24 @@
-// The hooks a kernel is instantiated with: what a spec's score_mod and mask_mod become, split by what depends on what.
-// The compiler prints one such struct a spec (compiler/emit/hooks.cpp); this file is the contract, and `IdentityHooks`
-// is plain scaled dot-product attention.
+// The hooks a kernel is instantiated with: what a spec's score_mod and mask_mod become, split by what depends
+// on what. The compiler prints one such struct a spec (compiler/emit/hooks.cpp); this file is the contract,
+// and `IdentityHooks` is plain scaled dot-product attention.
 //
 // A kernel asks in four stages, each on the values of the ones before:
 //   head(b, h)                          once a CTA       everything that depends on neither q_idx nor kv_idx
 //   row(head, q_idx)                    once a row       what depends on q_idx but not on kv_idx
 //   column(head, kv_idx)                once a column    what depends on kv_idx but not on q_idx
 //   logit | multiplier, addend; mask    once an element  the rest
-// The logit is in base 2 with the scale folded in: prob = exp2(logit - row_max). With s = q . k, the raw dot product:
+// The logit is in base 2 with the scale folded in: prob = exp2(logit - row_max). With s = q . k, the raw dot
+// product:
 //   identity  logit = p.scale_log2 * s
-//   affine    logit = multiplier * s + addend: fold the multiplication into the FMA before exp2 where addend is zero
-//   general   logit(s)
+//   affine    logit = multiplier * s + addend: fold the multiplication into the FMA before exp2 where addend
+//   is zero general   logit(s)
 // `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
 // `mask` is true where the element is kept. It does not depend on s.
 //
-// Contract of every caller: the hooks are asked only for 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len,
-// 0 <= kv_idx < kv_len (so never when kv_len or q_len is 0): an index past the end would read outside a captured tensor.
-// Ragged tiles pass min(q_idx, q_len - 1) and min(kv_idx, kv_len - 1) and throw the result away. `q_idx_f` and
-// `kv_idx_f` are the same indices as floats, exact because lengths are at most 2^24.
+// Contract of every caller: the hooks are asked only for 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx <
+// q_len, 0 <= kv_idx < kv_len (so never when kv_len or q_len is 0): an index past the end would read outside
+// a captured tensor. Ragged tiles pass min(q_idx, q_len - 1) and min(kv_idx, kv_len - 1) and throw the result
+// away. `q_idx_f` and `kv_idx_f` are the same indices as floats, exact because lengths are at most 2^24.
 #pragma once
 
 #include "common/math.cuh"
@@ -50,13 +51,16 @@ struct IdentityHooks {
   static __device__ __forceinline__ Row row(const ForwardParams&, const Head&, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f};
   }
-  static __device__ __forceinline__ Column column(const ForwardParams&, const Head&, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const ForwardParams&, const Head&, int kv_idx,
+                                                  float kv_idx_f) {
     return {kv_idx, kv_idx_f};
   }
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head&, const Row&, const Column&) {
+  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head&, const Row&,
+                                                     const Column&) {
     return p.scale_log2;
   }
-  static __device__ __forceinline__ float addend(const ForwardParams&, const Head&, const Row&, const Column&) {
+  static __device__ __forceinline__ float addend(const ForwardParams&, const Head&, const Row&,
+                                                 const Column&) {
     return 0.0f;
   }
   static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head&, const Row&,

@@ -239,7 +239,7 @@ struct Forward {
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
     const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
     cp_async_wait<0>();  // where every tile was empty, Q is still on its way into this room
-    __syncthreads();  // every warp is done with K and V
+    __syncthreads();     // every warp is done with K and V
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
