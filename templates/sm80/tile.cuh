@@ -38,7 +38,9 @@ struct Tile {
         const int column = page * 64 + chunk * 8;
         if ((page + 1) * 64 > kPaddedDim && column >= kPaddedDim) continue;
         const bool valid = row < length && ((page + 1) * 64 <= kDim || column < kDim);
-        cp_async_16(to + page * kPageBytes + tile_row * 128, from + page * 128, valid);
+        // One warp copies four rows a pass, and every other pass the row's swizzle differs.
+        const unsigned swizzled = to ^ ((tile_row & 7) << 4);
+        cp_async_16(swizzled + page * kPageBytes + tile_row * 128, from + page * 128, valid);
       }
     }
   }
