@@ -3,12 +3,15 @@
 
     bench/peers_cpu.py --facet build/release/facet --threads 2 --json results.json
 
-dense                      scaled_dot_product_attention
+full                       scaled_dot_product_attention
 softcap, alibi (causal)    FlexAttention, compiled; with its block mask, made beforehand, where there is a mask
+causal, window 256         FlexAttention, compiled, and the block mask it needs at each new length: create_block_mask, the
+                           faster of eager and compiled. Facet has nothing to make beforehand: its times hold all of its work
 first call                 a new spec, from its text to its first result, against FlexAttention's first call
 
 Both sides take turns, several rounds; each round is one process of `facet bench` between two timings of the peer. The
-table gives medians over rounds and the ratio of the medians; the spread says how quiet the machine was.
+table gives medians over rounds and the ratio of the medians (`of dense`: to Facet's own full row); the spread says how
+quiet the machine was.
 """
 import argparse
 import datetime
@@ -51,21 +54,46 @@ def facet(arguments, spec, shape, *extra):
         return json.load(open(out.name))["results"][0]
 
 
-def peers(shape):
-    """What PyTorch runs for each spec, and how long FlexAttention took from a new score_mod to its first result."""
+class Row:
+    """A spec with `extra` arguments for `facet bench`, beside a peer. `set_up`: ways to make what the peer needs at a new
+    length, of which the fastest counts."""
+
+    def __init__(self, name, spec, peer, run, extra=(), set_up=()):
+        self.name, self.spec, self.peer, self.run, self.extra, self.set_up = name, spec, peer, run, extra, set_up
+
+
+def peers(shape, window=256):
+    """The rows, and how long FlexAttention took from a new score_mod to its first result."""
     batch, heads, n, d = shape
     q, k, v = (torch.randn(batch, heads, n, d) for _ in range(3))
     slopes = torch.exp2(-8.0 * (torch.arange(heads) + 1) / heads)
     flex = torch.compile(flex_attention)
-    causal = create_block_mask(lambda b, h, i, j: i >= j, None, None, n, n, device="cpu")
-    runs = {
-        "full": lambda: scaled_dot_product_attention(q, k, v),
-        "softcap": lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: 30 * torch.tanh(s / 30)),
-        "alibi": lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * (i - j), block_mask=causal),
-    }
+    compiled = torch.compile(create_block_mask)
+
+    def causal(b, h, i, j):
+        return i >= j
+
+    def near(b, h, i, j):
+        return (i >= j) & (i - j < window)
+
+    def masked(name, spec, mask_mod, extra=()):
+        make = [lambda create=create: create(mask_mod, None, None, n, n, device="cpu") for create in
+                (create_block_mask, compiled)]
+        block_mask = make[0]()
+        return Row(name, spec, "flex", lambda: flex(q, k, v, block_mask=block_mask), extra, make)
+
+    causal_mask = create_block_mask(causal, None, None, n, n, device="cpu")
+    rows = [
+        Row("full", "full", "sdpa", lambda: scaled_dot_product_attention(q, k, v)),
+        Row("softcap", "softcap", "flex", lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: 30 * torch.tanh(s / 30))),
+        Row("alibi", "alibi", "flex",
+            lambda: flex(q, k, v, score_mod=lambda s, b, h, i, j: s - slopes[h] * (i - j), block_mask=causal_mask)),
+        masked("causal", "causal", causal),
+        masked(f"window {window}", "sliding_window", near, ("--set", f"window={window}")),
+    ]
     begin = time.perf_counter()
-    runs["softcap"]()
-    return runs, time.perf_counter() - begin
+    rows[1].run()
+    return rows, time.perf_counter() - begin
 
 
 def main():
@@ -81,23 +109,29 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(arguments.threads)
     torch.set_grad_enabled(False)
-    runs, flex_first = peers(shape)
+    todo, flex_first = peers(shape)
 
     batch, heads, n, d = shape
     flops = 4 * batch * heads * n * n * d
     rows = []
     print(f"B{batch} H{heads} N{n} D{d} f32, {arguments.threads} threads, {arguments.rounds} rounds; "
           "ms, and GFLOP/s counting every score")
-    for spec, run in runs.items():
-        theirs, mine = [median_ms(run)], []
+    for what in todo:
+        theirs, mine, set_up = [median_ms(what.run)], [], [[] for _ in what.set_up]
         for _ in range(arguments.rounds):
-            mine.append(facet(arguments, spec, shape)["time_ms"]["median"])
-            theirs.append(median_ms(run))
-        row = {"spec": spec, "peer": "sdpa" if spec == "full" else "flex", "peer_ms": theirs, "facet_ms": mine,
-               "ratio": statistics.median(theirs) / statistics.median(mine)}
+            mine.append(facet(arguments, what.spec, shape, *what.extra)["time_ms"]["median"])
+            theirs.append(median_ms(what.run))
+            for times, make in zip(set_up, what.set_up):
+                times.append(median_ms(make))
+        ready = min((statistics.median(times) for times in set_up), default=0)
+        of_dense = statistics.median(mine) / (statistics.median(rows[0]["facet_ms"]) if rows else statistics.median(mine))
+        row = {"row": what.name, "spec": what.spec, "peer": what.peer, "peer_ms": theirs, "facet_ms": mine,
+               "peer_set_up_ms": dict(zip(("eager", "compiled"), set_up)),
+               "ratio": (statistics.median(theirs) + ready) / statistics.median(mine), "of_dense": of_dense}
         rows.append(row)
-        print(f"{spec:<8} {row['peer']:<5} {statistics.median(theirs):7.1f} ({min(theirs):.1f} .. {max(theirs):.1f})   "
-              f"facet {statistics.median(mine):7.1f} ({min(mine):.1f} .. {max(mine):.1f})   "
+        print(f"{what.name:<10} {what.peer:<5} {statistics.median(theirs):7.1f} ({min(theirs):.1f} .. {max(theirs):.1f})"
+              + (f" + {ready:.1f} set-up" if set_up else "") +
+              f"   facet {statistics.median(mine):7.1f} ({min(mine):.1f} .. {max(mine):.1f}), {of_dense:.2f} of dense   "
               f"{row['ratio']:.2f}x   {flops / statistics.median(mine) / 1e6:.0f} GFLOP/s", flush=True)
     cold = facet(arguments, "softcap", shape, "--no-cache")
     first = cold["compile_ms"] + cold["time_ms"]["median"]

@@ -57,7 +57,8 @@ std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Co
     } catch (const BuildError&) {  // another version's: a miss
     }
   }
-  const std::string object = host_object(spec, std::move(compiled.hooks), compiled.facts, plan);
+  const std::string object =
+      host_object(spec, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
   cache.put(key, {.label = label_of(spec, "host"), .payload = object});
   times.build = lap();
   std::shared_ptr<const HostKernel> kernel = load_host(object);

@@ -27,7 +27,6 @@
 
 #include "compiler/emit/host.h"
 #include "fa/error.h"
-#include "runtime/host_pool.h"
 
 #if defined(__x86_64__)
 extern "C" {  // libgcc's; only their addresses are used, so their types do not matter
@@ -37,12 +36,6 @@ void __truncsfhf2();
 #endif
 
 namespace fa {
-
-struct HostKernel {
-  std::unique_ptr<llvm::orc::LLJIT> jit;  // owns the code
-  HostEntry entry = nullptr;
-  HostInfo info{};
-};
 
 namespace {
 
@@ -92,11 +85,11 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
 }
 
 /// The finished module, ready for the code generator.
-void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const Plan& plan,
-                 const HostCpu& cpu, llvm::TargetMachine& machine) {
+void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                 const Plan& plan, const HostCpu& cpu, llvm::TargetMachine& machine) {
   hooks.module->setTargetTriple(machine.getTargetTriple().str());
   hooks.module->setDataLayout(machine.createDataLayout());
-  emit_host(spec, hooks, facts, plan, cpu);
+  emit_host(spec, hooks, facts, classes, plan, cpu);
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
@@ -134,70 +127,63 @@ std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& p
   return key + hooks.print();
 }
 
-std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
-                        const HostCpu& cpu) {
+std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                        const Plan& plan, const HostCpu& cpu) {
   const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, plan, cpu, *machine);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
   return generate(*hooks.module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
-                     const HostCpu& cpu) {
+std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                     const Plan& plan, const HostCpu& cpu) {
   const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, plan, cpu, *machine);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
   return generate(*hooks.module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
-std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const Plan& plan,
-                    const HostCpu& cpu) {
+std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                    const Plan& plan, const HostCpu& cpu) {
   const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, plan, cpu, *machine);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
   return hooks.print();
 }
 
 std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   const char* what = "the host kernel's object does not link";
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
-  auto kernel = std::make_shared<HostKernel>();
-  kernel->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
-  llvm::orc::LLJIT& jit = *kernel->jit;
+  std::shared_ptr<llvm::orc::LLJIT> jit =
+      expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
   // ORC reports to stderr unless told otherwise; every error it reports comes back from a call below as well.
-  jit.getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
-  if (auto error = jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(jit))))
+  jit->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(*jit))))
     refuse(std::move(error), what);
   const llvm::StringRef bytes(object.data(), object.size());
-  if (auto error = jit.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
+  if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
     refuse(std::move(error), what);
-  kernel->info = *expect(jit.lookup(kHostInfoSymbol), what).toPtr<const HostInfo*>();
-  if (kernel->info.version != kHostVersion)
-    throw BuildError(
-        what, "it was made by version " + std::to_string(kernel->info.version) + " of the host back end");
-  kernel->entry = expect(jit.lookup(kHostEntrySymbol), what).toPtr<HostEntry>();
+  auto find = [&](const std::string& symbol) { return expect(jit->lookup(symbol), what); };
+
+  const auto* info = find(kHostInfoSymbol).toPtr<const HostInfo*>();
+  if (info->version != kHostVersion)
+    throw BuildError(what,
+                     "it was made by version " + std::to_string(info->version) + " of the host back end");
+  auto kernel = std::make_shared<HostKernel>();
+  kernel->info = *info;
+  kernel->start = find(kHostStartSymbol).toPtr<HostStart>();
+  kernel->step = find(kHostStepSymbol).toPtr<HostStep>();
+  kernel->finish = find(kHostFinishSymbol).toPtr<HostFinish>();
+  if (info->has_tile_class != 0) kernel->tile_class = find(kHostClassSymbol).toPtr<HostClass>();
+  for (std::uint32_t j = 0; j < info->num_summaries; ++j)
+    kernel->summaries.push_back({.shape = find(kHostShapesSymbol).toPtr<const SummaryShape*>()[j],
+                                 .fill = find(kHostSummarySymbol + std::to_string(j)).toPtr<HostSummary>()});
+  kernel->code = std::move(jit);
   return kernel;
 }
 
 std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
-                                             const Plan& plan, const HostCpu& cpu) {
-  return load_host(host_object(spec, std::move(hooks), facts, plan, cpu));
-}
-
-std::size_t host_workspace_bytes(const HostKernel& kernel) { return kernel.info.workspace_bytes; }
-
-void run_host(const HostKernel& kernel, const ForwardParams& params, int num_threads) {
-  if (params.batch < 1 || params.num_q_heads < 1 || params.q_len < 1) return;
-  const auto tile = static_cast<std::size_t>(kernel.info.tile_q);
-  const std::size_t tiles = (static_cast<std::size_t>(params.q_len) + tile - 1) / tile;
-  const std::size_t heads =
-      static_cast<std::size_t>(params.batch) * static_cast<std::size_t>(params.num_q_heads);
-  run_items(tiles * heads, num_threads, kernel.info.workspace_bytes, [&](std::size_t item, void* workspace) {
-    // A head's tiles run together, so that its K and V stay in cache; the last first, as causal masks make it
-    // the longest.
-    const std::size_t head = item / tiles;
-    const std::size_t first = (tiles - 1 - item % tiles) * tile;
-    const auto q_heads = static_cast<std::size_t>(params.num_q_heads);
-    kernel.entry(&params, workspace, static_cast<std::int32_t>(head / q_heads),
-                 static_cast<std::int32_t>(head % q_heads), static_cast<std::int32_t>(first));
-  });
+                                             const TileClasses& classes, const Plan& plan,
+                                             const HostCpu& cpu) {
+  return load_host(host_object(spec, std::move(hooks), facts, classes, plan, cpu));
 }
 
 }  // namespace fa

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -110,7 +109,7 @@ class Pool {
       posted_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
       if (stopping_) return;
       Job* job = jobs_.front();
-      if (--job->wanted == 0) jobs_.pop_front();
+      if (--job->wanted == 0) jobs_.erase(jobs_.begin());
       ++job->working;
       lock.unlock();
       job->take_part();
@@ -121,7 +120,7 @@ class Pool {
 
   std::mutex mutex_;
   std::condition_variable posted_, finished_;
-  std::deque<Job*> jobs_;
+  std::vector<Job*> jobs_;  // oldest first; few, and unlike a deque's its memory stays
   std::vector<std::thread> workers_;
   bool stopping_ = false;
 };

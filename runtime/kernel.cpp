@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/arguments.h"
+#include "runtime/host_run.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch.h"
 

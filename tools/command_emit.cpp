@@ -48,8 +48,8 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   const bool is_source = arguments.stage == "source";
   if (target.family == Family::host) {
     const Plan& plan = compiled.choice.plan;
-    return is_source ? host_ir(checked, std::move(compiled.hooks), compiled.facts, plan)
-                     : host_asm(checked, std::move(compiled.hooks), compiled.facts, plan);
+    return is_source ? host_ir(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan)
+                     : host_asm(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
   }
   if (is_source) return compiled.source->text;
   const Progress progress("building with NVRTC");

@@ -8,8 +8,10 @@
 //   online softmax down the kv axis                 no horizontal reduction, one row_max and row_sum a lane
 //   O[panel][d]  += P[kv][panel]^T * V[kv][d]      V is read where it lies
 //
-// The mask is evaluated before the first product: a panel that keeps nothing of a kv tile does no other work
-// on it, and kv rows before the first and after the last kept one are left out.
+// The runtime walks the kv tiles that the mask's tile class leaves and calls `step` on each
+// (runtime/host_walk). A full tile runs code that knows of no mask. In a partial one the mask is evaluated
+// before the first product: a panel that keeps nothing of the tile does no other work on it, and kv rows
+// before the first and after the last kept one are left out.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,7 @@
 #include <string>
 
 #include "compiler/analysis/facts.h"
+#include "compiler/analysis/tile_class.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
@@ -36,23 +39,55 @@ struct HostCpu {
   static HostCpu from_features(std::string triple, std::string name, std::string features);
 };
 
+constexpr std::uint32_t kHostVersion =
+    2;  // raise when the same inputs give other code: it is part of the cache key
+
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {
   std::uint32_t version;          // kHostVersion
-  std::uint32_t tile_q;           // rows one call of the entry serves
-  std::uint64_t workspace_bytes;  // 64-byte aligned memory the entry needs, one a thread
+  std::uint32_t tile_q;           // rows one start, its steps and one finish serve
+  std::uint64_t workspace_bytes;  // 64-byte aligned memory the steps need, one a thread
+  std::uint32_t tile_kv;          // rows one step serves
+  std::uint32_t num_summaries;
+  std::uint32_t has_tile_class;  // kHostClassSymbol is there; where it is not, every tile has the class ...
+  std::uint32_t is_masked;       // ... partial where this is set, full where it is not
+  std::uint32_t class_of_batch;  // the class may differ from batch entry to batch entry
+  std::uint32_t class_of_head;
 };
 
-constexpr std::uint32_t kHostVersion =
-    1;  // raise when the same inputs give other code: it is part of the cache key
-constexpr const char* kHostInfoSymbol = "facet_host_info";
-/// void(const ForwardParams*, void* workspace, int32 b, int32 h, int32 first_q_row)
-constexpr const char* kHostEntrySymbol = "facet_host_tile";
-using HostEntry = void (*)(const void* params, void* workspace, std::int32_t b, std::int32_t h,
-                           std::int32_t first_q_row);
+/// The least and the largest value of a summary over some rows or columns.
+struct SummaryPair {
+  std::int32_t lo, hi;
+};
 
-/// Adds the kernel to `hooks.module`, verified; the hooks themselves are inlined and gone afterwards.
-void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const Plan& plan,
-               const HostCpu& cpu);
+constexpr const char* kHostInfoSymbol = "facet_host_info";
+/// Prepares a thread's workspace for the tile of query rows that begins at `first_q`, and stores what the
+/// steps in between have left in it.
+constexpr const char* kHostStartSymbol = "facet_host_start";
+constexpr const char* kHostFinishSymbol = "facet_host_finish";
+using HostStart = void (*)(const void* params, void* workspace, std::int32_t b, std::int32_t h,
+                           std::int32_t first_q);
+using HostFinish = HostStart;
+/// Attends to the kv tile that begins at `first_kv`. `full` is not 0 only where the mask keeps all of it.
+constexpr const char* kHostStepSymbol = "facet_host_step";
+using HostStep = void (*)(const void* params, void* workspace, std::int32_t b, std::int32_t h,
+                          std::int32_t first_q, std::int32_t first_kv, std::int32_t full);
+/// The class of rows q_lo..q_hi and columns kv_lo..kv_hi as tile_class.h numbers them. Summary j's extrema
+/// over them are rows[j][q_index] or rows[j][kv_index], by its side.
+constexpr const char* kHostClassSymbol = "facet_host_class";
+using HostClass = std::int32_t (*)(const void* params, const SummaryPair* const* rows, std::int32_t b,
+                                   std::int32_t h, std::int32_t q_lo, std::int32_t q_hi, std::int32_t kv_lo,
+                                   std::int32_t kv_hi, std::int64_t q_index, std::int64_t kv_index);
+/// Followed by a summary's number: its extrema over the indices first..last.
+constexpr const char* kHostSummarySymbol = "facet_host_summary_";
+using HostSummary = void (*)(const void* params, std::int32_t b, std::int32_t h, std::int32_t first,
+                             std::int32_t last, SummaryPair* extrema);
+/// SummaryShape[num_summaries], where there are any.
+constexpr const char* kHostShapesSymbol = "facet_host_shapes";
+
+/// Adds the kernel to `hooks.module`, verified; the hooks and the classes' functions are inlined and gone
+/// afterwards.
+void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
+               const Plan& plan, const HostCpu& cpu);
 
 }  // namespace fa

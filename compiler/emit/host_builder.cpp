@@ -16,6 +16,43 @@ llvm::Function* HostModule::function(const char* name, llvm::Type* result,
   return made;
 }
 
+llvm::Value* load_uniform(llvm::IRBuilder<>& ir, llvm::Value* params, const HookArg& arg) {
+  auto load = [&](llvm::Type* type, std::size_t offset) {
+    llvm::LoadInst* value = ir.CreateLoad(type, ir.CreateConstGEP1_64(ir.getInt8Ty(), params, offset));
+    value->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.getContext(), {}));
+    return value;
+  };
+  const auto at = static_cast<std::size_t>(arg.index);
+  switch (arg.kind) {
+    case HookArgKind::score:
+    case HookArgKind::b:
+    case HookArgKind::h:
+    case HookArgKind::q_idx:
+    case HookArgKind::kv_idx:
+      return nullptr;
+    case HookArgKind::batch:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, batch));
+    case HookArgKind::num_q_heads:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, num_q_heads));
+    case HookArgKind::num_kv_heads:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, num_kv_heads));
+    case HookArgKind::group_size:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, group_size));
+    case HookArgKind::q_len:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, q_len));
+    case HookArgKind::kv_len:
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, kv_len));
+    case HookArgKind::scale:
+      return load(ir.getFloatTy(), offsetof(ForwardParams, scale));
+    case HookArgKind::param:
+      return load(arg.type == Type::f32 ? ir.getFloatTy() : static_cast<llvm::Type*>(ir.getInt32Ty()),
+                  offsetof(ForwardParams, params) + at * sizeof(ParamValue));
+    case HookArgKind::tensor:
+      return load(ir.getPtrTy(), offsetof(ForwardParams, tensors) + at * sizeof(void*));
+  }
+  return nullptr;
+}
+
 HostBuilder::HostBuilder(const HostModule& host, llvm::Function* function)
     : host_(host), function_(function), ir_(llvm::BasicBlock::Create(host.context(), "entry", function)) {
   // Multiplies may fuse into adds, as on the GPU; nothing else about floating point is relaxed.
@@ -103,6 +140,21 @@ void HostBuilder::if_then(llvm::Value* condition, const std::function<void()>& b
   ir_.CreateCondBr(condition, then, after);
   ir_.SetInsertPoint(then);
   body();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+}
+
+void HostBuilder::if_else(llvm::Value* condition, const std::function<void()>& then,
+                          const std::function<void()>& otherwise) {
+  llvm::BasicBlock* first = block("then");
+  llvm::BasicBlock* second = block("else");
+  llvm::BasicBlock* after = block("after");
+  ir_.CreateCondBr(condition, first, second);
+  ir_.SetInsertPoint(first);
+  then();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(second);
+  otherwise();
   ir_.CreateBr(after);
   ir_.SetInsertPoint(after);
 }

@@ -40,6 +40,9 @@ struct HostModule {
                            std::initializer_list<llvm::Type*> args) const;
 };
 
+/// The launch's value for one of a hook's arguments; null for those that differ from element to element.
+llvm::Value* load_uniform(llvm::IRBuilder<>& ir, llvm::Value* params, const HookArg& arg);
+
 class HostBuilder {
  public:
   /// Starts emitting the body of `function`.
@@ -90,6 +93,8 @@ class HostBuilder {
   void loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
             const std::function<void(llvm::Value*)>& body);
   void if_then(llvm::Value* condition, const std::function<void()>& body);
+  void if_else(llvm::Value* condition, const std::function<void()>& then,
+               const std::function<void()>& otherwise);
   llvm::BasicBlock* block(const char* name);
 
  private:

@@ -1,7 +1,9 @@
 // The functions the host kernel is made of, one emitter each. host.cpp puts them together.
 #pragma once
 
+#include "compiler/analysis/tile_class.h"
 #include "compiler/emit/host_builder.h"
+#include "templates/common/summaries.h"
 
 namespace fa {
 
@@ -23,13 +25,18 @@ llvm::Function* emit_pv(const HostModule& host, int vecs);
 /// does.
 llvm::Function* emit_mask(const HostModule& host);
 /// void(params, s, keep, row_max, row_sum, rescale, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): from
-/// scores to probabilities in place, by the online softmax in base 2.
-llvm::Function* emit_softmax(const HostModule& host);
+/// scores to probabilities in place, by the online softmax in base 2. `masked`: of the lanes in `keep` only,
+/// which is not read otherwise.
+llvm::Function* emit_softmax(const HostModule& host, bool masked);
 /// void(params, p, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): drops and scales probabilities in
 /// place.
 llvm::Function* emit_dropout(const HostModule& host);
 /// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
 llvm::Function* emit_finish(const HostModule& host);
+
+/// What the runtime walks tiles by: kHostClassSymbol, the summaries and their shapes; nothing without a
+/// class.
+void emit_classes(const HostModule& host, const TileClasses& classes);
 
 /// The query row of each lane of a panel, clamped to the last one.
 Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q);

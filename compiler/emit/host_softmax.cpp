@@ -81,13 +81,13 @@ llvm::Function* emit_mask(const HostModule& host) {
   return function;
 }
 
-llvm::Function* emit_softmax(const HostModule& host) {
+llvm::Function* emit_softmax(const HostModule& host, bool masked) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
   llvm::Function* function =
-      host.function("softmax", llvm::Type::getVoidTy(context),
+      host.function(masked ? "softmax_masked" : "softmax", llvm::Type::getVoidTy(context),
                     {pointer, pointer, pointer, pointer, pointer, pointer, i32, i32, i32, i32, i32});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
@@ -96,7 +96,6 @@ llvm::Function* emit_softmax(const HostModule& host) {
               *row_sum = build.arg(4), *rescale = build.arg(5), *first_kv = build.arg(9);
   const Wide q_rows = panel_rows(build, host, params, build.arg(8));
   llvm::Value* rows = ir.CreateSExt(build.arg(10), build.i64());
-  const bool masked = host.hooks.mask_mod && !host.facts.mask_is_always_true;
   const HookIr& hooks_ir = host.hooks;
   // Without a score_mod the scale is one positive factor: the first pass looks for the maximum of the raw
   // scores and the second multiplies, inside the subtraction of the maximum.

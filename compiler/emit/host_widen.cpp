@@ -31,51 +31,39 @@ void mark_constant(llvm::Instruction* load) {
 
 }  // namespace
 
+llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
+                        llvm::Value* x) {
+  HostMath math(ir, cpu);
+  switch (from.getIntrinsicID()) {
+    case llvm::Intrinsic::exp:
+      return math.exp(x);
+    case llvm::Intrinsic::exp2:
+      return math.exp2(x);
+    case llvm::Intrinsic::log:
+      return math.log(x);
+    case llvm::Intrinsic::log2:
+      return math.log2(x);
+    case llvm::Intrinsic::tanh:
+      return math.tanh(x);
+    case llvm::Intrinsic::fptosi_sat:
+      return math.to_i32(x);
+    default:
+      break;
+  }
+  const llvm::Function* callee = from.getCalledFunction();
+  const std::string_view name = callee ? std::string_view(callee->getName()) : "";
+  if (name == kSigmoidName) return math.sigmoid(x);
+  if (name == kRsqrtName) return math.rsqrt(x);
+  if (name == kErfName) return math.erf(x);
+  return nullptr;
+}
+
 HookInliner::HookInliner(const HostModule& host, HostBuilder& body, llvm::IRBuilder<>& before,
                          llvm::Value* params, llvm::Value* b, llvm::Value* h, Wide rows)
     : host_(host), body_(body), before_(before), b_(b), h_(h), rows_(std::move(rows)) {
-  auto load = [&](llvm::Type* type, std::size_t offset) {
-    llvm::Value* at = before_.CreateConstGEP1_64(before_.getInt8Ty(), params, offset);
-    llvm::LoadInst* value = before_.CreateLoad(type, at);
-    mark_constant(value);
-    return Wide::scalar(value);
-  };
-  llvm::Type* i32 = before_.getInt32Ty();
   for (const HookArg& arg : host.hooks.args) {
-    const auto at = static_cast<std::size_t>(arg.index);
-    switch (arg.kind) {
-      case HookArgKind::batch:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, batch)));
-        break;
-      case HookArgKind::num_q_heads:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, num_q_heads)));
-        break;
-      case HookArgKind::num_kv_heads:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, num_kv_heads)));
-        break;
-      case HookArgKind::group_size:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, group_size)));
-        break;
-      case HookArgKind::q_len:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, q_len)));
-        break;
-      case HookArgKind::kv_len:
-        uniforms_.push_back(load(i32, offsetof(ForwardParams, kv_len)));
-        break;
-      case HookArgKind::scale:
-        uniforms_.push_back(load(before_.getFloatTy(), offsetof(ForwardParams, scale)));
-        break;
-      case HookArgKind::param:
-        uniforms_.push_back(load(arg.type == Type::f32 ? before_.getFloatTy() : i32,
-                                 offsetof(ForwardParams, params) + at * sizeof(ParamValue)));
-        break;
-      case HookArgKind::tensor:
-        uniforms_.push_back(load(before_.getPtrTy(), offsetof(ForwardParams, tensors) + at * sizeof(void*)));
-        break;
-      default:
-        uniforms_.push_back({});
-        break;
-    }
+    llvm::Value* value = load_uniform(before_, params, arg);
+    uniforms_.push_back(value ? Wide::scalar(value) : Wide{});
   }
 }
 
@@ -227,7 +215,8 @@ Wide HookInliner::instruction(const llvm::Instruction& from) {
 
 llvm::Value* HookInliner::clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instruction& from) {
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from); call && call->arg_size() == 1)
-    if (llvm::Value* made = elementary(ir, *call, operand(call->getArgOperand(0)).parts[0])) return made;
+    if (llvm::Value* made = elementary(ir, host_.cpu, *call, operand(call->getArgOperand(0)).parts[0]))
+      return made;
   llvm::Instruction* copy = from.clone();
   for (llvm::Use& use : copy->operands())
     if (!llvm::isa<llvm::Constant>(use)) use.set(operand(use).parts[0]);
@@ -265,35 +254,9 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
   return made;
 }
 
-llvm::Value* HookInliner::elementary(llvm::IRBuilder<>& ir, const llvm::CallInst& from, llvm::Value* x) {
-  HostMath math(ir, host_.cpu);
-  switch (from.getIntrinsicID()) {
-    case llvm::Intrinsic::exp:
-      return math.exp(x);
-    case llvm::Intrinsic::exp2:
-      return math.exp2(x);
-    case llvm::Intrinsic::log:
-      return math.log(x);
-    case llvm::Intrinsic::log2:
-      return math.log2(x);
-    case llvm::Intrinsic::tanh:
-      return math.tanh(x);
-    case llvm::Intrinsic::fptosi_sat:
-      return math.to_i32(x);
-    default:
-      break;
-  }
-  const llvm::Function* callee = from.getCalledFunction();
-  const std::string_view name = callee ? std::string_view(callee->getName()) : "";
-  if (name == kSigmoidName) return math.sigmoid(x);
-  if (name == kRsqrtName) return math.rsqrt(x);
-  if (name == kErfName) return math.erf(x);
-  return nullptr;
-}
-
 llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallInst& from,
                                        const std::vector<llvm::Value*>& operands) {
-  if (llvm::Value* made = elementary(ir, from, operands[0])) return made;
+  if (llvm::Value* made = elementary(ir, host_.cpu, from, operands[0])) return made;
   llvm::Type* type = body_.vec(from.getType());
   switch (const llvm::Intrinsic::ID id = from.getIntrinsicID()) {
     case llvm::Intrinsic::sin:

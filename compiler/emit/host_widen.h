@@ -10,6 +10,10 @@
 
 namespace fa {
 
+/// What `from` calls, of `x`, by HostMath; null where it is none of compiler/ir/functions.h and its like.
+llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
+                        llvm::Value* x);
+
 class HookInliner {
  public:
   /// `before` stands ahead of the kv loop that `body` emits into; `rows` are the panel's query rows. Loads
@@ -43,8 +47,6 @@ class HookInliner {
   llvm::Value* gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& from, llvm::Value* base,
                       llvm::Value* offsets);
   llvm::Value* divide(llvm::IRBuilder<>& ir, const llvm::Instruction& from, llvm::Value* a, llvm::Value* b);
-  /// A function of compiler/ir/functions.h by HostMath; null where `from` is none.
-  llvm::Value* elementary(llvm::IRBuilder<>& ir, const llvm::CallInst& from, llvm::Value* x);
 
   const HostModule& host_;
   HostBuilder& body_;

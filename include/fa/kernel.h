@@ -79,11 +79,13 @@ struct KernelState;  // runtime/
 class Kernel {
  public:
   /// Enqueues one forward pass: stream-ordered, allocates nothing on the device. On the host it returns when
-  /// done. Throws ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
+  /// done, and what it needs beyond its tensors stays with the calling thread for the next call. Throws
+  /// ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
   void forward(const ForwardArgs& args, Stream stream = nullptr) const;
 
-  /// Bytes of device memory that `forward` needs as args.workspace: 0 for most specs; a few bytes a tile
-  /// where the mask reads tables. One call at a time may use it. Throws ArgumentError like `forward`.
+  /// Bytes of device memory that `forward` needs as args.workspace: 0 on the host and for most specs; a few
+  /// bytes a tile where the mask reads tables. One call at a time may use it. Throws ArgumentError like
+  /// `forward`.
   std::size_t workspace_bytes(const ForwardArgs& args) const;
 
   Device device() const;  // cuda or host, never automatic

@@ -28,9 +28,10 @@ HostCase host_case_for(const Kind& kind, const std::string& text) {
   const CheckedSpec spec = Spec::parse(text).checked();
   HookIr hooks = lower(spec);
   const Facts facts = analyse(spec, hooks);
+  const TileClasses classes = derive_tile_classes(hooks);
   const HostCpu cpu = HostCpu::from_features(host_cpu().triple, kind.name, kind.features);
   CHECK(cpu.lanes == kind.lanes);
-  return {.spec = spec, .kernel = build_host(spec, std::move(hooks), facts, host_plan(40, 48), cpu)};
+  return {.spec = spec, .kernel = build_host(spec, std::move(hooks), facts, classes, host_plan(40, 48), cpu)};
 }
 
 }  // namespace

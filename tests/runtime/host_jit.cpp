@@ -19,12 +19,14 @@ struct FrontEnd {
   CheckedSpec spec;
   HookIr hooks;
   Facts facts;
+  TileClasses classes;
 };
 
 FrontEnd front_end(const std::string& text = kText) {
-  FrontEnd made{.spec = Spec::parse(text).checked(), .hooks = {}, .facts = {}};
+  FrontEnd made{.spec = Spec::parse(text).checked(), .hooks = {}, .facts = {}, .classes = {}};
   made.hooks = lower(made.spec);
   made.facts = analyse(made.spec, made.hooks);
+  made.classes = derive_tile_classes(made.hooks);
   return made;
 }
 
@@ -32,13 +34,14 @@ FrontEnd front_end(const std::string& text = kText) {
 
 TEST_CASE("host object: survives storage, and a damaged one is refused") {
   FrontEnd made = front_end();
-  const std::string object = host_object(made.spec, std::move(made.hooks), made.facts, host_plan(96, 64));
+  const std::string object =
+      host_object(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(96, 64));
   const HostCase host{.spec = made.spec, .kernel = load_host(object)};
   const HostProblem problem{.q_heads = 2, .kv_heads = 2, .q_len = 60, .kv_len = 60};
   const Meaning meaning{.score = [](double s, int, int, int, int) { return 20 * std::tanh(s / 20); },
                         .mask = [](int, int, int q, int kv) { return q >= kv; }};
   CHECK(worst_error(compare(host, problem, meaning)) < error_bound(host.spec));
-  CHECK(host_workspace_bytes(*host.kernel) > 96 * 32 * 4 * 2);
+  CHECK(host.kernel->info.workspace_bytes > 96 * 32 * 4 * 2);
 
   CHECK_THROWS_AS(load_host(""), BuildError);
   CHECK_THROWS_AS(load_host("not an object"), BuildError);
@@ -65,21 +68,25 @@ TEST_CASE("host key: tells apart what makes other code") {
 
 TEST_CASE("host stages print") {
   FrontEnd made = front_end();
-  const std::string ir = host_ir(made.spec, std::move(made.hooks), made.facts, host_plan(96, 64));
-  CHECK(ir.find("@facet_host_tile(ptr") != std::string::npos);
+  const std::string ir =
+      host_ir(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(96, 64));
+  CHECK(ir.find("@facet_host_step(ptr") != std::string::npos);
   CHECK(ir.find("@facet_host_info") != std::string::npos);
   CHECK(ir.find("@score_mod") == std::string::npos);  // inlined
   FrontEnd again = front_end();
-  const std::string text = host_asm(again.spec, std::move(again.hooks), again.facts, host_plan(96, 64));
-  CHECK(text.find("facet_host_tile:") != std::string::npos);
+  const std::string text =
+      host_asm(again.spec, std::move(again.hooks), again.facts, again.classes, host_plan(96, 64));
+  CHECK(text.find("facet_host_step:") != std::string::npos);
 }
 
 TEST_CASE("host plan: out of range is refused") {
   FrontEnd made = front_end();
-  CHECK_THROWS_AS(build_host(made.spec, std::move(made.hooks), made.facts, host_plan(0, 64)), InternalError);
-  FrontEnd again = front_end();
-  CHECK_THROWS_AS(build_host(again.spec, std::move(again.hooks), again.facts, host_plan(64, 40)),
+  CHECK_THROWS_AS(build_host(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(0, 64)),
                   InternalError);
+  FrontEnd again = front_end();
+  CHECK_THROWS_AS(
+      build_host(again.spec, std::move(again.hooks), again.facts, again.classes, host_plan(64, 40)),
+      InternalError);
 }
 
 TEST_CASE("host kernel: several threads at once, each with several") {

@@ -171,7 +171,9 @@ Plan host_plan(int tile_q, int tile_kv) {
 HostCase host_case(const CheckedSpec& spec, int tile_q, int tile_kv) {
   HookIr hooks = lower(spec);
   const Facts facts = analyse(spec, hooks);
-  return {.spec = spec, .kernel = build_host(spec, std::move(hooks), facts, host_plan(tile_q, tile_kv))};
+  const TileClasses classes = derive_tile_classes(hooks);
+  return {.spec = spec,
+          .kernel = build_host(spec, std::move(hooks), facts, classes, host_plan(tile_q, tile_kv))};
 }
 
 HostCase host_case(const std::string& text, int tile_q, int tile_kv) {

@@ -12,6 +12,7 @@
 #include "compiler/schedule/plan.h"
 #include "fa/spec.h"
 #include "runtime/host_jit.h"
+#include "runtime/host_run.h"
 #include "templates/params.h"
 
 namespace fa::test {

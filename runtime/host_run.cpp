@@ -1,0 +1,53 @@
+// Three passes over the pool: the summaries that tile classes read, the order of work, attention. The first
+// two are short, and left out where nothing asks for them.
+#include "runtime/host_run.h"
+
+#include "runtime/host_order.h"
+#include "runtime/host_pool.h"
+#include "runtime/host_walk.h"
+
+namespace fa {
+namespace {
+
+/// One call's state. Each thread that calls keeps one, with its memory, for the calls to come. Work is
+/// captured by one pointer, which std::function holds without allocating.
+class HostCall {
+ public:
+  void run(const HostKernel& kernel, const ForwardParams& params, int num_threads) {
+    kernel_ = &kernel;
+    params_ = &params;
+    const int threads = num_threads > 0 ? num_threads : usable_cores();
+    summaries_.prepare(kernel, params);
+    if (summaries_.items() > 0)
+      run_items(summaries_.items(), threads, 0, [this](std::size_t item, void*) { summaries_.fill(item); });
+    order_.prepare(kernel, params, summaries_, threads);
+    run_items(order_.items(), threads, kernel.info.workspace_bytes,
+              [this](std::size_t position, void* workspace) { attend(order_.at(position), workspace); });
+  }
+
+ private:
+  void attend(const HostItem& item, void* workspace) const {
+    const int first_q = item.q_tile * static_cast<int>(kernel_->info.tile_q);
+    const auto tile_kv = static_cast<int>(kernel_->info.tile_kv);
+    kernel_->start(params_, workspace, item.b, item.h, first_q);
+    TileWalk(*kernel_, *params_, summaries_, item.b, item.h, item.q_tile).each([&](int tile, bool full) {
+      kernel_->step(params_, workspace, item.b, item.h, first_q, tile * tile_kv, full ? 1 : 0);
+    });
+    kernel_->finish(params_, workspace, item.b, item.h, first_q);
+  }
+
+  const HostKernel* kernel_ = nullptr;
+  const ForwardParams* params_ = nullptr;
+  HostSummaries summaries_;
+  HostOrder order_;
+};
+
+}  // namespace
+
+void run_host(const HostKernel& kernel, const ForwardParams& params, int num_threads) {
+  if (params.batch < 1 || params.num_q_heads < 1 || params.q_len < 1) return;
+  thread_local HostCall call;
+  call.run(kernel, params, num_threads);
+}
+
+}  // namespace fa
