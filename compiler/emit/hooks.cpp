@@ -199,6 +199,11 @@ std::string HooksPrinter::print() {
   text += flag("kHasMask", has_mask);
   text += flag("kMultiplierIsUniform", !is_general && uniform);
   text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
+  text += flag("kHeadIsCheap", split_.stage(Stage::head).is_cheap());
+  text += flag("kRowIsCheap", split_.stage(Stage::row).is_cheap());
+  const bool element_reads = logit.reads() || multiplier.reads() || addend.reads() || keep.reads();
+  text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
+  text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_struct(stage);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_stage_function(stage);
   if (is_general) {

@@ -85,7 +85,6 @@ struct Config {{
   static constexpr int kStages = {stages};
   static constexpr bool kQInRegisters = {q_in_registers};
   static constexpr bool kDropout = {dropout};
-  static constexpr bool kClampIndices = {clamp};  // some hook reads a tensor
 }};
 
 }}  // namespace fa
@@ -108,9 +107,8 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
-      fmt::arg("clamp", !spec.tensors.empty()), fmt::arg("threads", threads),
-      fmt::arg("min_ctas", plan.min_ctas), fmt::arg("shared_memory", shared_memory),
-      fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
+      fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
                 .entry = "facet_forward",

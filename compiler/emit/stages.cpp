@@ -22,6 +22,21 @@ bool is_constant(const llvm::Value& value, double number) {
 
 }  // namespace
 
+bool StageBody::reads() const {
+  return std::any_of(items.begin(), items.end(), [](const Region::Item* item) {
+    return item->instruction == nullptr || llvm::isa<llvm::LoadInst>(item->instruction);
+  });
+}
+
+bool StageBody::is_cheap() const {
+  constexpr std::size_t kHandful = 8;
+  const auto calls_a_function = [](const Region::Item* item) {
+    return item->instruction != nullptr && llvm::isa<llvm::CallInst>(item->instruction) &&
+           !llvm::isa<llvm::MinMaxIntrinsic>(item->instruction);
+  };
+  return items.size() <= kHandful && !reads() && std::none_of(items.begin(), items.end(), calls_a_function);
+}
+
 const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   const auto found = canonical_.find(&value);
   return found == canonical_.end() ? &value : found->second;

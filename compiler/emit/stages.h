@@ -20,6 +20,11 @@ struct StageBody {
   std::vector<const Region::Item*> items;  // operands first
   std::vector<const llvm::Value*> fields;  // handed to later stages; head, row and column only
   std::unordered_set<const Region::Item*> present;
+
+  /// Whether it reads a tensor, or has a loop, which may.
+  bool reads() const;
+  /// Whether it is a handful of plain operations: cheaper to ask again than to keep.
+  bool is_cheap() const;
 };
 
 class StageSplit {

@@ -33,6 +33,10 @@ struct IdentityHooks {
   static constexpr bool kHasMask = false;
   static constexpr bool kMultiplierIsUniform = true;  // the multiplier depends on neither q_idx nor kv_idx
   static constexpr bool kAddendIsZero = true;
+  static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
+  static constexpr bool kRowIsCheap = true;    // the same of row()
+  static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx
+  static constexpr bool kColumnReads = false;  // at what follows from kv_idx
 
   struct Head {
     int b;

@@ -23,10 +23,17 @@ __device__ __forceinline__ float quad_sum(float x) {
 /// One row's state. Logits are scale * s in base 2, with scale > 0; a caller whose logits are finished passes
 /// scale 1.
 ///
-/// The maximum starts at the lowest finite number instead of -inf: then no difference of two maxima is NaN, a
+/// The reference m need not be the maximum itself: any m gives the same quotients, and one that is at most
+/// kSlack below the maximum keeps every exponential under 2^kSlack, which 16-bit probabilities and fp32 sums
+/// hold with the same relative error. So m follows only when it has fallen further behind (FlashAttention-4,
+/// section 3.2).
+///
+/// It starts at the lowest finite number instead of -inf: then no difference of two references is NaN, a
 /// masked score (-inf) still gives exp2(-inf) = 0, and a row is empty exactly when its sum is 0.
 struct SoftmaxRow {
-  float m;  // scale * maximum of s so far
+  static constexpr float kSlack = 8.0f;
+
+  float m;  // at least scale * maximum of s so far - kSlack
   float l;  // this thread's share of sum exp2(scale * s - m)
 
   __device__ __forceinline__ void start() {
@@ -34,9 +41,12 @@ struct SoftmaxRow {
     l = 0.0f;
   }
 
-  /// Takes the row maximum of a new tile; returns the factor for what was summed before.
-  __device__ __forceinline__ float rescale(float tile_max, float scale) {
-    const float m_new = fmaxf(m, quad_max(tile_max) * scale);
+  /// Whether a tile's maximum (scale included) is too far above m.
+  __device__ __forceinline__ bool is_stale(float tile_max) const { return tile_max > m + kSlack; }
+
+  /// Moves m up to a new tile's maximum; returns the factor for what was summed before.
+  __device__ __forceinline__ float rescale(float tile_max) {
+    const float m_new = fmaxf(m, tile_max);
     const float factor = fast_exp2(m - m_new);
     m = m_new;
     l *= factor;

@@ -24,6 +24,20 @@ __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int til
   return (params.q_len + tile_q - 1) / tile_q - 1 - static_cast<int>(blockIdx.x);
 }
 
+/// The head this CTA works on.
+struct BlockHead {
+  int b;
+  int h;
+};
+
+/// Reads it where it is asked for, each time: compilers keep blockIdx from its first use on, across the kv
+/// loop, which has no register to spare.
+__device__ __forceinline__ BlockHead block_head() {
+  BlockHead head;
+  asm volatile("mov.u32 %0, %%ctaid.z;\n\tmov.u32 %1, %%ctaid.y;" : "=r"(head.b), "=r"(head.h));
+  return head;
+}
+
 /// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
 /// registers.
 template <int kTileKv>
@@ -59,9 +73,7 @@ struct ClassWalk {
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
     const int tiles_in_all = num_tiles(params);
     if (first >= tiles_in_all) return kTileEmpty;
-    int b = blockIdx.z;
-    asm volatile("" : "+r"(b));  // what depends on it cannot be computed before the loop
-    const int h = blockIdx.y;
+    const auto [b, h] = block_head();
     const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
     const int q_tile = block_q_tile(params, kTileQ);
     const int q_lo = q_tile * kTileQ;

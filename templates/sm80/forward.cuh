@@ -17,6 +17,7 @@
 #pragma once
 
 #include "common/hooks.cuh"
+#include "common/lane_store.cuh"
 #include "common/philox.h"
 #include "common/softmax.cuh"
 #include "common/tile_walk.cuh"
@@ -50,6 +51,9 @@ struct Forward {
   static constexpr int kSharedBytes = kQkvBytes > OTile::kBytes ? kQkvBytes : OTile::kBytes;
 
   static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
+  // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
+  // of all columns first and has no registers for the results.
+  static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   float o[kMTiles][kDTiles][4];  // acc_o
@@ -66,6 +70,9 @@ struct Forward {
   __device__ __forceinline__ unsigned v_lane() const {
     return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128;
   }
+
+  static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
+  static constexpr int kBaseV = 1;
 
   using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv>::Type;
 
@@ -155,6 +162,28 @@ struct Forward {
             dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
   }
 
+  /// What the hooks know of this head. What is cheap to find is found anew in every tile: kept, it would take
+  /// registers that the products need.
+  __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
+    const auto [b, h] = block_head();
+    return Hooks::head(params, b, h);
+  }
+
+  /// The same of this thread's rows.
+  __device__ __forceinline__ void find_rows(const ForwardParams& params, const typename Hooks::Head& head) {
+    int first = block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp +
+                threadIdx.x % 32 / 4;
+    if constexpr (Hooks::kRowIsCheap) asm volatile("" : "+r"(first));
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        int q_idx = first + m * 16 + half * 8;
+        if constexpr (Hooks::kRowReads) q_idx = min(q_idx, params.q_len - 1);
+        rows[m][half] = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
+      }
+  }
+
   /// Calls `body(x, row, column)` on every element of S; `kv0` is the tile's first key.
   template <class Body>
   __device__ __forceinline__ void for_each_element(const ForwardParams& params,
@@ -162,13 +191,14 @@ struct Forward {
     const int first = kv0 + 2 * (threadIdx.x % 4);
     const float first_f = static_cast<float>(first);
 #pragma unroll
-    for (int n = 0; n < kNTiles; ++n)
+    for (int n = 0; n < kNTiles; ++n) {
+      if (kColumnsApart && kv0 + n * 8 >= params.kv_len) break;
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
         const int offset = n * 8 + pair;
         int kv_idx = first + offset;
         float kv_idx_f = first_f + static_cast<float>(offset);  // exact: lengths stay below 2^24
-        if constexpr (Config::kClampIndices) {
+        if constexpr (Hooks::kColumnReads) {
           kv_idx = min(kv_idx, params.kv_len - 1);
           kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
         }
@@ -178,13 +208,16 @@ struct Forward {
 #pragma unroll
           for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], column);
       }
+    }
   }
 
   /// Scores to base-2 logits, masked ones to -inf. `full`: the mask keeps the whole tile.
-  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, const typename Hooks::Head& head,
-                                              int kv0, bool full) {
+  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, typename Hooks::Head head, int kv0,
+                                              bool full) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
+    if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
+    if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = Hooks::logit(x, params, head, row, column);
@@ -213,8 +246,11 @@ struct Forward {
     }
   }
 
-  /// Brings the state of every row and acc_o to the maximum that includes this tile.
+  /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
+  /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow).
   __device__ __forceinline__ void rescale(float scale) {
+    float m_new[kMTiles][2];
+    bool stale = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -223,7 +259,15 @@ struct Forward {
 #pragma unroll
         for (int n = 0; n < kNTiles; ++n)
           tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-        const float factor = softmax[m][half].rescale(tile_max, scale);
+        m_new[m][half] = quad_max(tile_max) * scale;
+        stale |= softmax[m][half].is_stale(m_new[m][half]);
+      }
+    if (!__any_sync(0xffffffffu, stale)) return;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float factor = softmax[m][half].rescale(m_new[m][half]);
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d) {
           o[m][d][2 * half] *= factor;
@@ -235,6 +279,7 @@ struct Forward {
   /// acc_o / l to 16 bits, through shared memory so that rows leave as whole 16-byte pieces; lse on the way.
   __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
     // Found anew, so that the kv loop need not hold them.
+    const auto [b, h] = block_head();
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
     const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
@@ -249,7 +294,7 @@ struct Forward {
         float inverse = softmax[m][half].finish(lse);
         if constexpr (Config::kDropout) inverse *= params.keep_scale;
         if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.q_len) {
-          const long long head_row = static_cast<long long>(blockIdx.z) * params.num_q_heads + blockIdx.y;
+          const long long head_row = static_cast<long long>(b) * params.num_q_heads + h;
           params.lse[head_row * params.q_len + q0 + row] = lse;
         }
 #pragma unroll
@@ -261,8 +306,7 @@ struct Forward {
         }
       }
     __syncwarp();  // a warp stores the rows it staged
-    char* out = static_cast<char*>(params.o) +
-                2 * (blockIdx.z * params.o_strides.batch + blockIdx.y * params.o_strides.head);
+    char* out = static_cast<char*>(params.o) + 2 * (b * params.o_strides.batch + h * params.o_strides.head);
     constexpr int kChunks = Config::kHeadDimV / 8;
     for (int i = lane; i < kRowsPerWarp * kChunks; i += 32) {
       const int row = warp_row + i / kChunks;
@@ -279,25 +323,26 @@ struct Forward {
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
     const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
-    const int h = blockIdx.y;
-    const int b = blockIdx.z;
-    const int kv_head = h / params.group_size;
+    const auto [b, h] = block_head();
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + lane_offset_a(lane);
     k_lane = smem + kKOffset + lane_offset_b(lane);
 
-    // Row 0 of K and of V: the same for every thread, so that uniform registers can hold it.
-    const char* k = static_cast<const char*>(params.k) +
-                    2 * (b * params.k_strides.batch + kv_head * params.k_strides.head);
-    const char* v = static_cast<const char*>(params.v) +
-                    2 * (b * params.v_strides.batch + kv_head * params.v_strides.head);
+    // Row 0 of K and of V.
+    const int kv_head = h / params.group_size;
+    LaneStore base;
+    base.put(kBaseK, static_cast<const char*>(params.k) +
+                         2 * (b * params.k_strides.batch + kv_head * params.k_strides.head));
+    base.put(kBaseV, static_cast<const char*>(params.v) +
+                         2 * (b * params.v_strides.batch + kv_head * params.v_strides.head));
+    base.seal();
     const unsigned copy_to = smem + copy_offset();
     const auto load_k = [&](int tile, int stage) {
-      KTile::template load<kThreads>(copy_to + kKOffset + stage * KTile::kBytes, k,
+      KTile::template load<kThreads>(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
                                      static_cast<int>(params.k_strides.row), tile * kTileKv, params.kv_len);
     };
     const auto load_v = [&](int tile, int stage) {
-      VTile::template load<kThreads>(copy_to + kVOffset + stage * VTile::kBytes, v,
+      VTile::template load<kThreads>(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
                                      static_cast<int>(params.v_strides.row), tile * kTileKv, params.kv_len);
     };
 
@@ -315,7 +360,7 @@ struct Forward {
           ldmatrix_x4(q_fragments[m][step], QTile::at(q_lane, m * 16, step));
       __syncthreads();  // K and V take over the room
     }
-    const typename Hooks::Head head = Hooks::head(params, b, h);
+    const typename Hooks::Head head = find_head(params);
     Walk walk;
     WalkStep now = walk.first(params);
     if (now.exists()) load_k(now.tile(), 0);
@@ -328,12 +373,8 @@ struct Forward {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        softmax[m][half].start();
-        int q_idx = q0 + warp_row + m * 16 + half * 8 + lane / 4;
-        if constexpr (Config::kClampIndices) q_idx = min(q_idx, params.q_len - 1);
-        rows[m][half] = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
-      }
+      for (int half = 0; half < 2; ++half) softmax[m][half].start();
+    if constexpr (!Hooks::kRowIsCheap) find_rows(params, head);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll

@@ -10,6 +10,13 @@
 
 namespace fa {
 
+/// base + a * b in one instruction.
+__device__ __forceinline__ const char* multiply_add(int a, int b, const char* base) {
+  const char* address;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(a), "r"(b), "l"(base));
+  return address;
+}
+
 template <int kRows_, int kDim_>
 struct Tile {
   static constexpr int kRows = kRows_;
@@ -21,18 +28,20 @@ struct Tile {
 
   /// Starts copying rows first_row.. of a tensor, zeros from `length` on. `to` is this thread's
   /// piece of the tile, `base` the tensor's row 0. Every thread of the CTA takes part. Row strides are 32
-  /// bits, straight from the constant bank: products of 64-bit strides would stay in registers.
+  /// bits, straight from the constant bank: products of 64-bit strides would take three instructions each.
   template <int kThreads>
   static __device__ __forceinline__ void load(unsigned to, const char* base, int row_stride, int first_row,
                                               int length) {
     constexpr int kRowsPerPass = kThreads / 8;
     const int chunk = threadIdx.x % 8;
+    const int first = first_row + static_cast<int>(threadIdx.x) / 8;
+    const char* first_from = multiply_add(2 * first, row_stride, base + chunk * 16);
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
       const int tile_row = pass * kRowsPerPass;
       if (kRows % kRowsPerPass != 0 && tile_row + static_cast<int>(threadIdx.x) / 8 >= kRows) break;
-      const int row = first_row + static_cast<int>(threadIdx.x) / 8 + tile_row;
-      const char* from = base + (static_cast<long long>(2 * row) * row_stride + chunk * 16);
+      const int row = first + tile_row;
+      const char* from = multiply_add(row_stride, 2 * tile_row, first_from);
 #pragma unroll
       for (int page = 0; page < kPages; ++page) {
         const int column = page * 64 + chunk * 8;

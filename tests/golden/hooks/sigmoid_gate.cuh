@@ -3,6 +3,10 @@ struct Hooks {
   static constexpr bool kHasMask = false;
   static constexpr bool kMultiplierIsUniform = false;
   static constexpr bool kAddendIsZero = false;
+  static constexpr bool kHeadIsCheap = false;
+  static constexpr bool kRowIsCheap = true;
+  static constexpr bool kRowReads = false;
+  static constexpr bool kColumnReads = false;
 
   struct Head {
     int b;

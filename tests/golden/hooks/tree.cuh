@@ -3,6 +3,10 @@ struct Hooks {
   static constexpr bool kHasMask = true;
   static constexpr bool kMultiplierIsUniform = true;
   static constexpr bool kAddendIsZero = true;
+  static constexpr bool kHeadIsCheap = true;
+  static constexpr bool kRowIsCheap = false;
+  static constexpr bool kRowReads = true;
+  static constexpr bool kColumnReads = false;
 
   struct Head {
     int b;

@@ -1,0 +1,33 @@
+// Values that a whole warp shares, kept one in each lane: a register of every thread holds up to 32 words, or
+// 16 addresses.
+//
+// The kv loop of a forward kernel has no register to spare, and what it needs once a tile (K's and V's
+// addresses) would be spilled to local memory. A shuffle brings it back for less.
+#pragma once
+
+namespace fa {
+
+struct LaneStore {
+  unsigned word = 0;  // lane 2 i: the low half of value i, lane 2 i + 1: its high half
+
+  /// Before `seal`.
+  __device__ __forceinline__ void put(int i, const void* value) {
+    const int lane = threadIdx.x % 32;
+    const auto bits = reinterpret_cast<unsigned long long>(value);
+    if (lane == 2 * i) word = static_cast<unsigned>(bits);
+    if (lane == 2 * i + 1) word = static_cast<unsigned>(bits >> 32);
+  }
+
+  /// From here on only the word is kept. Without a shuffle that hides where it comes from, ptxas keeps the
+  /// values and makes the word anew.
+  __device__ __forceinline__ void seal() { word = __shfl_sync(0xffffffffu, word, threadIdx.x % 32); }
+
+  /// Every lane of the warp takes part.
+  __device__ __forceinline__ const char* get(int i) const {
+    const unsigned low = __shfl_sync(0xffffffffu, word, 2 * i);
+    const unsigned high = __shfl_sync(0xffffffffu, word, 2 * i + 1);
+    return reinterpret_cast<const char*>(static_cast<unsigned long long>(high) << 32 | low);
+  }
+};
+
+}  // namespace fa
