@@ -39,10 +39,21 @@ std::vector<int> pv_calls(const HostShape& shape) {
 }
 
 struct Parts {
-  llvm::Function *start, *copy_k = nullptr, *copy_v = nullptr, *mask = nullptr, *qk, *softmax = nullptr,
-                         *softmax_masked = nullptr, *dropout = nullptr, *finish;
-  std::map<int, llvm::Function*> pv{};  // by vectors of head_dim_v
+  /// What differs between full and partial tiles.
+  struct OfTile {
+    llvm::Function *qk = nullptr, *softmax = nullptr;
+    std::map<int, llvm::Function*> pv{};  // by vectors of head_dim_v
+  };
+  llvm::Function *start, *finish, *copy_k = nullptr, *copy_v = nullptr, *mask = nullptr, *dropout = nullptr;
+  OfTile full{}, partial{};
 };
+
+Parts::OfTile emit_parts_of_tile(const HostModule& host, bool masked) {
+  Parts::OfTile parts{.qk = emit_qk(host, masked), .softmax = emit_softmax(host, masked)};
+  for (const int vecs : pv_calls(host.shape))
+    if (!parts.pv.contains(vecs)) parts.pv[vecs] = emit_pv(host, vecs, masked);
+  return parts;
+}
 
 /// What a launch may find: tiles that the mask keeps all of, and others.
 struct Kinds {
@@ -56,17 +67,13 @@ Kinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
 
 Parts emit_parts(const HostModule& host, Kinds tiles) {
   const HostShape& shape = host.shape;
-  Parts parts{.start = emit_start(host), .qk = emit_qk(host), .finish = emit_finish(host)};
+  Parts parts{.start = emit_start(host), .finish = emit_finish(host)};
   if (shape.copy_k) parts.copy_k = emit_copy(host, "copy_k", shape.head_dim, shape.head_dim);
   if (shape.copy_v) parts.copy_v = emit_copy(host, "copy_v", shape.head_dim_v, shape.dv_padded);
-  if (tiles.full) parts.softmax = emit_softmax(host, false);
-  if (tiles.partial) {
-    parts.mask = emit_mask(host);
-    parts.softmax_masked = emit_softmax(host, true);
-  }
+  if (tiles.partial) parts.mask = emit_mask(host);
+  if (tiles.full) parts.full = emit_parts_of_tile(host, false);
+  if (tiles.partial) parts.partial = emit_parts_of_tile(host, true);
   if (host.spec.has_dropout) parts.dropout = emit_dropout(host);
-  for (const int vecs : pv_calls(shape))
-    if (!parts.pv.contains(vecs)) parts.pv[vecs] = emit_pv(host, vecs);
   return parts;
 }
 
@@ -150,7 +157,8 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
     });
   };
   // Attends a panel to `kept` kv rows of the tile from row `low` on.
-  auto attend = [&](llvm::Function* softmax, llvm::Value* panel_row, llvm::Value* low, llvm::Value* kept) {
+  auto attend = [&](const Parts::OfTile& tile_parts, llvm::Value* panel_row, llvm::Value* low,
+                    llvm::Value* kept) {
     llvm::Value* q_row = ir.CreateAdd(first_q, panel_row);
     llvm::Value* kept32 = ir.CreateTrunc(kept, i32);
     llvm::Value* kv_row = ir.CreateAdd(first_kv, ir.CreateTrunc(low, i32));
@@ -162,17 +170,18 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
     llvm::Value* v_rows = build.float_at(v_tile.data, ir.CreateMul(low, v_tile.row_stride));
     llvm::Value* keep =
         ir.CreateGEP(ir.getInt16Ty(), buffer(shape.keep), ir.CreateMul(low, build.i64(shape.panel_vecs)));
-    ir.CreateCall(parts.qk, {q_panel, k_rows, k_tile.row_stride, kept, s});
-    ir.CreateCall(softmax, {params, s, keep, build.float_at(buffer(shape.row_max), row),
-                            build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale), b32, h32,
-                            q_row, kv_row, kept32});
+    ir.CreateCall(tile_parts.qk, {q_panel, k_rows, k_tile.row_stride, kept, s, buffer(shape.spans), low});
+    ir.CreateCall(tile_parts.softmax, {params, s, keep, build.float_at(buffer(shape.row_max), row),
+                                       build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale), b32,
+                                       h32, q_row, kv_row, kept32});
     if (parts.dropout)
       build.if_then(drops,
                     [&] { ir.CreateCall(parts.dropout, {params, s, b32, h32, q_row, kv_row, kept32}); });
     int column = 0;
     for (const int vecs : pv_calls(shape)) {
-      ir.CreateCall(parts.pv.at(vecs), {s, build.float_at(v_rows, build.i64(column)), v_tile.row_stride, kept,
-                                        build.float_at(o_panel, build.i64(column)), buffer(shape.rescale)});
+      ir.CreateCall(tile_parts.pv.at(vecs), {s, build.float_at(v_rows, build.i64(column)), v_tile.row_stride,
+                                             kept, build.float_at(o_panel, build.i64(column)),
+                                             buffer(shape.rescale), buffer(shape.spans), low});
       column += vecs * shape.lanes;
     }
   };
@@ -180,14 +189,15 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
   auto full_tile = [&] {
     copy_both();
     each_panel([&](llvm::Value* panel_row) {
-      attend(parts.softmax, panel_row, build.i64(0), ir.CreateSExt(rows, build.i64()));
+      attend(parts.full, panel_row, build.i64(0), ir.CreateSExt(rows, build.i64()));
     });
   };
   auto partial_tile = [&] {
     ir.CreateStore(ir.getFalse(), copied);
     each_panel([&](llvm::Value* panel_row) {
-      llvm::Value* span = ir.CreateCall(parts.mask, {params, buffer(shape.keep), b32, h32,
-                                                     ir.CreateAdd(first_q, panel_row), first_kv, rows});
+      llvm::Value* span =
+          ir.CreateCall(parts.mask, {params, buffer(shape.keep), b32, h32, ir.CreateAdd(first_q, panel_row),
+                                     first_kv, rows, buffer(shape.spans)});
       build.if_then(ir.CreateICmpNE(span, build.i64(0)), [&] {
         if (parts.copy_k || parts.copy_v)
           build.if_then(ir.CreateNot(ir.CreateLoad(ir.getInt1Ty(), copied)), [&] {
@@ -195,7 +205,7 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
             ir.CreateStore(ir.getTrue(), copied);
           });
         llvm::Value* low = ir.CreateAnd(span, build.i64(0xffffffff));
-        attend(parts.softmax_masked, panel_row, low, ir.CreateSub(ir.CreateLShr(span, 32), low));
+        attend(parts.partial, panel_row, low, ir.CreateSub(ir.CreateLShr(span, 32), low));
       });
     });
   };

@@ -40,7 +40,7 @@ struct HostCpu {
 };
 
 constexpr std::uint32_t kHostVersion =
-    2;  // raise when the same inputs give other code: it is part of the cache key
+    3;  // raise when the same inputs give other code: it is part of the cache key
 
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {

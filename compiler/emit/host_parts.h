@@ -13,16 +13,17 @@ llvm::Function* emit_start(const HostModule& host);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
 /// `padded` by zeros.
 llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
-/// void(q panel, k, i64 k stride in floats, i64 rows, s): S^T = K Q^T. Writes up to qk_rows - 1 rows past the
-/// last.
-llvm::Function* emit_qk(const HostModule& host);
-/// void(p, v, i64 v stride in floats, i64 rows, o, rescale): O = rescale * O + P^T V for `vecs` vectors of a
-/// row.
-llvm::Function* emit_pv(const HostModule& host, int vecs);
+/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows from
+/// row `low` of the tile on. Writes up to qk_rows - 1 rows past the last. `masked`: only what `spans` says is
+/// kept, and little more; neither it nor `low` is read otherwise.
+llvm::Function* emit_qk(const HostModule& host, bool masked);
+/// void(p, v, i64 v stride in floats, i64 rows, o, rescale, spans, i64 low): O = rescale * O + P^T V for
+/// `vecs` vectors of a row. `masked` as above.
+llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked);
 
-/// i64(params, keep, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): evaluates mask_mod over a panel x
-/// rows, writes the kept lanes and returns first | end << 32 of the kv rows that keep something; 0 where none
-/// does.
+/// i64(params, keep, i32 b, i32 h, i32 first q, i32 first kv, i32 rows, spans): evaluates mask_mod over a
+/// panel x rows, writes the kept lanes and for each vector the span of kv rows that it keeps something of,
+/// and returns that of all: first | end << 32, or 0 where nothing is kept.
 llvm::Function* emit_mask(const HostModule& host);
 /// void(params, s, keep, row_max, row_sum, rescale, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): from
 /// scores to probabilities in place, by the online softmax in base 2. `masked`: of the lanes in `keep` only,

@@ -71,6 +71,7 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   place(shape.rescale, static_cast<std::size_t>(shape.panel) * 4);
   place(shape.s, static_cast<std::size_t>(shape.tile_kv + shape.qk_rows) * shape.panel * 4);
   place(shape.keep, static_cast<std::size_t>(shape.tile_kv) * shape.panel_vecs * 2);
+  place(shape.spans, static_cast<std::size_t>(shape.panel_vecs) * 16);
   place(shape.k, shape.copy_k ? static_cast<std::size_t>(shape.tile_kv) * shape.head_dim * 4 : 0);
   place(shape.v, shape.copy_v ? static_cast<std::size_t>(shape.tile_kv) * shape.dv_padded * 4 : 0);
   shape.bytes = at;

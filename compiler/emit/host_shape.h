@@ -33,6 +33,7 @@ struct HostShape {
   std::size_t rescale = 0;  // [panel]: what the accumulated output shrinks by
   std::size_t s = 0;        // [tile_kv + qk_rows][panel]: scores, then probabilities
   std::size_t keep = 0;     // [tile_kv][panel_vecs] words of kept lanes, 16 bits each
+  std::size_t spans = 0;    // [panel_vecs] first and last + 1 of the kv rows a vector keeps some of, as i64
   std::size_t k = 0;        // [tile_kv][head_dim]
   std::size_t v = 0;        // [tile_kv][dv_padded]
   std::size_t bytes = 0;

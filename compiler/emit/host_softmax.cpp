@@ -45,8 +45,8 @@ llvm::Function* emit_mask(const HostModule& host) {
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
-  llvm::Function* function =
-      host.function("mask", llvm::Type::getInt64Ty(context), {pointer, pointer, i32, i32, i32, i32, i32});
+  llvm::Function* function = host.function("mask", llvm::Type::getInt64Ty(context),
+                                           {pointer, pointer, i32, i32, i32, i32, i32, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value *params = build.arg(0), *keep = build.arg(1), *first_kv = build.arg(5);
@@ -54,30 +54,41 @@ llvm::Function* emit_mask(const HostModule& host) {
   llvm::Value* rows = ir.CreateSExt(build.arg(6), build.i64());
   llvm::BasicBlock* ahead = ir.GetInsertBlock();
 
-  const HostBuilder::Values span = build.loop(
-      build.i64(0), rows, build.i64(1), {rows, build.i64(0)},
+  HostBuilder::Values nothing;  // a first and an end for each vector
+  for (int part = 0; part < host.shape.panel_vecs; ++part)
+    nothing.insert(nothing.end(), {rows, build.i64(0)});
+  const HostBuilder::Values spans = build.loop(
+      build.i64(0), rows, build.i64(1), nothing,
       [&](llvm::Value* row, const HostBuilder::Values& found) -> HostBuilder::Values {
         llvm::IRBuilder<> before(ahead->getTerminator());
         HookInliner hooks(host, build, before, params, build.arg(2), build.arg(3), q_rows);
         llvm::Value* kv_idx = ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32()));
         const Wide kept =
             hooks.call(*host.hooks.mask_mod, Wide::scalar(llvm::PoisonValue::get(build.f32())), kv_idx);
-        llvm::Value* any = ir.getInt16(0);
+        llvm::Value* next_row = ir.CreateAdd(row, build.i64(1));
+        HostBuilder::Values next;
         for (int part = 0; part < host.shape.panel_vecs; ++part) {
           llvm::Value* lanes = hooks.vector(kept, static_cast<std::size_t>(part));
           llvm::Value* bits = ir.CreateBitCast(lanes, ir.getIntNTy(static_cast<unsigned>(host.shape.lanes)));
           bits = ir.CreateZExt(bits, ir.getInt16Ty());
           ir.CreateStore(bits, keep_at(build, host, keep, row, part));
-          any = ir.CreateOr(any, bits);
+          llvm::Value* some = ir.CreateICmpNE(bits, ir.getInt16(0));
+          const auto at = static_cast<std::size_t>(part) * 2;
+          next.push_back(ir.CreateSelect(some, build.min_i64(found[at], row), found[at]));
+          next.push_back(ir.CreateSelect(some, next_row, found[at + 1]));
         }
-        llvm::Value* some = ir.CreateICmpNE(any, ir.getInt16(0));
-        llvm::Value* first = ir.CreateSelect(some, build.min_i64(found[0], row), found[0]);
-        llvm::Value* end = ir.CreateSelect(some, ir.CreateAdd(row, build.i64(1)), found[1]);
-        return {first, end};
+        return next;
       },
       true);
-  llvm::Value* packed = ir.CreateOr(span[0], ir.CreateShl(span[1], 32));
-  ir.CreateRet(ir.CreateSelect(ir.CreateICmpEQ(span[1], build.i64(0)), build.i64(0), packed));
+  llvm::Value *first = rows, *end = build.i64(0);
+  for (std::size_t at = 0; at < spans.size(); at += 2) {
+    first = build.min_i64(first, spans[at]);
+    end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, spans[at + 1]);
+    ir.CreateStore(spans[at], build.at(build.arg(7), at * 8));
+    ir.CreateStore(spans[at + 1], build.at(build.arg(7), at * 8 + 8));
+  }
+  llvm::Value* packed = ir.CreateOr(first, ir.CreateShl(end, 32));
+  ir.CreateRet(ir.CreateSelect(ir.CreateICmpEQ(end, build.i64(0)), build.i64(0), packed));
   return function;
 }
 

@@ -193,6 +193,43 @@ TEST_CASE("host classes: full, partial and empty tiles under every kind of score
     }
 }
 
+// Vectors of a panel that keep other kv rows than their neighbours, or none: scores that nobody computed are
+// what an earlier call left, here infinity and NaN, and must not show.
+TEST_CASE("host classes: inside a partial tile only what is kept is computed, and nothing else shows") {
+  struct Edge {
+    const char* text;
+    bool (*keeps)(int q, int kv);
+  };
+  const Edge edges[] = {
+      {"q_idx >= kv_idx", [](int q, int kv) { return q >= kv; }},
+      {"q_idx <= kv_idx", [](int q, int kv) { return q <= kv; }},
+      {"abs(q_idx - kv_idx) <= 9", [](int q, int kv) { return std::abs(q - kv) <= 9; }},
+      {"abs(q_idx + kv_idx - 100) <= 5", [](int q, int kv) { return std::abs(q + kv - 100) <= 5; }},
+      {"q_idx / 16 == 1 and kv_idx % 30 < 2", [](int q, int kv) { return q / 16 == 1 && kv % 30 < 2; }},
+      {"q_idx / 16 % 3 == kv_idx / 10 % 3", [](int q, int kv) { return q / 16 % 3 == kv / 10 % 3; }},
+      {"q_idx / 16 % 3 != 1 and kv_idx / 7 % 4 == q_idx / 5 % 4",
+       [](int q, int kv) { return q / 16 % 3 != 1 && kv / 7 % 4 == q / 5 % 4; }},
+      {"q_idx % 7 == 3 and kv_idx == q_idx", [](int q, int kv) { return q % 7 == 3 && kv == q; }},
+  };
+  for (const Edge& edge : edges)
+    for (const char* score : {"", "score_mod = 5 * tanh(score / 5)\n"})
+      for (const int tile_q : {16, 32, 96}) {
+        const HostCase host = host_case(std::string("attention t\nhead_dim 16\nhead_dim_v 80\ndtype f32\n") +
+                                            score + "mask_mod = " + edge.text + "\n",
+                                        tile_q, 64);
+        const bool capped = *score != 0;
+        const Meaning meaning{
+            .score = [=](double s, int, int, int, int) { return capped ? 5 * std::tanh(s / 5) : s; },
+            .mask = [&](int, int, int q, int kv) { return edge.keeps(q, kv); }};
+        HostProblem problem{.q_heads = 2, .kv_heads = 1, .q_len = 131, .kv_len = 150, .threads = 1};
+        problem.spread = 1e30f;  // scores beyond a float
+        compare(host, problem, meaning);
+        problem.spread = 1;
+        INFO(edge.text << " " << score << "tile_q " << tile_q);
+        CHECK(worst_error(compare(host, problem, meaning)) < error_bound(host.spec));
+      }
+}
+
 // Functions that have no instruction get the same code in the class as in the mask.
 TEST_CASE("host classes: a mask that computes in floats") {
   const HostCase host =

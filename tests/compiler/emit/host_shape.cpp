@@ -46,14 +46,24 @@ TEST_CASE("host shape: panels cover the tile with little padding") {
   }
 }
 
+// The second product asks two vectors at most which kv rows its block of query rows needs.
+TEST_CASE("host shape: a block of query rows lies in one vector or in two") {
+  for (const char* features : {"+sse2", "+avx2,+fma", "+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl"})
+    for (int tile_q = 1; tile_q <= 256; ++tile_q) {
+      const HostShape shape = shape_of(64, 64, DType::f32, tile_q, 64, cpu_with(features));
+      for (int row = 0; row < shape.panel; row += shape.pv_rows)
+        CHECK((row + shape.pv_rows - 1) / shape.lanes - row / shape.lanes <= 1);
+    }
+}
+
 TEST_CASE("host shape: buffers are aligned and do not overlap") {
   for (const char* features : {"+sse2", "+avx2,+fma", "+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl"})
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const int head_dim : {1, 64, 200}) {
         const HostShape shape = shape_of(head_dim, 257 - head_dim, dtype, 100, 48, cpu_with(features));
-        const std::vector<std::size_t> offsets = {shape.q,       shape.o,    shape.row_max, shape.row_sum,
-                                                  shape.rescale, shape.s,    shape.keep,    shape.k,
-                                                  shape.v,       shape.bytes};
+        const std::vector<std::size_t> offsets = {shape.q,       shape.o, shape.row_max, shape.row_sum,
+                                                  shape.rescale, shape.s, shape.keep,    shape.spans,
+                                                  shape.k,       shape.v, shape.bytes};
         for (std::size_t i = 0; i < offsets.size(); ++i) {
           CHECK(offsets[i] % 64 == 0);
           if (i > 0) CHECK(offsets[i] >= offsets[i - 1]);
