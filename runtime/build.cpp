@@ -56,10 +56,11 @@ Built compile_as_it_is(const Source& source) {
 
 std::string nvrtc_arch(const Nvrtc& nvrtc, std::string_view arch) {
   if (nvrtc.supports(arch)) return std::string(arch);
+  constexpr int kOldest = 75;
   const std::string_view digits = arch.substr(std::min(arch.find('_') + 1, arch.size()));
   int number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  for (int older = number; older >= 80; --older)
+  for (int older = number; older >= kOldest; --older)
     if (nvrtc.supports(fmt::format("sm_{}", older))) return fmt::format("compute_{}", older);
   throw BuildError(
       fmt::format("NVRTC {} ({}) compiles for nothing up to {}: install another, or point FA_NVRTC at it",

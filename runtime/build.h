@@ -31,8 +31,8 @@ struct Binary {
   int spill_bytes = 0;
 };
 
-/// The arch to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one before
-/// it ("compute_90"). Throws BuildError where there is none.
+/// The arch to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one up to it
+/// ("compute_90", which is also asked for as such). Throws BuildError where there is none.
 std::string nvrtc_arch(const Nvrtc& nvrtc, std::string_view arch);
 
 /// `source` with its headers read from `folder` (FA_TEMPLATE_DIR); as it is where `folder` is empty. Throws

@@ -88,7 +88,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   const CheckedSpec& checked = spec.checked();
   const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size);
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
-  const Target& target = gpu != nullptr ? target_of(gpu->info()) : find_target("host");
+  const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : find_target("host");
 
   // In a process that has none yet, a context takes as long as a build: it is made meanwhile.
   std::future<CUctx_st*> context;
@@ -124,8 +124,9 @@ Kernel compile(const Spec& spec, const Options& requested) {
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
     // The other device's settings stay out of the key: they change nothing.
-    const Key key = device == Device::cuda ? memory_key(spec, device, options.cuda_device, 0, options.plan)
-                                           : memory_key(spec, device, 0, options.num_threads, options.plan);
+    const Key key = device == Device::cuda
+                        ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target)
+                        : memory_key(spec, device, 0, options.num_threads, options.plan, {});
     times.source = CompileTimes::Source::memory;  // unless it is made here
     loaded = MemoryCache::get().find_or_make(key, [&] {
       times.source = CompileTimes::Source::compiled;

@@ -11,7 +11,7 @@
 namespace fa {
 namespace {
 
-constexpr int kOldest = 80;  // compute capability of the oldest GPUs with kernels
+constexpr int kOldest = 75;  // compute capability of the oldest GPUs with kernels
 
 /// A Target and the text it points to.
 struct Owned {
@@ -80,6 +80,33 @@ const Target& target_of(const DeviceInfo& info) {
   const std::lock_guard lock(mutex);
   std::unique_ptr<Owned>& owned = known[{info.ordinal, info.name}];
   if (owned == nullptr) owned = describe(info);
+  return owned->target;
+}
+
+const Target& target_named(const std::string& name, const DeviceInfo& info) {
+  if (name.empty()) return target_of(info);
+  const Target& target = find_target(name);
+  if (target.family == Family::host)
+    throw Error(
+        fmt::format("target '{}' is no GPU: to run on the host, ask for its device (--device host)", name));
+  if (target.compute_capability > info.compute_capability) {
+    throw DeviceError(
+        fmt::format("target '{}' has compute capability {}.{}, more than {}'s {}.{}: name an older one", name,
+                    target.compute_capability / 10, target.compute_capability % 10, info.name,
+                    info.compute_capability / 10, info.compute_capability % 10),
+        0);
+  }
+  if (target.compute_capability == info.compute_capability) return target;
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::string, std::unique_ptr<Owned>>;  // as in target_of
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Owned>& owned = known[name];
+  if (owned == nullptr) {
+    owned = std::make_unique<Owned>();
+    owned->target = target;
+    owned->arch = fmt::format("compute_{}", target.compute_capability);
+    owned->target.nvrtc_arch = owned->arch;
+  }
   return owned->target;
 }
 

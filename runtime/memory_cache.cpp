@@ -39,10 +39,11 @@ void MemoryCache::clear() {
   loaded_.clear();
 }
 
-Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan) {
+Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
+               std::string_view target) {
   const std::array<int, 3> numbers = {static_cast<int>(device), cuda_device, num_threads};
   const std::string_view texts[] = {
-      spec.checked().text, plan,
+      spec.checked().text, plan, target,
       std::string_view(reinterpret_cast<const char*>(numbers.data()), sizeof numbers)};
   return hash_texts(texts);
 }

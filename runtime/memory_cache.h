@@ -37,6 +37,7 @@ class MemoryCache {
 };
 
 /// What identifies a compile: the spec's canonical text and where it runs, how.
-Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan);
+Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
+               std::string_view target);
 
 }  // namespace fa

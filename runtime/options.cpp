@@ -80,6 +80,16 @@ constexpr EnvironmentVariable kVariables[] = {
            e.plan = t;
            return std::string();
          }},
+    {.name = "FA_TARGET",
+     .value = "a target's name, as `facet explain --help` lists them",
+     .initial = "the GPU's own",
+     .meaning =
+         "runs the kernels of another GPU, no newer than the one that is there, to test or compare them",
+     .read =
+         [](std::string_view t, Environment& e) {
+           e.target = t;
+           return std::string();
+         }},
     {.name = "FA_DISK_CACHE",
      .value = "0 or 1",
      .initial = "1",
@@ -173,6 +183,7 @@ Options resolve(const Options& options, const Environment& environment) {
   if (out.cuda_device == 0) out.cuda_device = environment.cuda_device;
   if (out.num_threads == 0) out.num_threads = environment.num_threads;
   if (out.plan.empty()) out.plan = environment.plan;
+  if (out.target.empty()) out.target = environment.target;
   if (out.cache_dir.empty()) out.cache_dir = environment.cache_dir;
   out.disk_cache = out.disk_cache && environment.disk_cache;
   return out;

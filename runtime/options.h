@@ -18,6 +18,7 @@ struct Environment {
   int cuda_device = 0;
   int num_threads = 0;
   std::string plan;
+  std::string target;
   bool disk_cache = true;
   std::string
       cache_dir;  // resolved: FA_CACHE_DIR, $XDG_CACHE_HOME/facet, ~/.cache/facet; empty: no place for one

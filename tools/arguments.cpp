@@ -96,6 +96,10 @@ void DeviceArguments::declare(CLI::App& app) {
       ->type_name("N")
       ->check(not_negative())
       ->group(kDeviceGroup);
+  app.add_option("--gpu", gpu,
+                 "Run the kernels of another GPU, no newer than this one: t4, a100, ... [its own]")
+      ->type_name("NAME")
+      ->group(kDeviceGroup);
   app.add_option("--threads", threads, "Threads on the host [all cores]")
       ->type_name("N")
       ->check(positive())
@@ -110,6 +114,7 @@ Options DeviceArguments::options() const {
   Options options;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
+  if (!gpu.empty()) options.target = named_target(gpu).name;
   options.num_threads = threads;
   options.plan = plan;
   options.disk_cache = !no_cache;

@@ -45,10 +45,11 @@ void declare_params(CLI::App& app, std::vector<std::string>& assignments);
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments,
                                                      const std::string& option);
 
-/// --device, --cuda-device, --threads, --plan, --no-cache: fa::Options from the command line.
+/// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.
 struct DeviceArguments {
   std::string device = "auto";
   int cuda_device = 0;
+  std::string gpu;
   int threads = 0;
   std::string plan;
   bool no_cache = false;

@@ -112,11 +112,11 @@ class Bench {
 
  private:
   void prepare(const Kernel& kernel) {
-    const Target& target = target_of_kernel(kernel, settings_.options.cuda_device);
+    const Target& device = device_of_kernel(kernel, settings_.options.cuda_device);
     base_.device = describe_device(kernel, settings_.options.cuda_device);
     base_.target = kernel.target();
     base_.on_cuda = kernel.device() == Device::cuda;
-    base_.copies = copies_for(target, tensor_bytes(*problem_));
+    base_.copies = copies_for(device, tensor_bytes(*problem_));
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
                      base_.copies);
     base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();

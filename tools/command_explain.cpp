@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/schedule/cost.h"
+#include "compiler/schedule/product.h"
 #include "compiler/schedule/traffic.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -105,6 +106,7 @@ void print_explanation(const Explanation& e) {
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
   if (e.target.family != Family::host) {
+    line("products", describe_product(checked.dtype, e.target));
     line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(shared_memory_bytes(plan, checked)),
                                       print_bytes(e.target.max_smem_per_block)));
     line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
@@ -132,7 +134,7 @@ void print_explanation(const Explanation& e) {
        fmt::format("{} of these, {} at least; {:.1f}x less than standard", print_bytes(t.hbm_bytes),
                    print_bytes(t.least_bytes), t.standard_bytes / t.hbm_bytes));
   if (t.tensor_ms > 0) {
-    line("bound", fmt::format("{}: tensor cores {}, exp2 {}, memory {}", bound_name(t.bound),
+    line("bound", fmt::format("{}: products {}, exp2 {}, memory {}", bound_name(t.bound),
                               print_milliseconds(t.tensor_ms), print_milliseconds(t.exp2_ms),
                               print_milliseconds(t.memory_ms)));
     line("predicted",
@@ -168,6 +170,7 @@ nlohmann::json to_json(const Explanation& e) {
                           {"hbm", t.hbm_bytes},
                           {"least", t.least_bytes}}}};
   if (e.target.family == Family::host) return result;
+  result["products"] = describe_product(checked.dtype, e.target);
   result["shared_memory"] = shared_memory_bytes(plan, checked);
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);

@@ -26,9 +26,14 @@ const Target& default_gpu_target() {
   return find_target("a100");
 }
 
-const Target& target_of_kernel(const Kernel& kernel, int cuda_device) {
+const Target& device_of_kernel(const Kernel& kernel, int cuda_device) {
   return kernel.device() == Device::cuda ? target_of(CudaDevice::get(cuda_device).info())
                                          : find_target(kernel.target());
+}
+
+const Target& target_of_kernel(const Kernel& kernel, int cuda_device) {
+  const Target& device = device_of_kernel(kernel, cuda_device);
+  return device.name == kernel.target() ? device : find_target(kernel.target());
 }
 
 BuiltKernel build_for_inspection(const Source& source) {

@@ -14,8 +14,10 @@ namespace fa::tools {
 std::string target_names();
 /// The GPU in this machine, or the A100 where there is none.
 const Target& default_gpu_target();
-/// What `kernel` was compiled for, with the limits of the GPU that is really there.
+/// What `kernel` was compiled for, with the limits of the GPU that is really there where it is for that one.
 const Target& target_of_kernel(const Kernel& kernel, int cuda_device);
+/// What `kernel` runs on.
+const Target& device_of_kernel(const Kernel& kernel, int cuda_device);
 
 /// What NVRTC made of a source, without a GPU.
 struct BuiltKernel {

@@ -5,6 +5,7 @@
 #include "compiler/emit/classes.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/templates.h"
+#include "compiler/schedule/product.h"
 #include "templates/params.h"
 
 namespace fa {
@@ -50,12 +51,14 @@ std::vector<SourceHeader> headers_of(Family family) {
   return headers;
 }
 
-std::string_view element_type(DType dtype) {
+std::string_view element_type(DType dtype, const Target& target) {
   switch (dtype) {
     case DType::f16:
       return "F16";
     case DType::bf16:
       return "Bf16";
+    case DType::f32:
+      return product_of(dtype, target) == Product::ffma ? "Ffma" : "Tf32x3";
     default:
       throw InternalError(fmt::format("no CUDA kernel takes dtype {}", dtype_name(dtype)));
   }
@@ -103,7 +106,7 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
       fmt::arg("hooks", print_hooks(spec, hooks, facts)), fmt::arg("classes", print_classes(hooks, classes)),
       fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
-      fmt::arg("element", element_type(spec.dtype)), fmt::arg("head_dim", spec.head_dim),
+      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),

@@ -35,9 +35,9 @@ struct Source {
   std::string summaries_entry{};  // "facet_summaries"
 };
 
-/// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm80 today).
-/// The text ends in static_asserts that hold the device's sums to the host's: tile sizes, shared-memory
-/// bytes, sizeof(ForwardParams).
+/// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm75 and
+/// sm80 today). The text ends in static_asserts that hold the device's sums to the host's: tile sizes,
+/// shared-memory bytes, sizeof(ForwardParams).
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                    const TileClasses& classes, const Plan& plan, const Target& target);
 

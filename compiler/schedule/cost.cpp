@@ -1,6 +1,6 @@
-// The cost model of the sm80 forward kernel. It ranks plans; that its times come near the measured ones is a
+// The cost model of the forward kernel. It ranks plans; that its times come near the measured ones is a
 // check on it, not its purpose. In one step a CTA
-// - multiplies: 2 tile_q tile_kv (d + dv) flops at the mma rate;
+// - multiplies: 2 tile_q tile_kv (d + dv) flops at the rate of what multiplies (product.h);
 // - moves fragments: K and V are written once and read whole by every warp, Q is read once, so shared memory
 //   moves (1 + warps) x (K + V) + Q bytes. That is what makes 32 rows a warp better than 16, and 8 warps on
 //   the same rows worse than 4 (FA2: 28% slower at d128). A Q kept in registers gets no credit for its reads
@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/product.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/traffic.h"
 
@@ -37,6 +38,15 @@ constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget
 constexpr int kLightHook = 13;               // operations an element that need no registers of their own
 constexpr double kSpillRisk = 1.2;           // and counts as this much slower
 
+// FFMA's lanes share what they read of a row or column; a 16-byte read goes eight lanes at a time all the
+// same.
+constexpr double kFfmaRowReads = 4;
+constexpr double kFfmaColumnReads = 8;
+
+double dropout_instructions(const Plan& plan) {
+  return plan.tile_kv % kDropoutColumns == 0 ? kDropoutInstructions : 2 * kDropoutInstructions;
+}
+
 double exposed_share(const Plan& plan, int ctas) {
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
@@ -49,28 +59,38 @@ int registers_of_heavy_hooks(const Plan& plan, const Facts& facts) {
   return row_tiles_per_warp(plan) * std::max(0, facts.element_ops - kLightHook);
 }
 
+// fp32 instructions of 3xTF32: two to split an operand, by every warp that reads it; one for each sum of
+// eight products.
+double split_work(const Plan& plan, double d, double dv) {
+  const double scores = static_cast<double>(plan.tile_q) * plan.tile_kv;
+  const double operands = plan.warps * plan.tile_kv * (d + dv) + plan.tile_q * d + scores;
+  return 2 * operands + scores * (d + dv) / 8;
+}
+
 }  // namespace
 
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                    int ctas) {
-  const double d = padded_head_dim(spec.head_dim);
-  const double dv = padded_head_dim(spec.head_dim_v);
+  const double d = padded_head_dim(spec.head_dim, spec.dtype);
+  const double dv = output_tiles(spec.head_dim_v, spec.dtype) * kMmaColumns;
+  const Product product = product_of(spec.dtype, target);
   const double element = dtype_bytes(spec.dtype);
   const double scores = static_cast<double>(plan.tile_q) * plan.tile_kv;
   const double kv_bytes = plan.tile_kv * (d + dv) * element;
   const double q_bytes = plan.tile_q * d * element;
 
-  const double flops_per_clock =
-      target.tensor_tflops * 1e3 * target.mma_fraction / (target.clock_ghz * target.num_sms);
   // Eight lanes of a warp hold the same columns, and each works out their part.
   const double column_work = static_cast<double>(facts.column_ops) * plan.tile_kv * plan.warps * 8;
   const double fp32 =
-      scores * (kSoftmaxInstructions + facts.element_ops + (spec.has_dropout ? kDropoutInstructions : 0)) +
-      column_work + plan.tile_q * dv;
+      scores *
+          (kSoftmaxInstructions + facts.element_ops + (spec.has_dropout ? dropout_instructions(plan) : 0)) +
+      column_work + plan.tile_q * dv + (product == Product::tf32x3 ? split_work(plan, d, dv) : 0);
 
   StepCost cost;
-  cost.tensor = 2 * scores * (d + dv) / flops_per_clock;
-  cost.smem = (kv_bytes + plan.warps * kv_bytes + q_bytes) / target.smem_bytes_per_clock_per_sm;
+  cost.tensor = 2 * scores * (d + dv) / flops_per_clock(product, target);
+  const double kv_reads = plan.warps * (product == Product::ffma ? kFfmaColumnReads : 1);
+  const double q_reads = product == Product::ffma ? kFfmaRowReads : 1;
+  cost.smem = (kv_bytes + kv_reads * kv_bytes + q_reads * q_bytes) / target.smem_bytes_per_clock_per_sm;
   cost.softmax = scores / target.exp2_per_clock_per_sm + fp32 / target.fp32_per_clock_per_sm;
   cost.l2 = kv_bytes / target.l2_bytes_per_clock_per_sm;
   const double longest = std::max({cost.tensor, cost.smem, cost.softmax});

@@ -1,4 +1,4 @@
-// The cost model: how long one forward pass would take under a legal sm80 plan.
+// The cost model: how long one forward pass would take under a legal plan for a GPU.
 #pragma once
 
 #include "compiler/schedule/plan.h"
@@ -7,7 +7,7 @@ namespace fa {
 
 /// Clock cycles of one SM for one step of one CTA (tile_q x tile_kv), by the unit that spends them.
 struct StepCost {
-  double tensor = 0;   // mma
+  double tensor = 0;   // the products, on tensor cores or by FFMA
   double smem = 0;     // fragments read from shared memory
   double softmax = 0;  // exp2, fp32 arithmetic, hooks, dropout, the rescaling of O
   double l2 = 0;       // K and V on their way into shared memory

@@ -11,6 +11,9 @@ namespace {
 
 constexpr int kMaxStages = 2;
 
+// A copy that runs through registers is one at a time: a second stage would have to wait in registers too.
+constexpr int most_stages(Family family) { return family == Family::sm75 ? 1 : kMaxStages; }
+
 std::string why_illegal_on_host(const Plan& plan) {
   if (plan.warps != 1) return fmt::format("warps={}: the host has none and takes 1", plan.warps);
   if (plan.stages != 1)
@@ -22,7 +25,7 @@ std::string why_illegal_on_host(const Plan& plan) {
 }
 
 // Of the tile alone, whatever the target.
-std::string why_misshapen(const Plan& plan, const CheckedSpec& spec) {
+std::string why_misshapen(const Plan& plan) {
   if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8) {
     return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);
   }
@@ -31,15 +34,13 @@ std::string why_misshapen(const Plan& plan, const CheckedSpec& spec) {
     return fmt::format("tile_q={} is not a multiple of 16 x warps = {}, up to {}", plan.tile_q, rows,
                        kMaxTile);
   }
-  if (plan.tile_kv < kMmaDepth || plan.tile_kv > kMaxTile || plan.tile_kv % kMmaDepth != 0) {
-    return fmt::format("tile_kv={} is not a multiple of {}, up to {}", plan.tile_kv, kMmaDepth, kMaxTile);
-  }
-  if (spec.has_dropout && plan.family != Family::host && plan.tile_kv % kDropoutColumns != 0) {
-    return fmt::format(
-        "tile_kv={} is not a multiple of {}, the columns of one Philox call: the spec has dropout",
-        plan.tile_kv, kDropoutColumns);
+  if (plan.tile_kv < kTileKvStep || plan.tile_kv > kMaxTile || plan.tile_kv % kTileKvStep != 0) {
+    return fmt::format("tile_kv={} is not a multiple of {}, up to {}", plan.tile_kv, kTileKvStep, kMaxTile);
   }
   if (plan.stages < 1 || plan.stages > kMaxStages) return fmt::format("stages={} is not 1 or 2", plan.stages);
+  if (plan.stages > most_stages(plan.family))
+    return fmt::format("stages={}: {} kernels copy through registers and take 1", plan.stages,
+                       family_name(plan.family));
   return {};
 }
 
@@ -113,8 +114,7 @@ std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target&
   if (plan.family == Family::host) {
     if (std::string reason = why_illegal_on_host(plan); !reason.empty()) return reason;
   }
-  if (std::string reason = why_misshapen(plan, spec); !reason.empty() || plan.family == Family::host)
-    return reason;
+  if (std::string reason = why_misshapen(plan); !reason.empty() || plan.family == Family::host) return reason;
   return why_too_big(plan, spec, target);
 }
 
@@ -122,11 +122,10 @@ std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target) {
   if (target.family == Family::host) return host_plans();
   std::vector<Plan> plans;
   if (!unsupported(spec, target).empty()) return plans;
-  const int step = spec.has_dropout ? kDropoutColumns : kMmaDepth;
   for (const int warps : {1, 2, 4, 8}) {
     for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
-      for (int tile_kv = step; tile_kv <= 256; tile_kv += step) {
-        for (int stages = 1; stages <= kMaxStages; ++stages) {
+      for (int tile_kv = kTileKvStep; tile_kv <= 256; tile_kv += kTileKvStep) {
+        for (int stages = 1; stages <= most_stages(target.family); ++stages) {
           for (const bool q_in_registers : {false, true}) {
             Plan plan{.family = target.family,
                       .tile_q = kMmaRows * warps * row_tiles,

@@ -50,8 +50,9 @@ bool fits(const Measured& line, int head_dim) {
 const Measured* find_measured(const CheckedSpec& spec, const Target& target) {
   for (const Measured& line : kMeasured) {
     if (!line.target.empty() && line.target != target.name) continue;
-    if (line.family == target.family && line.dropout == spec.has_dropout &&
-        fits(line, padded_head_dim(spec.head_dim)) && fits(line, padded_head_dim(spec.head_dim_v))) {
+    if (line.family == target.family && line.f32 == (spec.dtype == DType::f32) &&
+        line.dropout == spec.has_dropout && fits(line, padded_head_dim(spec.head_dim, spec.dtype)) &&
+        fits(line, padded_head_dim(spec.head_dim_v, spec.dtype))) {
       return &line;
     }
   }

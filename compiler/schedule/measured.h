@@ -12,6 +12,7 @@ struct Measured {
   Family family = Family::sm80;
   int least_head_dim = 0;  // padded, both of them, ends included
   int most_head_dim = 0;
+  bool f32 = false;  // else 16-bit elements
   bool dropout = false;
   int tile_q = 0;
   int tile_kv = 0;

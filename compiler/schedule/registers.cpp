@@ -1,6 +1,8 @@
 // How many registers a thread of the forward kernel needs: the sum that keeps accumulators from spilling.
 // ptxas has the last word, but it agrees: of 60 kernels without hooks (CUDA 13.0, sm_80 and sm_90) those
 // whose estimate is within the budget spill at most 44 bytes, those beyond it 28 to 940.
+#include <algorithm>
+
 #include "compiler/schedule/shape.h"
 
 namespace fa {
@@ -10,23 +12,50 @@ namespace {
 constexpr int kAddressing = 20;
 // One ldmatrix.x4 of K or V in flight. P takes no registers of its own: it is packed into those of S.
 constexpr int kOperands = 4;
+// 3xTF32: the halves of a Q or P fragment; those of K or V, and a sum of three products.
+constexpr int kTf32RowOperands = 12;
+constexpr int kTf32ColumnOperands = 24;
+// FFMA: four columns each of the rows of K or V that it is at.
+constexpr int kFfmaOperands = 16;
 // Philox: a counter of four, a key of two, four words of bits, and the products of a round on the way.
 constexpr int kDropout = 24;
+// sm75/tile.cuh: pieces of four registers that a thread holds of a K or V tile on its way, at most.
+constexpr int kMostHeld = 8;
+
+int registers_of_copy(const Plan& plan, const CheckedSpec& spec) {
+  if (plan.family != Family::sm75) return 0;  // cp.async holds nothing
+  const int passes = ceil_div(plan.tile_kv, threads_of(plan) * 16 / kPageRowBytes);
+  const int most_pages = std::max(pages(spec.head_dim, spec.dtype), pages(spec.head_dim_v, spec.dtype));
+  return 4 * std::min(kMostHeld, passes * most_pages);
+}
+
+// Words of a thread for a step of a 16-row Q fragment; FFMA wants all eight columns of both its rows.
+int words_of_q_step(const Plan& plan, const CheckedSpec& spec) {
+  return spec.dtype == DType::f32 && plan.family == Family::sm75 ? 16 : 4;
+}
+
+int operands(const Plan& plan, const CheckedSpec& spec) {
+  if (spec.dtype != DType::f32) return kOperands;
+  if (plan.family == Family::sm75) return kFfmaOperands;
+  return row_tiles_per_warp(plan) * kTf32RowOperands + kTf32ColumnOperands;
+}
 
 }  // namespace
 
 int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   if (plan.family == Family::host) return 0;
   const int row_tiles = row_tiles_per_warp(plan);
-  const int acc_s = row_tiles * plan.tile_kv / 8 * 4;
-  const int acc_o = row_tiles * padded_head_dim(spec.head_dim_v) / 8 * 4;
-  // An A fragment is four registers; without q_in_registers only the one in use is held for each m-tile.
-  const int q = row_tiles * 4 * (plan.q_in_registers ? padded_head_dim(spec.head_dim) / kMmaDepth : 1);
+  const int acc_s = row_tiles * plan.tile_kv / kMmaColumns * 4;
+  const int acc_o = row_tiles * output_tiles(spec.head_dim_v, spec.dtype) * 4;
+  // Without q_in_registers only the fragment in use is held for each m-tile.
+  const int steps = padded_head_dim(spec.head_dim, spec.dtype) * dtype_bytes(spec.dtype) / kStepBytes;
+  const int q = row_tiles * words_of_q_step(plan, spec) * (plan.q_in_registers ? steps : 1);
   const int softmax = row_tiles * 4;  // row_max and row_sum, of the two rows a thread has in an m-tile
   // Of each hook a value for each row; and, since ptxas hoists what a column needs, half of the columns.
   const int num_hooks = (spec.score_mod ? 1 : 0) + (spec.mask_mod ? 1 : 0);
   const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + plan.tile_kv / 8;
-  return acc_s + acc_o + q + softmax + hooks + kOperands + kAddressing + (spec.has_dropout ? kDropout : 0);
+  return acc_s + acc_o + q + softmax + hooks + operands(plan, spec) + registers_of_copy(plan, spec) +
+         kAddressing + (spec.has_dropout ? kDropout : 0);
 }
 
 }  // namespace fa

@@ -5,12 +5,13 @@
 
 namespace fa {
 
-constexpr int kMmaRows = 16;   // m16n8k16: query rows of one m-tile
-constexpr int kMmaDepth = 16;  // head dims are padded to it for compute
-constexpr int kPageColumns =
-    64;  // a page of shared memory holds 64 columns of 16 bits: 128 bytes a row, swizzled
-constexpr int kPageRowBytes = kPageColumns * 2;
-constexpr int kDropoutColumns = 32;  // that one Philox call serves
+constexpr int kMmaRows = 16;     // m16n8k16: query rows of one m-tile
+constexpr int kMmaColumns = 8;   // and columns of a tile of S or O
+constexpr int kTileKvStep = 16;  // tile_kv is a multiple of it
+constexpr int kStepBytes = 32;   // columns of one product step: 16 of 16 bits, 8 of 32
+constexpr int kPageRowBytes =
+    128;  // a page of shared memory holds 64 columns of 16 bits or 32 of 32, swizzled
+constexpr int kDropoutColumns = 32;  // that one Philox call serves; other tiles draw it once for each half
 constexpr int kWarpThreads = 32;
 constexpr int kMaxRegisters = 255;       // a thread's, by the instruction encoding
 constexpr int kRegisterGranularity = 8;  // registers a thread are allocated in eights
@@ -18,8 +19,19 @@ constexpr int kMaxTile = 1024;           // keeps every sum far inside 32 bits
 
 constexpr int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 constexpr int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
-constexpr int padded_head_dim(int head_dim) { return round_up(head_dim, kMmaDepth); }
-constexpr int pages(int head_dim) { return ceil_div(padded_head_dim(head_dim), kPageColumns); }
+/// A head dim as it is copied and multiplied: whole product steps.
+inline int padded_head_dim(int head_dim, DType dtype) {
+  return round_up(head_dim, kStepBytes / dtype_bytes(dtype));
+}
+inline int pages(int head_dim, DType dtype) {
+  return ceil_div(padded_head_dim(head_dim, dtype) * dtype_bytes(dtype), kPageRowBytes);
+}
+/// 8-column tiles of O that a warp accumulates: f32 takes whole pages.
+inline int output_tiles(int head_dim_v, DType dtype) {
+  const int columns = dtype == DType::f32 ? pages(head_dim_v, dtype) * kPageRowBytes / dtype_bytes(dtype)
+                                          : padded_head_dim(head_dim_v, dtype);
+  return columns / kMmaColumns;
+}
 constexpr int threads_of(const Plan& plan) { return plan.warps * kWarpThreads; }
 /// m-tiles of 16 query rows that one warp owns: how often a K or V fragment is used once it was read.
 constexpr int row_tiles_per_warp(const Plan& plan) { return plan.tile_q / (kMmaRows * plan.warps); }

@@ -1,9 +1,9 @@
 // The shared-memory map of the forward kernel, and its sum. The kernel lays out the same regions in the same
 // order and the generated source asserts the total, so host and device cannot disagree.
 //
-//   sm80:  Q: tile_q rows, K: stages x tile_kv rows, V: stages x tile_kv rows; a row is pages(d) x 128 bytes.
-//          With q_in_registers Q leaves its rows before K arrives, so Q lies over K and V.
-//          The output goes to memory through the whole buffer, once the loop is done with it.
+//   Q: tile_q rows, K: stages x tile_kv rows, V: stages x tile_kv rows; a row is pages(d) x 128 bytes.
+//   With q_in_registers Q leaves its rows before K arrives, so Q lies over K and V.
+//   16-bit output goes to memory through the whole buffer, once the loop is done with it.
 #include <algorithm>
 
 #include "compiler/schedule/shape.h"
@@ -12,12 +12,12 @@ namespace fa {
 
 int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec) {
   if (plan.family == Family::host) return 0;
-  const int row_of_k = pages(spec.head_dim) * kPageRowBytes;
-  const int row_of_v = pages(spec.head_dim_v) * kPageRowBytes;
+  const int row_of_k = pages(spec.head_dim, spec.dtype) * kPageRowBytes;
+  const int row_of_v = pages(spec.head_dim_v, spec.dtype) * kPageRowBytes;
   const int q = plan.tile_q * row_of_k;
   const int k = plan.stages * plan.tile_kv * row_of_k;
   const int v = plan.stages * plan.tile_kv * row_of_v;
-  const int o = plan.tile_q * row_of_v;
+  const int o = spec.dtype == DType::f32 ? 0 : plan.tile_q * row_of_v;
   const int in_the_loop = plan.q_in_registers ? std::max(q, k + v) : q + k + v;
   return std::max(in_the_loop, o);
 }

@@ -1,4 +1,4 @@
-// The three things a GPU target may lack: a multiplication in f32, one in bf16, a kernel of its family.
+// What a GPU target may lack: bf16. Every GPU has kernels for f16 and f32.
 #include "compiler/schedule/support.h"
 
 #include <fmt/format.h>
@@ -19,20 +19,10 @@ Diagnostic about(const CheckedSpec& spec, std::string message, std::string remed
 std::vector<Diagnostic> unsupported(const CheckedSpec& spec, const Target& target) {
   std::vector<Diagnostic> reasons;
   if (target.family == Family::host) return reasons;
-  if (spec.dtype == DType::f32) {
-    reasons.push_back(about(
-        spec, fmt::format("dtype f32 has no kernel on {}: tensor cores multiply f16 or bf16", target.name),
-        "write `dtype bf16` or `dtype f16`, or run it on the host"));
-  }
   if (spec.dtype == DType::bf16 && !target.has_bf16) {
     reasons.push_back(
         about(spec, fmt::format("dtype bf16 is more than {} has: its tensor cores multiply f16", target.name),
-              "write `dtype f16`, or run it on the host"));
-  }
-  if (target.family == Family::sm75) {
-    reasons.push_back(
-        about(spec, fmt::format("there is no {} kernel yet, which {} needs", target.nvrtc_arch, target.name),
-              "run it on the host"));
+              "write `dtype f16` (facet: --dtype f16) and convert q, k and v, or run it on the host"));
   }
   return reasons;
 }

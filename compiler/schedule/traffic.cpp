@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/product.h"
 #include "compiler/schedule/shape.h"
 
 namespace fa {
@@ -87,8 +88,10 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   const double reads = reads_of_kv(kv_of_one_head, ctas_of_one_head * group, ctas_together,
                                    static_cast<double>(target.l2_bytes));
   traffic.hbm_bytes = q_and_o + lse + captured + reads * kv_heads * kv_of_one_head;
+  const double products_per_second =
+      flops_per_clock(product_of(spec.dtype, target), target) * target.num_sms * target.clock_ghz * 1e9;
   const double exps_per_second = target.num_sms * target.exp2_per_clock_per_sm * target.clock_ghz * 1e9;
-  traffic.tensor_ms = milliseconds(traffic.flops, target.tensor_tflops * target.mma_fraction * 1e12);
+  traffic.tensor_ms = milliseconds(traffic.flops, products_per_second);
   traffic.exp2_ms = milliseconds(traffic.exps, exps_per_second);
   traffic.memory_ms = milliseconds(traffic.hbm_bytes, target.hbm_gb_per_s * 1e9);
   if (traffic.exp2_ms > traffic.tensor_ms) traffic.bound = Bound::exp2;

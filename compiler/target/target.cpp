@@ -16,7 +16,7 @@ constexpr std::int64_t kGB = 1'000'000'000;
 constexpr Target kT4{
     .name = "t4",
     .description = "NVIDIA T4, 16 GB",
-    .family = Family::sm75,  // has no kernels yet
+    .family = Family::sm75,
     .compute_capability = 75,
     .nvrtc_arch = "sm_75",
     .num_sms = 40,
@@ -63,6 +63,7 @@ constexpr Target kA100{
     .l2_bytes = 40 * kMB,
     .memory_bytes = 80 * kGB,
     .has_bf16 = true,
+    .has_tf32 = true,
 };
 
 constexpr Target smaller_a100() {
@@ -73,6 +74,33 @@ constexpr Target smaller_a100() {
   target.memory_bytes = 40 * kGB;
   return target;
 }
+
+constexpr Target kA10{
+    .name = "a10",
+    .description = "NVIDIA A10, 24 GB",
+    .family = Family::sm80,
+    .compute_capability = 86,
+    .nvrtc_arch = "sm_86",
+    .num_sms = 72,
+    .max_smem_per_block = 99 * kKiB,
+    .max_smem_per_sm = 100 * kKiB,
+    .reserved_smem_per_block = 1 * kKiB,
+    .registers_per_sm = 65536,
+    .max_threads_per_sm = 1536,
+    .max_ctas_per_sm = 16,
+    .tensor_tflops = 125,
+    .mma_fraction = 1,
+    .exp2_per_clock_per_sm = 16,
+    .fp32_per_clock_per_sm = 128,
+    .smem_bytes_per_clock_per_sm = 128,
+    .l2_bytes_per_clock_per_sm = 32,
+    .clock_ghz = 1.695,
+    .hbm_gb_per_s = 600,
+    .l2_bytes = 6 * kMB,
+    .memory_bytes = 24 * kGB,
+    .has_bf16 = true,
+    .has_tf32 = true,
+};
 
 constexpr Target kL4{
     .name = "l4",
@@ -98,6 +126,7 @@ constexpr Target kL4{
     .l2_bytes = 48 * kMB,
     .memory_bytes = 24 * kGB,
     .has_bf16 = true,
+    .has_tf32 = true,
 };
 
 constexpr Target kRtx4090{
@@ -124,6 +153,7 @@ constexpr Target kRtx4090{
     .l2_bytes = 72 * kMB,
     .memory_bytes = 24 * kGB,
     .has_bf16 = true,
+    .has_tf32 = true,
 };
 
 constexpr Target kH100{
@@ -150,6 +180,7 @@ constexpr Target kH100{
     .l2_bytes = 50 * kMB,
     .memory_bytes = 80 * kGB,
     .has_bf16 = true,
+    .has_tf32 = true,
 };
 
 constexpr Target larger_h100() {
@@ -170,7 +201,7 @@ constexpr Target kHost{
     .has_bf16 = true,
 };
 
-constexpr std::array kTargets{kT4, kA100, smaller_a100(), kL4, kRtx4090, kH100, larger_h100(), kHost};
+constexpr std::array kTargets{kT4, kA100, smaller_a100(), kA10, kL4, kRtx4090, kH100, larger_h100(), kHost};
 
 }  // namespace
 

@@ -39,6 +39,7 @@ struct Target {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   bool has_bf16 = false;
+  bool has_tf32 = false;
 };
 
 std::span<const Target> all_targets();

@@ -19,6 +19,7 @@ struct Options {
   std::string cache_dir = {};  // empty: FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet
   bool disk_cache = true;
   bool memory_cache = true;
+  std::string target = {};  // the kernels of another GPU, no newer than this one: "t4"; empty: this GPU's own
 };
 
 }  // namespace fa

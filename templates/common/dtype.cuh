@@ -1,24 +1,24 @@
-// The 16-bit element types of q, k, v and o: packing, and the mma shape name each one selects.
-// Values travel as packed 32-bit words (element 0 in the low half); no CUDA header is included.
+// The element types of q, k, v and o, as names that kernels and instructions are selected by. How a type is
+// packed and multiplied is its architecture's (sm80/mma.cuh, sm75/mma.cuh). No CUDA header is included.
 #pragma once
 
 namespace fa {
 
 struct Bf16 {
-  /// Rounds to nearest even; `lo` is the element with the smaller index.
-  static __device__ __forceinline__ unsigned pack(float lo, float hi) {
-    unsigned packed;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(hi), "f"(lo));
-    return packed;
-  }
+  static constexpr int kBytes = 2;
 };
 
 struct F16 {
-  static __device__ __forceinline__ unsigned pack(float lo, float hi) {
-    unsigned packed;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(hi), "f"(lo));
-    return packed;
-  }
+  static constexpr int kBytes = 2;
+};
+
+// f32 by what multiplies it.
+struct Tf32x3 {
+  static constexpr int kBytes = 4;
+};
+
+struct Ffma {
+  static constexpr int kBytes = 4;
 };
 
 }  // namespace fa

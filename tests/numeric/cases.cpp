@@ -112,7 +112,8 @@ std::string Case::print() const {
   return fmt::format("{} {} d{}{} B{} H{}/{} {}x{}{}{}", spec, dtype_name(dtype), head_dim,
                      head_dim_v != 0 ? fmt::format("v{}", head_dim_v) : "", size.batch, size.num_q_heads,
                      size.num_kv_heads, size.q_len, size.kv_len, layout == Layout::bshd ? " bshd" : "",
-                     plan.empty() ? "" : " " + plan);
+                     plan.empty() ? "" : " " + plan) +
+         (target.empty() ? "" : " as " + target);
 }
 
 Spec Case::load() const {
@@ -128,8 +129,8 @@ ProblemInputs Case::inputs() const {
 
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
   const auto specs = spec_files();
-  const auto choices = pairwise({specs.size(), dtypes.size() * kHeadDims.size(), kLengths.size(),
-                                 kLengths.size(), kGroupSizes.size()});
+  const auto choices = pairwise(
+      {specs.size(), dtypes.size() * kHeadDims.size(), kLengths.size(), kLengths.size(), kGroupSizes.size()});
   std::vector<Case> cases;
   for (const Choice& choice : choices) {
     const int group_size = kGroupSizes[choice[4]];
@@ -147,6 +148,17 @@ std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
                      .plan = {}});
   }
   return cases;
+}
+
+std::vector<Case> on_target(std::vector<Case> cases, const std::string& target) {
+  for (Case& c : cases) c.target = target;
+  return cases;
+}
+
+std::vector<Path> gpu_paths() {
+  return {{.target = "", .dtypes = {DType::bf16, DType::f16, DType::f32}},
+          {.target = "t4", .dtypes = {DType::f16, DType::f32}},
+          {.target = "rtx4090", .dtypes = {DType::f32}}};
 }
 
 Options uncached(Device device) {
@@ -182,6 +194,7 @@ std::vector<std::string> failures(const std::vector<Case>& cases, Device device,
     try {
       Options options = uncached(device);
       options.plan = cases[i].plan;
+      options.target = cases[i].target;
       kernels[i] = compile(cases[i].load(), options);
     } catch (const BuildError& error) {
       wrong[i] = fmt::format("{}\n{}", error.what(), error.log());

@@ -24,7 +24,8 @@ struct Case {
   int head_dim_v = 0;  // 0: head_dim
   ProblemSize size;
   Layout layout = Layout::bhsd;
-  std::string plan;  // empty: the chosen one
+  std::string plan;         // empty: the chosen one
+  std::string target = {};  // whose kernels; empty: the device's own
 
   std::string print() const;
   Spec load() const;
@@ -34,6 +35,17 @@ struct Case {
 /// So many cases that every two values of spec, dtype, head_dim, q_len, kv_len and group size meet in one of
 /// them.
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes);
+
+/// The same cases with another GPU's kernels.
+std::vector<Case> on_target(std::vector<Case> cases, const std::string& target);
+
+/// The ways a GPU's kernels multiply and copy, each by a target that goes it (on any GPU at least as new) and
+/// the dtypes it has: the device's own; sm_75's; FFMA on tiles that cp.async brings.
+struct Path {
+  std::string target;
+  std::vector<DType> dtypes;
+};
+std::vector<Path> gpu_paths();
 
 /// Options that leave every cache alone.
 Options uncached(Device device);

@@ -54,6 +54,21 @@ std::vector<Case> value_dim_cases(DType dtype) {
   return cases;
 }
 
+/// Every head dim from 16 to 256, each with a head_dim_v of its own.
+std::vector<Case> head_dim_cases(DType dtype) {
+  std::vector<Case> cases;
+  for (int head_dim = 16; head_dim <= 256; head_dim += 8) {
+    cases.push_back({.spec = head_dim % 16 == 0 ? "sliding_window_alibi" : "dropout",
+                     .dtype = dtype,
+                     .head_dim = head_dim,
+                     .head_dim_v = 16 + head_dim * 88 % 248,
+                     .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 70, .kv_len = 150},
+                     .layout = Layout::bshd,
+                     .plan = {}});
+  }
+  return cases;
+}
+
 }  // namespace
 
 TEST_CASE("the covering meets every spec, dtype and head_dim, and every two lengths", "[numeric]") {
@@ -92,17 +107,28 @@ TEST_CASE("host: head_dim_v may differ from head_dim", "[numeric]") {
     check_all(value_dim_cases(dtype), Device::host);
 }
 
-TEST_CASE("cuda: every spec is within its bound of the reference", "[numeric][gpu]") {
+TEST_CASE("cuda: every spec is within its bound of the reference, on every path", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  check_all(covering_cases({DType::bf16, DType::f16}), Device::cuda);
+  for (const Path& path : gpu_paths())
+    check_all(on_target(covering_cases(path.dtypes), path.target), Device::cuda);
 }
 
-TEST_CASE("cuda: ragged lengths are within the bound", "[numeric][gpu]") {
+TEST_CASE("cuda: ragged lengths are within the bound, on every path", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  for (const DType dtype : {DType::f16, DType::bf16}) check_all(edge_cases(dtype), Device::cuda);
+  for (const Path& path : gpu_paths())
+    for (const DType dtype : path.dtypes) check_all(on_target(edge_cases(dtype), path.target), Device::cuda);
 }
 
-TEST_CASE("cuda: head_dim_v may differ from head_dim", "[numeric][gpu]") {
+TEST_CASE("cuda: head_dim_v may differ from head_dim, on every path", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  for (const DType dtype : {DType::f16, DType::bf16}) check_all(value_dim_cases(dtype), Device::cuda);
+  for (const Path& path : gpu_paths())
+    for (const DType dtype : path.dtypes)
+      check_all(on_target(value_dim_cases(dtype), path.target), Device::cuda);
+}
+
+TEST_CASE("cuda: every head_dim that is a multiple of 8, on every path", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const Path& path : gpu_paths())
+    for (const DType dtype : path.dtypes)
+      check_all(on_target(head_dim_cases(dtype), path.target), Device::cuda);
 }

@@ -137,14 +137,15 @@ TEST_CASE("the memory cache tries anew after a failure", "[runtime][compile]") {
 
 TEST_CASE("what was asked for is the memory key", "[runtime][compile]") {
   const Spec spec = causal("key");
-  const Key key = memory_key(spec, Device::host, 0, 1, "");
-  CHECK(key == memory_key(causal("key"), Device::host, 0, 1, ""));
-  CHECK_FALSE(key == memory_key(causal("other"), Device::host, 0, 1, ""));
-  CHECK_FALSE(key == memory_key(spec.with_head_dim(32), Device::host, 0, 1, ""));
-  CHECK_FALSE(key == memory_key(spec, Device::cuda, 0, 1, ""));
-  CHECK_FALSE(key == memory_key(spec, Device::host, 1, 1, ""));
-  CHECK_FALSE(key == memory_key(spec, Device::host, 0, 2, ""));
-  CHECK_FALSE(key == memory_key(spec, Device::host, 0, 1, "tile_q=64"));
+  const Key key = memory_key(spec, Device::host, 0, 1, "", "");
+  CHECK(key == memory_key(causal("key"), Device::host, 0, 1, "", ""));
+  CHECK_FALSE(key == memory_key(causal("other"), Device::host, 0, 1, "", ""));
+  CHECK_FALSE(key == memory_key(spec.with_head_dim(32), Device::host, 0, 1, "", ""));
+  CHECK_FALSE(key == memory_key(spec, Device::cuda, 0, 1, "", ""));
+  CHECK_FALSE(key == memory_key(spec, Device::host, 1, 1, "", ""));
+  CHECK_FALSE(key == memory_key(spec, Device::host, 0, 2, "", ""));
+  CHECK_FALSE(key == memory_key(spec, Device::host, 0, 1, "tile_q=64", ""));
+  CHECK_FALSE(key == memory_key(spec, Device::host, 0, 1, "", "t4"));
 }
 
 TEST_CASE("a GPU that is not there is an error, and automatic means the host", "[runtime][compile]") {
@@ -179,8 +180,30 @@ TEST_CASE("GPUs are described by the nearest literal and their own limits", "[ru
   CHECK(target_of(newer).name == "sm_120");
   CHECK(target_of(newer).nvrtc_arch == "sm_120");
   CHECK(target_of(newer).max_smem_per_block == 101376);
-  const DeviceInfo turing = {.ordinal = 103, .name = "Tesla T4", .compute_capability = 75};
-  CHECK(
-      message_of<DeviceError>([&] { target_of(turing); }) ==
-      "Tesla T4 has compute capability 7.5, and there are kernels from 8.0 on: use the host (--device host)");
+  const DeviceInfo turing = {.ordinal = 103, .name = "Tesla T4", .compute_capability = 75, .num_sms = 40};
+  CHECK(target_of(turing).name == "t4");
+  CHECK(target_of(turing).family == Family::sm75);
+  const DeviceInfo volta = {.ordinal = 104, .name = "Tesla V100", .compute_capability = 70};
+  CHECK(message_of<DeviceError>([&] { target_of(volta); }) ==
+        "Tesla V100 has compute capability 7.0, and there are kernels from 7.5 on: use the host (--device "
+        "host)");
+}
+
+TEST_CASE("a GPU runs the kernels of an older one where they are asked for", "[runtime][compile]") {
+  const DeviceInfo h200 = {.ordinal = 105,
+                           .name = "NVIDIA H200",
+                           .compute_capability = 90,
+                           .num_sms = 132,
+                           .max_smem_per_block = 232448,
+                           .memory_bytes = std::int64_t{141} * 1000000000};
+  CHECK(&target_named("", h200) == &target_of(h200));
+  CHECK(target_named("t4", h200).family == Family::sm75);
+  CHECK(target_named("t4", h200).nvrtc_arch == "compute_75");
+  CHECK(target_named("rtx4090", h200).nvrtc_arch == "compute_89");
+  CHECK(target_named("h100", h200).nvrtc_arch == "sm_90");
+  const DeviceInfo a10 = {.ordinal = 106, .name = "NVIDIA A10", .compute_capability = 86, .num_sms = 72};
+  CHECK(message_of<DeviceError>([&] { target_named("h200", a10); }) ==
+        "target 'h200' has compute capability 9.0, more than NVIDIA A10's 8.6: name an older one");
+  CHECK(message_of<Error>([&] { target_named("host", h200); }) ==
+        "target 'host' is no GPU: to run on the host, ask for its device (--device host)");
 }

@@ -94,6 +94,7 @@ TEST_CASE("an arch NVRTC does not know becomes the newest virtual one before it"
   if (!has_nvrtc()) return;
   const Nvrtc& nvrtc = Nvrtc::get();
   CHECK(nvrtc_arch(nvrtc, "sm_80") == "sm_80");
+  CHECK(nvrtc_arch(nvrtc, "compute_80") == "compute_80");
   CHECK(nvrtc.supports("sm_90a"));
   CHECK_FALSE(nvrtc.supports("compute_80"));
   Source source = doubling();

@@ -49,6 +49,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
                                {"FA_CUDA_DEVICE", "3"},
                                {"FA_NUM_THREADS", "12"},
                                {"FA_PLAN", "tile_q=64"},
+                               {"FA_TARGET", "t4"},
                                {"FA_DISK_CACHE", "0"},
                                {"FA_CACHE_DIR", "/c"},
                                {"FA_CACHE_SIZE", "12345"},
@@ -60,6 +61,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.cuda_device == 3);
   CHECK(e.num_threads == 12);
   CHECK(e.plan == "tile_q=64");
+  CHECK(e.target == "t4");
   CHECK_FALSE(e.disk_cache);
   CHECK(e.cache_dir == "/c");
   CHECK(e.cache_size == 12345);
@@ -67,7 +69,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 11);
+  CHECK(environment_variables().size() == 12);
 }
 
 TEST_CASE("sizes take K, M and G", "[runtime][options]") {

@@ -113,15 +113,20 @@ TEST_CASE("the predicted speed is near the measured one on H200", "[schedule]") 
 
 TEST_CASE("every choice is legal and says why", "[schedule]") {
   for (const Target& target : all_targets()) {
-    if (target.family == Family::sm75) continue;
     for (int head_dim = 8; head_dim <= 256; head_dim += 8) {
-      for (const int head_dim_v : {8, 64, 128, 256}) {
-        const CheckedSpec plain = plain_spec(head_dim, head_dim_v);
+      for (const auto& [head_dim_v, dtype] : {std::pair{8, DType::f16},
+                                              {64, DType::f16},
+                                              {128, DType::f16},
+                                              {256, DType::f16},
+                                              {8, DType::f32},
+                                              {64, DType::f32},
+                                              {256, DType::f32}}) {
+        const CheckedSpec plain = plain_spec(head_dim, head_dim_v, dtype);
         for (const CheckedSpec& spec : {plain, with_hooks(plain), with_dropout(with_hooks(plain))}) {
           const Choice choice = choose(spec, {}, target);
           if (const std::string reason = why_illegal(choice.plan, spec, target); !reason.empty()) {
-            FAIL(target.name << " d" << head_dim << "/" << head_dim_v << ": " << choice.plan.print() << ": "
-                             << reason);
+            FAIL(target.name << " d" << head_dim << "/" << head_dim_v << " " << dtype_name(dtype) << ": "
+                             << choice.plan.print() << ": " << reason);
           }
           if (choice.why.empty()) FAIL("no reason");
           if ((choice.predicted_ms > 0) != (target.family != Family::host)) FAIL("no prediction");
@@ -173,19 +178,29 @@ TEST_CASE("the host takes a plan of its own", "[schedule]") {
 }
 
 TEST_CASE("what a target cannot run is an error with a remedy", "[schedule]") {
-  CHECK(messages(plain_spec(64, 0, DType::f32), "h200") ==
-        std::vector<std::string>{
-            "dtype f32 has no kernel on h200: tensor cores multiply f16 or bf16 | write `dtype bf16` "
-            "or `dtype f16`, or run it on the host"});
-  CHECK(messages(plain_spec(64, 0, DType::bf16), "t4") ==
-        std::vector<std::string>{
-            "dtype bf16 is more than t4 has: its tensor cores multiply f16 | write `dtype f16`, or "
-            "run it on the host",
-            "there is no sm_75 kernel yet, which t4 needs | run it on the host"});
-  CHECK(messages(plain_spec(64, 0, DType::f16), "t4") ==
-        std::vector<std::string>{"there is no sm_75 kernel yet, which t4 needs | run it on the host"});
-  CHECK(messages(plain_spec(64, 0, DType::f16), "a100").empty());
+  CHECK(
+      messages(plain_spec(64, 0, DType::bf16), "t4") ==
+      std::vector<std::string>{
+          "dtype bf16 is more than t4 has: its tensor cores multiply f16 | write `dtype f16` (facet: --dtype "
+          "f16) and convert q, k and v, or run it on the host"});
+  CHECK(messages(plain_spec(64, 0, DType::f16), "t4").empty());
+  CHECK(messages(plain_spec(64, 0, DType::f32), "t4").empty());
+  CHECK(messages(plain_spec(64, 0, DType::f32), "h200").empty());
   CHECK(messages(plain_spec(64, 0, DType::f32), "host").empty());
+}
+
+TEST_CASE("the first plans for a T4 are those that suit its shared memory", "[schedule]") {
+  const Target& t4 = find_target("t4");
+  const auto plan = [&](int head_dim, DType dtype) {
+    return choose(plain_spec(head_dim, 0, dtype), {}, t4).plan;
+  };
+  CHECK(plan(64, DType::f16).tile_q == 128);
+  CHECK(plan(64, DType::f16).stages == 1);
+  for (const DType dtype : {DType::f16, DType::f32})
+    for (const int head_dim : {64, 128, 256}) {
+      CHECK(plan(head_dim, dtype).family == Family::sm75);
+      CHECK(shared_memory_bytes(plan(head_dim, dtype), plain_spec(head_dim, 0, dtype)) <= 64 * 1024);
+    }
 }
 
 TEST_CASE("plans are ranked from the chosen one on, each tile once", "[schedule]") {
@@ -224,7 +239,7 @@ TEST_CASE("a plan asked for that cannot run is refused with the reason", "[sched
       "plan 'sm80 q_outer tile_q=128 tile_kv=96 warps=4 stages=1 q_in_registers=0 min_ctas=1' cannot run: a "
       "thread would need about 264 registers; it has 255");
   CHECK_THROWS_AS(choose_forced(spec, {}, find_target("h200"), "tile=96"), Error);
-  CHECK_THROWS_AS(choose_forced(plain_spec(64, 0, DType::f32), {}, find_target("h200"), "tile_q=64"),
+  CHECK_THROWS_AS(choose_forced(plain_spec(64, 0, DType::bf16), {}, find_target("t4"), "tile_q=64"),
                   SpecError);
 }
 
@@ -235,5 +250,6 @@ TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
     CHECK(find_measured(plain_spec(192, 128), target) == nullptr);
     CHECK(find_measured(with_dropout(plain_spec(192)), target) == nullptr);
     CHECK(find_measured(plain_spec(128), target) == nullptr);
+    CHECK(find_measured(plain_spec(192, 0, DType::f32), target) == nullptr);
   }
 }

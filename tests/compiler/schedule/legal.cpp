@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 
+#include "compiler/schedule/cost.h"
 #include "compiler/schedule/plan.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
@@ -19,7 +21,7 @@ Plan changed(std::string_view fields) { return parse_plan(fields, kGood); }
 }  // namespace
 
 TEST_CASE("a plan that fits has no reason against it", "[schedule]") {
-  for (const std::string_view target : {"a100", "a100-40gb", "l4", "rtx4090", "h100", "h200"})
+  for (const std::string_view target : {"a100", "a100-40gb", "a10", "l4", "rtx4090", "h100", "h200"})
     CHECK(why(kGood, target).empty());
   CHECK(why(changed("min_ctas=2")).empty());
 }
@@ -56,18 +58,37 @@ TEST_CASE("a plan is for one family", "[schedule]") {
 }
 
 TEST_CASE("what the target cannot run at all comes before its tiles", "[schedule]") {
-  CHECK(why(kGood, "t4", plain_spec(128, 0, DType::f16)) ==
-        "there is no sm_75 kernel yet, which t4 needs; run it on the host");
-  CHECK(why(kGood, "h200", plain_spec(128, 0, DType::f32)) ==
-        "dtype f32 has no kernel on h200: tensor cores multiply f16 or bf16; write `dtype bf16` or `dtype "
-        "f16`, or run it "
-        "on the host");
+  CHECK(why(kGood, "t4", plain_spec(128)) ==
+        "dtype bf16 is more than t4 has: its tensor cores multiply f16; write `dtype f16` (facet: --dtype "
+        "f16) and "
+        "convert q, k and v, or run it on the host");
 }
 
-TEST_CASE("dropout wants whole Philox calls in a tile", "[schedule]") {
-  CHECK(why(changed("tile_kv=16"), "h200", with_dropout(plain_spec(128))) ==
-        "tile_kv=16 is not a multiple of 32, the columns of one Philox call: the spec has dropout");
-  CHECK(why(changed("tile_kv=32"), "h200", with_dropout(plain_spec(128))).empty());
+TEST_CASE("a T4 has one stage and 64 KiB of shared memory", "[schedule]") {
+  const CheckedSpec spec = plain_spec(128, 0, DType::f16);
+  CHECK(why(changed("sm75 warps=8"), "t4", spec).empty());
+  CHECK(why(changed("sm75 warps=8 stages=2"), "t4", spec) ==
+        "stages=2: sm75 kernels copy through registers and take 1");
+  CHECK(why(changed("sm75 warps=8 tile_kv=128"), "t4", spec) ==
+        "the tiles take 98304 bytes of shared memory; a CTA on t4 has 65536");
+  CHECK(why(changed("sm75 warps=8 min_ctas=2"), "t4", spec) ==
+        "min_ctas=2 x 65536 bytes of shared memory (with the 0 reserved for each CTA) = 131072; an SM of t4 "
+        "has "
+        "65536");
+  CHECK(why(kGood, "t4", spec) == "it is a plan for sm80 kernels; t4 runs sm75 kernels");
+}
+
+TEST_CASE("dropout takes tiles that end inside a Philox call, at twice its cost", "[schedule]") {
+  const CheckedSpec spec = with_dropout(plain_spec(64));
+  const Target& h200 = find_target("h200");
+  const auto cost_of_score = [&](int tile_kv) {
+    Plan plan = kGood;
+    plan.tile_kv = tile_kv;
+    CHECK(why(plan, "h200", spec).empty());
+    const double with = step_cost(plan, spec, {}, h200, 1).softmax;
+    return (with - step_cost(plan, plain_spec(64), {}, h200, 1).softmax) / tile_kv;
+  };
+  CHECK(std::abs(cost_of_score(48) / cost_of_score(32) - 2) < 1e-9);
 }
 
 TEST_CASE("the host's plans have no threads, stages or registers", "[schedule]") {
@@ -98,10 +119,10 @@ TEST_CASE("every head dim has a legal plan on every target that has kernels", "[
 }
 
 TEST_CASE("the plans called legal are, and only they", "[schedule]") {
-  for (const std::string_view name : {"a100", "l4", "h200", "host"}) {
+  for (const std::string_view name : {"t4", "a100", "l4", "h200", "host"}) {
     const Target& target = find_target(name);
     for (const int head_dim : {16, 64, 96, 128, 192, 256}) {
-      const CheckedSpec plain = plain_spec(head_dim);
+      const CheckedSpec plain = plain_spec(head_dim, 0, head_dim == 96 ? DType::f32 : DType::f16);
       for (const CheckedSpec& spec : {plain, with_dropout(plain)}) {
         const std::vector<Plan> plans = legal_plans(spec, target);
         for (const Plan& plan : plans) {
@@ -120,7 +141,8 @@ TEST_CASE("the plans called legal are, and only they", "[schedule]") {
 }
 
 TEST_CASE("a target that cannot run the spec has no legal plans", "[schedule]") {
-  CHECK(legal_plans(plain_spec(64, 0, DType::f16), find_target("t4")).empty());
-  CHECK(legal_plans(plain_spec(64, 0, DType::f32), find_target("a100")).empty());
+  CHECK(legal_plans(plain_spec(64, 0, DType::bf16), find_target("t4")).empty());
+  CHECK_FALSE(legal_plans(plain_spec(64, 0, DType::f16), find_target("t4")).empty());
+  CHECK_FALSE(legal_plans(plain_spec(64, 0, DType::f32), find_target("a100")).empty());
   CHECK_FALSE(legal_plans(plain_spec(64, 0, DType::f32), find_target("host")).empty());
 }

@@ -35,3 +35,13 @@ TEST_CASE("a Q kept in registers is paid for", "[schedule]") {
   CHECK(registers(plain_spec(128), 64, 64, 4, true) == registers(plain_spec(128), 64, 64, 4) + 7 * 4);
   CHECK(registers(plain_spec(128), 128, 64, 4, true) > 255);
 }
+
+TEST_CASE("a copy that runs through registers holds some", "[schedule]") {
+  Plan plan{.family = Family::sm80, .tile_q = 128, .tile_kv = 64, .warps = 8};
+  const CheckedSpec spec = plain_spec(128, 0, DType::f16);
+  const int by_itself = register_estimate(plan, spec);
+  plan.family = Family::sm75;
+  CHECK(register_estimate(plan, spec) == by_itself + 4 * 4);  // 64 rows of 256 bytes, 256 threads of 16
+  CHECK(register_estimate(plan, plain_spec(256, 0, DType::f16)) ==
+        by_itself + (256 - 128) / 8 * 4 + 4 * 8);  // at most eight pieces
+}

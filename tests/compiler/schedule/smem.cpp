@@ -40,6 +40,13 @@ TEST_CASE("the output is staged through the whole buffer, which must hold it", "
   CHECK(bytes(plain_spec(256, 16), 128, 16) == 64 * 1024 + 16 * 512 + 16 * 128);
 }
 
+TEST_CASE("f32 takes twice the room, and its output none", "[schedule]") {
+  CHECK(bytes(plain_spec(64, 0, DType::f32), 128, 64) == 64 * 1024);
+  CHECK(bytes(plain_spec(40, 0, DType::f32), 64, 64) == bytes(plain_spec(64, 0, DType::f32), 64, 64));
+  CHECK(bytes(plain_spec(32, 0, DType::f32), 64, 64) == 24 * 1024);
+  CHECK(bytes(plain_spec(16, 256, DType::f32), 128, 16) == (128 + 16) * 128 + 16 * 1024);
+}
+
 TEST_CASE("the host asks for no shared memory", "[schedule]") {
   const Plan plan{.family = Family::host, .tile_q = 64, .tile_kv = 128, .warps = 1};
   CHECK(shared_memory_bytes(plan, plain_spec(64, 0, DType::f32)) == 0);

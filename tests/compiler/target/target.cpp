@@ -14,14 +14,14 @@ TEST_CASE("every target is found by its name", "[target]") {
     CHECK(&find_target(target.name) == &target);
     CHECK_FALSE(target.description.empty());
   }
-  CHECK(names ==
-        std::set<std::string_view>{"t4", "a100", "a100-40gb", "l4", "rtx4090", "h100", "h200", "host"});
+  CHECK(names == std::set<std::string_view>{"t4", "a100", "a100-40gb", "a10", "l4", "rtx4090", "h100", "h200",
+                                            "host"});
 }
 
 TEST_CASE("an unknown target's message lists the names", "[target]") {
   CHECK_THROWS_WITH(
       find_target("b200"),
-      "no target is called 'b200'; the targets are t4, a100, a100-40gb, l4, rtx4090, h100, h200, host");
+      "no target is called 'b200'; the targets are t4, a100, a100-40gb, a10, l4, rtx4090, h100, h200, host");
   CHECK_THROWS_AS(find_target(""), Error);
 }
 
@@ -39,8 +39,9 @@ TEST_CASE("a device matches by compute capability, then SMs, then memory", "[tar
   CHECK(name(match_target(90, 132, 150 * kGB)) == "h200");
   CHECK(name(match_target(90, 114)) == "h100");  // the PCIe card
   CHECK(name(match_target(80, 14)) == "a100");   // a MIG slice
-  CHECK(match_target(86, 84) == nullptr);        // sm_89 code does not run there
-  CHECK(match_target(0, 0) == nullptr);          // nothing matches the host by number
+  CHECK(name(match_target(86, 84)) == "a10");
+  CHECK(match_target(87, 16) == nullptr);  // sm_89 code does not run there
+  CHECK(match_target(0, 0) == nullptr);    // nothing matches the host by number
 }
 
 TEST_CASE("datasheet numbers agree with one another", "[target]") {
@@ -49,6 +50,7 @@ TEST_CASE("datasheet numbers agree with one another", "[target]") {
     if (target.family == Family::host) continue;
     CHECK(target.max_smem_per_block + target.reserved_smem_per_block <= target.max_smem_per_sm);
     CHECK(target.has_bf16 == (target.compute_capability >= 80));
+    CHECK(target.has_tf32 == (target.compute_capability >= 80));
     CHECK(target.nvrtc_arch == "sm_" + std::to_string(target.compute_capability));
     CHECK(target.reserved_smem_per_block == (target.compute_capability >= 80 ? 1024 : 0));
     // Flops a clock and SM come out as the power of two the tensor cores were built with.

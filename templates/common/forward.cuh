@@ -1,0 +1,465 @@
+// Forward attention: one CTA per (q tile, q head, batch), kv tiles in order. The algorithm, written once:
+// what copies (Copy, close_copies, await_copies) and what multiplies (Products) are the architecture's, whose
+// forward.cuh includes this file last.
+//
+// Warps        all alike; each owns tile_q / warps query rows, so a softmax never leaves a quad of lanes.
+// Shared       Q | K x stages | V x stages, pages of 128 bytes a row (common/tile.cuh). With q_in_registers Q
+//              is read once and its room is K's and V's. 16-bit output is staged through the same room at the
+//              end.
+// Protocol     per kv tile: K arrives -> barrier -> (V's copy starts) -> S = Q K^T -> logits, softmax -> V
+// arrives ->
+//              barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides behind S and
+//              the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy has a whole
+//              step. Both barriers also say that every warp is done with the buffer that the following copy
+//              overwrites.
+// Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the
+// hooks, whose
+//              indices are clamped there; rows past q_len are computed and not stored.
+#pragma once
+
+#include "common/hooks.cuh"
+#include "common/lane_store.cuh"
+#include "common/philox.h"
+#include "common/products.cuh"
+#include "common/softmax.cuh"
+#include "common/tile.cuh"
+#include "common/tile_walk.cuh"
+#include "params.h"
+
+namespace fa {
+
+/// What a plan and a spec fix at compile time. The generated unit derives from this and fills it in.
+template <class Config, class Hooks, class Classes>
+struct Forward {
+  using Element = typename Config::Element;
+  using Product = Products<Element>;
+  static constexpr int kThreads = Config::kWarps * 32;
+  static constexpr int kTileKv = Config::kTileKv;
+  static constexpr int kRowsPerWarp = Config::kTileQ / Config::kWarps;
+  static constexpr int kMTiles = kRowsPerWarp / 16;  // 16-row mma tiles of a warp
+  static constexpr int kNTiles = kTileKv / 8;        // 8-column mma tiles of S
+  static_assert(kRowsPerWarp % 16 == 0 && kTileKv % 16 == 0);
+  // One Philox call serves a group of 32 columns; tiles that end inside a group draw it once for each half.
+  static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
+
+  using QTile = Tile<Element, Config::kTileQ, Config::kHeadDim>;
+  using KTile = Tile<Element, kTileKv, Config::kHeadDim>;
+  using VTile = Tile<Element, kTileKv, Config::kHeadDimV>;
+  using OTile = Tile<Element, Config::kTileQ, Config::kHeadDimV>;
+  static constexpr int kKSteps = QTile::kSteps;                     // product steps of Q K^T
+  static constexpr int kColumnsOfCall = Product::kColumnTiles * 8;  // of O
+  static constexpr int kDTiles =                                    // 8-column tiles of O
+      (Config::kHeadDimV + kColumnsOfCall - 1) / kColumnsOfCall * Product::kColumnTiles;
+  static constexpr int kKOffset = Config::kQInRegisters ? 0 : QTile::kBytes;
+  static constexpr int kVOffset = kKOffset + Config::kStages * KTile::kBytes;
+  static constexpr int kLoopBytes = kVOffset + Config::kStages * VTile::kBytes;
+  static constexpr int kQkvBytes = kLoopBytes > QTile::kBytes ? kLoopBytes : QTile::kBytes;
+  static constexpr int kSharedBytes =
+      Product::kStagesOutput && OTile::kBytes > kQkvBytes ? OTile::kBytes : kQkvBytes;
+
+  static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
+  // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
+  // of all columns first and has no registers for the results.
+  static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
+
+  float s[kMTiles][kNTiles][4];  // scores, then probabilities
+  float o[kMTiles][kDTiles][4];  // acc_o
+  SoftmaxRow softmax[kMTiles][2];
+  typename Hooks::Row rows[kMTiles][2];
+  unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1]
+                      [Product::kQWords];
+
+  // Shared-memory addresses of this lane's part of the warp's rows of Q and of the first K buffer.
+  unsigned q_lane;
+  unsigned k_lane;
+
+  /// The same in the first V buffer, found anew because a register more would spill: Q's address elsewhere,
+  /// with V's lane pattern.
+  __device__ __forceinline__ unsigned v_lane() const {
+    const int lane = threadIdx.x % 32;
+    return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128 - Product::lane_offset_q(lane) +
+           Product::lane_offset_v(lane);
+  }
+
+  static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
+  static constexpr int kBaseV = 1;
+
+  using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv>::Type;
+
+  /// S = Q K^T for one kv tile.
+  __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
+#pragma unroll(Product::kUnrolledSteps)
+    for (int step = 0; step < kKSteps; ++step) {
+      unsigned q[kMTiles][Product::kQWords];
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m) {
+        if constexpr (Config::kQInRegisters) {
+#pragma unroll
+          for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
+        } else {
+          Product::template load_q<QTile>(q[m], q_lane, m, step);
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < kNTiles; n += 2)
+        Product::template multiply_qk<KTile>(s, n, q, k_lane_of_stage, step);
+    }
+  }
+
+  /// O += P V for one kv tile; P goes from the score accumulators to A fragments without leaving the thread.
+  /// The exponentials of a step stand right before its products, so that they fill the tensor cores' latency.
+  __device__ __forceinline__ void multiply_pv(const ForwardParams& params, unsigned v_lane_of_stage,
+                                              float scale, int kv0) {
+    PhiloxWords words[Config::kDropout ? kMTiles : 1][2];
+    constexpr int kTilesOfStep = Product::kDepth / 8;
+#pragma unroll
+    for (int step = 0; step < kTileKv / Product::kDepth; ++step) {
+      if constexpr (Config::kDropout) {
+        if (step * Product::kDepth % kDrawnColumns == 0)
+          draw_dropout(params, kv0 + step * Product::kDepth, words);
+      }
+      unsigned p[kMTiles][Product::kPWords];
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+        for (int i = 0; i < 2 * kTilesOfStep; ++i) {
+          const int half = i % 2;
+          const int n = kTilesOfStep * step + i / 2;
+          float lo = softmax[m][half].exponential(s[m][n][2 * half], scale);
+          float hi = softmax[m][half].exponential(s[m][n][2 * half + 1], scale);
+          if constexpr (Config::kDropout) {
+            const unsigned bits = words[m][half].word[n % (kDrawnColumns / 8)];
+            lo = (bits & 0xffffu) >= params.drop_threshold ? lo : 0.0f;
+            hi = (bits >> 16) >= params.drop_threshold ? hi : 0.0f;
+          }
+          Product::place(p[m], i / 2, half, lo, hi);
+        }
+#pragma unroll
+      for (int d = 0; d < kDTiles; d += Product::kColumnTiles)
+        Product::template multiply_pv<VTile>(o, d, p, v_lane_of_stage, step);
+    }
+  }
+
+  /// The random words of the kDrawnColumns columns from `kv0` on: one Philox call serves the eight elements a
+  /// thread holds of a row.
+  __device__ __forceinline__ void draw_dropout(const ForwardParams& params, int kv0,
+                                               PhiloxWords (&words)[kMTiles][2]) {
+    const unsigned bh = blockIdx.z * params.num_q_heads + blockIdx.y;
+    const unsigned row0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
+                          threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        PhiloxWords& drawn = words[m][half];
+        drawn = dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
+        if (kDrawnColumns == 16 && kv0 % 32 != 0) {
+          drawn.word[0] = drawn.word[2];
+          drawn.word[1] = drawn.word[3];
+        }
+      }
+  }
+
+  /// What the hooks know of this head. What is cheap to find is found anew in every tile: kept, it would take
+  /// registers that the products need.
+  __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
+    const auto [b, h] = block_head();
+    return Hooks::head(params, b, h);
+  }
+
+  /// The same of this thread's rows.
+  __device__ __forceinline__ void find_rows(const ForwardParams& params, const typename Hooks::Head& head) {
+    int first = block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp +
+                threadIdx.x % 32 / 4;
+    if constexpr (Hooks::kRowIsCheap) asm volatile("" : "+r"(first));
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        int q_idx = first + m * 16 + half * 8;
+        if constexpr (Hooks::kRowReads) q_idx = min(q_idx, params.q_len - 1);
+        rows[m][half] = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
+      }
+  }
+
+  /// Calls `body(x, row, column)` on every element of S; `kv0` is the tile's first key.
+  template <class Body>
+  __device__ __forceinline__ void for_each_element(const ForwardParams& params,
+                                                   const typename Hooks::Head& head, int kv0, Body body) {
+    const int first = kv0 + 2 * (threadIdx.x % 4);
+    const float first_f = static_cast<float>(first);
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n) {
+      if (kColumnsApart && kv0 + n * 8 >= params.kv_len) break;
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const int offset = n * 8 + pair;
+        int kv_idx = first + offset;
+        float kv_idx_f = first_f + static_cast<float>(offset);  // exact: lengths stay below 2^24
+        if constexpr (Hooks::kColumnReads) {
+          kv_idx = min(kv_idx, params.kv_len - 1);
+          kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
+        }
+        const typename Hooks::Column column = Hooks::column(params, head, kv_idx, kv_idx_f);
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], column);
+      }
+    }
+  }
+
+  /// Scores to base-2 logits, masked ones to -inf. `full`: the mask keeps the whole tile.
+  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, typename Hooks::Head head, int kv0,
+                                              bool full) {
+    using Row = typename Hooks::Row;
+    using Column = typename Hooks::Column;
+    if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
+    if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
+    if constexpr (Hooks::kScoreForm == ScoreForm::general) {
+      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+        x = Hooks::logit(x, params, head, row, column);
+      });
+    } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
+      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+        x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
+      });
+    }
+    if constexpr (Hooks::kHasMask) {
+      if (!full) {
+        for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+          x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
+        });
+      }
+    }
+    if (kv0 + kTileKv > params.kv_len) {
+      const int first = kv0 + 2 * (threadIdx.x % 4);
+#pragma unroll
+      for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (first + n * 8 + i % 2 >= params.kv_len)
+#pragma unroll
+            for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
+    }
+  }
+
+  /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
+  /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow).
+  __device__ __forceinline__ void rescale(float scale) {
+    float m_new[kMTiles][2];
+    bool stale = false;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float tile_max = s[m][0][2 * half];
+#pragma unroll
+        for (int n = 0; n < kNTiles; ++n)
+          tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
+        m_new[m][half] = quad_max(tile_max) * scale;
+        stale |= softmax[m][half].is_stale(m_new[m][half]);
+      }
+    if (!__any_sync(0xffffffffu, stale)) return;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float factor = softmax[m][half].rescale(m_new[m][half]);
+#pragma unroll
+        for (int d = 0; d < kDTiles; ++d) {
+          o[m][d][2 * half] *= factor;
+          o[m][d][2 * half + 1] *= factor;
+        }
+      }
+  }
+
+  /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
+  /// leave as whole 16-byte pieces.
+  __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
+    // Found anew, so that the kv loop need not hold them.
+    const auto [b, h] = block_head();
+    const int lane = threadIdx.x % 32;
+    const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
+    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
+    await_copies<0>();  // where every tile was empty, Q is still on its way into this room
+    __syncthreads();    // every warp is done with K and V
+
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = warp_row + m * 16 + half * 8 + lane / 4;
+        float lse;
+        float inverse = softmax[m][half].finish(lse);
+        if constexpr (Config::kDropout) inverse *= params.keep_scale;
+        if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.q_len) {
+          const long long head_row = static_cast<long long>(b) * params.num_q_heads + h;
+          params.lse[head_row * params.q_len + q0 + row] = lse;
+        }
+        if constexpr (Product::kStagesOutput) {
+#pragma unroll
+          for (int d = 0; d < kDTiles; ++d) {
+            const unsigned packed =
+                pack<Element>(o[m][d][2 * half] * inverse, o[m][d][2 * half + 1] * inverse);
+            const int chunk = (d % 8) ^ (row & 7);
+            *reinterpret_cast<unsigned*>(shared + (d / 8) * OTile::kPageBytes + row * 128 + chunk * 16 +
+                                         (lane % 4) * 4) = packed;
+          }
+        } else if (q0 + row < params.q_len) {
+          store_row_f32(output(params) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m], half,
+                        inverse);
+        }
+      }
+    if constexpr (Product::kStagesOutput) {
+      __syncwarp();  // a warp stores the rows it staged
+      char* out = output(params);
+      constexpr int kChunks = Config::kHeadDimV / 8;
+      for (int i = lane; i < kRowsPerWarp * kChunks; i += 32) {
+        const int row = warp_row + i / kChunks;
+        const int chunk = i % kChunks;
+        if (q0 + row >= params.q_len) break;
+        const uint4 piece = *reinterpret_cast<const uint4*>(shared + (chunk / 8) * OTile::kPageBytes +
+                                                            row * 128 + ((chunk % 8) ^ (row & 7)) * 16);
+        *reinterpret_cast<uint4*>(out + 2 * (q0 + row) * params.o_strides.row + chunk * 16) = piece;
+      }
+    }
+  }
+
+  /// Row 0 of this CTA's head of o.
+  static __device__ __forceinline__ char* output(const ForwardParams& params) {
+    const auto [b, h] = block_head();
+    return static_cast<char*>(params.o) +
+           Element::kBytes * (b * params.o_strides.batch + h * params.o_strides.head);
+  }
+
+  /// A thread's eight columns of each page of one f32 row (common/products.cuh), 32 bytes side by side.
+  static __device__ __forceinline__ void store_row_f32(char* out, const float (&row)[kDTiles][4], int half,
+                                                       float inverse) {
+#pragma unroll
+    for (int page = 0; page < kDTiles / 4; ++page) {
+      const int column = page * 32 + threadIdx.x % 4 * 8;
+      if ((page + 1) * 32 > Config::kHeadDimV && column >= Config::kHeadDimV) continue;
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        const auto at = [&](int j) { return row[4 * page + j][2 * half + side] * inverse; };
+        *reinterpret_cast<float4*>(out + (column + 4 * side) * 4) = make_float4(at(0), at(1), at(2), at(3));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void run(const ForwardParams& params) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const int lane = threadIdx.x % 32;
+    const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
+    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
+    const auto [b, h] = block_head();
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
+    k_lane = smem + kKOffset + Product::lane_offset_k(lane);
+
+    // Row 0 of K and of V.
+    const int kv_head = h / params.group_size;
+    LaneStore base;
+    base.put(kBaseK, static_cast<const char*>(params.k) +
+                         Element::kBytes * (b * params.k_strides.batch + kv_head * params.k_strides.head));
+    base.put(kBaseV, static_cast<const char*>(params.v) +
+                         Element::kBytes * (b * params.v_strides.batch + kv_head * params.v_strides.head));
+    base.seal();
+    const unsigned copy_to = smem + copy_offset();
+    Copy<KTile, kThreads> k_copy;
+    Copy<VTile, kThreads> v_copy;
+    const auto load_k = [&](int tile, int stage) {
+      k_copy.start(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
+                   static_cast<int>(params.k_strides.row), tile * kTileKv, params.kv_len);
+    };
+    const auto load_v = [&](int tile, int stage) {
+      v_copy.start(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
+                   static_cast<int>(params.v_strides.row), tile * kTileKv, params.kv_len);
+    };
+
+    const char* q = static_cast<const char*>(params.q) +
+                    Element::kBytes * (b * params.q_strides.batch + h * params.q_strides.head);
+    Copy<QTile, kThreads> q_copy;
+    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, params.q_len);
+    q_copy.settle(copy_to);
+    close_copies();
+    if constexpr (Config::kQInRegisters) {
+      await_copies<0>();
+      __syncthreads();
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+        for (int step = 0; step < kKSteps; ++step)
+          Product::template load_q<QTile>(q_fragments[m][step], q_lane, m, step);
+      __syncthreads();  // K and V take over the room
+    }
+    const typename Hooks::Head head = find_head(params);
+    Walk walk;
+    WalkStep now = walk.first(params);
+    if (now.exists()) load_k(now.tile(), 0);
+    close_copies();
+    if constexpr (Config::kStages == 2) {
+      if (now.exists()) load_v(now.tile(), 0);
+      close_copies();
+    }
+
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) softmax[m][half].start();
+    if constexpr (!Hooks::kRowIsCheap) find_rows(params, head);
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int d = 0; d < kDTiles; ++d)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
+
+    const float scale = kIdentity ? params.scale_log2 : 1.0f;
+    int stage = 0;
+#pragma unroll 1
+    while (now.exists()) {
+      WalkStep then = {-1};
+      if constexpr (Config::kStages == 2) then = walk.after(params, now);
+      const int other = Config::kStages == 1 ? 0 : 1 - stage;
+      k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
+      await_copies<Config::kStages - 1>();
+      __syncthreads();
+      if constexpr (Config::kStages == 1) {
+        load_v(now.tile(), 0);
+      } else if (then.exists()) {
+        load_k(then.tile(), other);
+      }
+      close_copies();
+      multiply_qk(k_lane + stage * KTile::kBytes);
+      const int kv0 = now.tile() * kTileKv;
+      apply_hooks(params, head, kv0, now.full());
+      rescale(scale);
+      if constexpr (Config::kStages == 1) then = walk.after(params, now);
+      v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
+      await_copies<Config::kStages - 1>();
+      __syncthreads();
+      if (then.exists()) {
+        if constexpr (Config::kStages == 1) {
+          load_k(then.tile(), 0);
+        } else {
+          load_v(then.tile(), other);
+        }
+      }
+      close_copies();
+      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, kv0);
+      now = then;
+      stage = other;
+    }
+    store(params, shared);
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,77 @@
+// How tiles come in on sm_75: through registers. A copy loads when it starts, so that the loads run while the
+// tile before is multiplied, and stores to shared memory when it settles, right before the barrier after
+// which the tile is read.
+//
+// K and V are never on their way at once (one stage each), so the compiler gives both the same registers. A
+// thread holds kHeld pieces at most; what a large tile has beyond them is loaded when it settles, with
+// nothing to hide it.
+#pragma once
+
+#include "common/tile.cuh"
+#include "sm75/mma.cuh"
+
+namespace fa {
+
+/// One tile on its way from global to shared memory. Every thread of the CTA takes part.
+template <class Tile, int kThreads>
+struct Copy {
+  static constexpr int kMostHeld = 8;  // pieces, of four registers; schedule/registers.cpp counts them too
+  static constexpr int kPieces = Tile::template kPiecesOfThread<kThreads>;
+  static constexpr int kHeld = kPieces < kMostHeld ? kPieces : kMostHeld;
+
+  uint4 held[kHeld];
+  const char* base;
+  int row_stride, first_row, length;
+
+  static __device__ __forceinline__ uint4 load(const char* from, bool valid) {
+    return valid ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
+  }
+
+  static __device__ __forceinline__ void store(unsigned smem, uint4 piece) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(piece.x), "r"(piece.y),
+                 "r"(piece.z), "r"(piece.w)
+                 : "memory");
+  }
+
+  /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece).
+  __device__ __forceinline__ void start(unsigned to, const char* base_, int row_stride_, int first_row_,
+                                        int length_) {
+    base = base_;
+    row_stride = row_stride_;
+    first_row = first_row_;
+    length = length_;
+    fetch(to, 0);
+  }
+
+  /// Stores what start loaded to `to`, and copies the rest, kHeld pieces at a time.
+  __device__ __forceinline__ void settle(unsigned to) {
+#pragma unroll
+    for (int first = 0; first < kPieces; first += kHeld) {
+      if (first > 0) fetch(to, first);
+      for_each_piece(to, first, [&](int i, unsigned smem, const char*, bool) { store(smem, held[i]); });
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void fetch(unsigned to, int first) {
+    for_each_piece(to, first,
+                   [&](int i, unsigned, const char* from, bool valid) { held[i] = load(from, valid); });
+  }
+
+  /// The kHeld pieces from `first` on, numbered from 0.
+  template <class Body>
+  __device__ __forceinline__ void for_each_piece(unsigned to, int first, Body body) {
+    Tile::template for_each_piece<kThreads>(to, base, row_stride, first_row, length,
+                                            [&](int i, unsigned smem, const char* from, bool valid) {
+                                              if (i >= first && i < first + kHeld)
+                                                body(i - first, smem, from, valid);
+                                            });
+  }
+};
+
+/// Copies have no groups here, and nothing to wait for.
+__device__ __forceinline__ void close_copies() {}
+template <int kPending>
+__device__ __forceinline__ void await_copies() {}
+
+}  // namespace fa
