@@ -46,7 +46,7 @@ std::string describe_product(DType dtype, const Target& target) {
     return fmt::format("tensor cores: {} times {}, summed in f32", dtype_name(dtype), dtype_name(dtype));
   if (product == Product::tf32x3) {
     return fmt::format(
-        "3xTF32: f32 split in two tf32, three products on tensor cores, error about 2^-22 of each product; "
+        "3xTF32: f32 split in two tf32, three products on tensor cores, error at most 2^-21 of each product; "
         "up to "
         "{:.0f} TFLOP/s, FFMA half of {:.0f}",
         reach(product), 2 * reach(Product::ffma));

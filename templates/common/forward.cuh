@@ -46,7 +46,10 @@ struct Forward {
   using KTile = Tile<Element, kTileKv, Config::kHeadDim>;
   using VTile = Tile<Element, kTileKv, Config::kHeadDimV>;
   using OTile = Tile<Element, Config::kTileQ, Config::kHeadDimV>;
-  static constexpr int kKSteps = QTile::kSteps;                     // product steps of Q K^T
+  static constexpr int kKSteps = QTile::kSteps;  // product steps of Q K^T
+  static constexpr int
+      kUnrolledSteps =  // all where Q's fragments are registers, which have no index at run time
+      Config::kQInRegisters ? kKSteps : Product::kUnrolledSteps;
   static constexpr int kColumnsOfCall = Product::kColumnTiles * 8;  // of O
   static constexpr int kDTiles =                                    // 8-column tiles of O
       (Config::kHeadDimV + kColumnsOfCall - 1) / kColumnsOfCall * Product::kColumnTiles;
@@ -94,7 +97,7 @@ struct Forward {
       for (int n = 0; n < kNTiles; ++n)
 #pragma unroll
         for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
-#pragma unroll(Product::kUnrolledSteps)
+#pragma unroll(kUnrolledSteps)
     for (int step = 0; step < kKSteps; ++step) {
       unsigned q[kMTiles][Product::kQWords];
 #pragma unroll

@@ -1,0 +1,110 @@
+// Facet: attention "causal", forward, sm75 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2
+#include "sm75/forward.cuh"
+
+namespace fa {
+
+struct Hooks {
+  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
+  static constexpr bool kHasMask = true;
+  static constexpr bool kMultiplierIsUniform = true;
+  static constexpr bool kAddendIsZero = true;
+  static constexpr bool kHeadIsCheap = true;
+  static constexpr bool kRowIsCheap = true;
+  static constexpr bool kRowReads = false;
+  static constexpr bool kColumnReads = false;
+
+  struct Head {
+    int b;
+    int h;
+    int side;
+  };
+
+  struct Row {
+    int q_idx;
+    float q_idx_f;
+    int side;
+  };
+
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+  };
+
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    return {b, h, p.kv_len - p.q_len};
+  }
+
+  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+    return {q_idx, q_idx_f, head.side + q_idx};
+  }
+
+  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+    return {kv_idx, kv_idx_f};
+  }
+
+  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return p.scale_log2;
+  }
+
+  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return 0.0f;
+  }
+
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
+  }
+
+  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return row.side >= column.kv_idx;
+  }
+};
+
+__device__ __forceinline__ int tile_class_of(int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale) {
+  const long long sum = static_cast<long long>(kv_len - q_len) + static_cast<long long>(q_lo) + static_cast<long long>(kv_hi) * -1LL;
+  const long long sum_2 = static_cast<long long>(kv_len - q_len) + static_cast<long long>(q_hi) + static_cast<long long>(kv_lo) * -1LL;
+  return sum_2 >= 0LL ? (sum < 0LL ? 1 : 2) : 0;
+}
+
+struct Classes {
+  static constexpr bool kHasTileClass = true;
+  static constexpr int kNumSummaries = 0;
+
+  static __device__ __forceinline__ constexpr SummaryShape shape(int which) {
+    return {};
+  }
+
+  static __device__ __forceinline__ int summary(int which, const ForwardParams& p, int b, int h, int idx) {
+    return 0;
+  }
+
+  template <int kRows>
+  static __device__ __forceinline__ int tile_class(const ForwardParams& p, const int2* const (&summaries)[kRows], int b, int h,
+                                                   int q_lo, int q_hi, int kv_lo, int kv_hi, int q_tile, int kv_pair) {
+    return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale);
+  }
+};
+
+struct Config {
+  using Element = F16;
+  static constexpr int kHeadDim = 64;
+  static constexpr int kHeadDimV = 64;
+  static constexpr int kTileQ = 128;
+  static constexpr int kTileKv = 64;
+  static constexpr int kWarps = 4;
+  static constexpr int kStages = 1;
+  static constexpr bool kQInRegisters = false;
+  static constexpr bool kDropout = false;
+};
+
+}  // namespace fa
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+    facet_forward(const __grid_constant__ fa::ForwardParams params) {
+  fa::Forward<fa::Config, fa::Hooks, fa::Classes> forward;
+  forward.run(params);
+}
+
+// What the host launches with is what the device was built for.
+static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == 128);
+static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == 32768);
+static_assert(sizeof(fa::ForwardParams) == 384);
