@@ -5,8 +5,9 @@
 
 full                       scaled_dot_product_attention
 softcap, alibi (causal)    FlexAttention, compiled; with its block mask, made beforehand, where there is a mask
-causal, window 256         FlexAttention, compiled, and the block mask it needs at each new length: create_block_mask, the
-                           faster of eager and compiled. Facet has nothing to make beforehand: its times hold all of its work
+causal, window 256         FlexAttention, compiled, and the block mask it needs at each new length: create_block_mask as it is,
+                           and compiled, for lengths that it has been compiled for already. Facet has nothing to make
+                           beforehand: its times hold all of its work
 first call                 a new spec, from its text to its first result, against FlexAttention's first call
 
 Both sides take turns, several rounds; each round is one process of `facet bench` between two timings of the peer. The
@@ -55,11 +56,16 @@ def facet(arguments, spec, shape, *extra):
 
 
 class Row:
-    """A spec with `extra` arguments for `facet bench`, beside a peer. `set_up`: ways to make what the peer needs at a new
-    length, of which the fastest counts."""
+    """A spec with `extra` arguments for `facet bench`, beside a peer. `set_up`: by name, ways to make what the peer needs at
+    a new length."""
 
-    def __init__(self, name, spec, peer, run, extra=(), set_up=()):
-        self.name, self.spec, self.peer, self.run, self.extra, self.set_up = name, spec, peer, run, extra, set_up
+    def __init__(self, name, spec, peer, run, extra=(), set_up=None):
+        self.name, self.spec, self.peer, self.run, self.extra, self.set_up = name, spec, peer, run, extra, set_up or {}
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as lines:
+        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def peers(shape, window=256):
@@ -77,10 +83,14 @@ def peers(shape, window=256):
         return (i >= j) & (i - j < window)
 
     def masked(name, spec, mask_mod, extra=()):
-        make = [lambda create=create: create(mask_mod, None, None, n, n, device="cpu") for create in
-                (create_block_mask, compiled)]
-        block_mask = make[0]()
-        return Row(name, spec, "flex", lambda: flex(q, k, v, block_mask=block_mask), extra, make)
+        def make(create, length=n):
+            return create(mask_mod, None, None, length, length, device="cpu")
+
+        for length in (n // 2, n * 3 // 4):  # from the second length on it is compiled for any
+            make(compiled, length)
+        block_mask = make(create_block_mask)
+        return Row(name, spec, "flex", lambda: flex(q, k, v, block_mask=block_mask), extra,
+                   {"eager": lambda: make(create_block_mask), "compiled": lambda: make(compiled)})
 
     causal_mask = create_block_mask(causal, None, None, n, n, device="cpu")
     rows = [
@@ -117,29 +127,32 @@ def main():
     print(f"B{batch} H{heads} N{n} D{d} f32, {arguments.threads} threads, {arguments.rounds} rounds; "
           "ms, and GFLOP/s counting every score")
     for what in todo:
-        theirs, mine, set_up = [median_ms(what.run)], [], [[] for _ in what.set_up]
+        theirs, mine, set_up = [median_ms(what.run)], [], {name: [] for name in what.set_up}
         for _ in range(arguments.rounds):
             mine.append(facet(arguments, what.spec, shape, *what.extra)["time_ms"]["median"])
             theirs.append(median_ms(what.run))
-            for times, make in zip(set_up, what.set_up):
-                times.append(median_ms(make))
-        ready = min((statistics.median(times) for times in set_up), default=0)
-        of_dense = statistics.median(mine) / (statistics.median(rows[0]["facet_ms"]) if rows else statistics.median(mine))
+            for name, make in what.set_up.items():
+                set_up[name].append(median_ms(make))
+        peer_ms, facet_ms = statistics.median(theirs), statistics.median(mine)
+        dense_ms = statistics.median(rows[0]["facet_ms"]) if rows else facet_ms
         row = {"row": what.name, "spec": what.spec, "peer": what.peer, "peer_ms": theirs, "facet_ms": mine,
-               "peer_set_up_ms": dict(zip(("eager", "compiled"), set_up)),
-               "ratio": (statistics.median(theirs) + ready) / statistics.median(mine), "of_dense": of_dense}
+               "ratio": peer_ms / facet_ms, "of_dense": facet_ms / dense_ms, "peer_set_up_ms": set_up,
+               "ratio_with_set_up": {name: (peer_ms + statistics.median(times)) / facet_ms
+                                     for name, times in set_up.items()}}
         rows.append(row)
-        print(f"{what.name:<10} {what.peer:<5} {statistics.median(theirs):7.1f} ({min(theirs):.1f} .. {max(theirs):.1f})"
-              + (f" + {ready:.1f} set-up" if set_up else "") +
-              f"   facet {statistics.median(mine):7.1f} ({min(mine):.1f} .. {max(mine):.1f}), {of_dense:.2f} of dense   "
-              f"{row['ratio']:.2f}x   {flops / statistics.median(mine) / 1e6:.0f} GFLOP/s", flush=True)
+        print(f"{what.name:<10} {what.peer:<5} {peer_ms:7.1f} ({min(theirs):.1f} .. {max(theirs):.1f})   "
+              f"facet {facet_ms:7.1f} ({min(mine):.1f} .. {max(mine):.1f})   {row['ratio']:.2f}x   "
+              f"{row['of_dense']:.2f} of dense   {flops / facet_ms / 1e6:.0f} GFLOP/s", flush=True)
+        for name, times in set_up.items():
+            print(f"{'':<10} block mask, {name}: {statistics.median(times):.1f} ms ({min(times):.1f} .. {max(times):.1f}); "
+                  f"with it {row['ratio_with_set_up'][name]:.2f}x", flush=True)
     cold = facet(arguments, "softcap", shape, "--no-cache")
     first = cold["compile_ms"] + cold["time_ms"]["median"]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
     if arguments.json:
         report = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-                  "commit": arguments.commit, "cpu": platform.processor(), "torch": torch.__version__, "shape": shape,
+                  "commit": arguments.commit, "cpu": cpu_name(), "torch": torch.__version__, "shape": shape,
                   "threads": arguments.threads, "rows": rows, "flex_first_s": flex_first,
                   "facet_first_ms": first, "facet_compile_ms": cold["compile_ms"]}
         with open(arguments.json, "w") as out:

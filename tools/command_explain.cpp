@@ -52,6 +52,20 @@ struct Explanation {
   std::optional<BuiltKernel> built;
 };
 
+/// Which kv tiles the kernel visits.
+std::string describe_walk(const Compiled& compiled) {
+  if (!compiled.facts.has_mask || compiled.facts.mask_is_always_true) return "every one: nothing is masked";
+  if (compiled.classes.function == nullptr)
+    return "every one, the mask evaluated in each: " + (compiled.classes.imprecise.empty()
+                                                            ? "its class is not known"
+                                                            : compiled.classes.imprecise.front());
+  const std::size_t count = compiled.classes.summaries.size();
+  std::string text = "by the mask's class: empty ones are left out, full ones run no mask";
+  if (count > 0)
+    text += fmt::format("; {} one-sided {} evaluated once an index", count, count == 1 ? "part" : "parts");
+  return text;
+}
+
 Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   Explanation result{.spec = spec,
@@ -105,6 +119,7 @@ void print_explanation(const Explanation& e) {
   title("plan");
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
+  line("tiles", describe_walk(e.compiled));
   if (e.target.family != Family::host) {
     line("products", describe_product(checked.dtype, e.target));
     line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(shared_memory_bytes(plan, checked)),

@@ -240,6 +240,17 @@ TEST_CASE("explain tells facts, plan and traffic, for a GPU that is not there") 
   CHECK(facet({"explain", causal(), "--gpu", "host"}).status == 0);
 }
 
+TEST_CASE("explain says which tiles are visited") {
+  const auto tiles = [](const char* spec) {
+    return facet({"explain", source_path(std::string("specs/") + spec + ".fa"), "--gpu", "host"}).out;
+  };
+  CHECK(missing(tiles("full"), {"every one: nothing is masked"}) == "");
+  CHECK(missing(tiles("causal"), {"by the mask's class: empty ones are left out, full ones run no mask\n"}) ==
+        "");
+  CHECK(missing(tiles("document"), {"full ones run no mask; 2 one-sided parts evaluated once an index\n"}) ==
+        "");
+}
+
 TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file") {
   const TemporaryFolder folder;
   const auto stage = [&](const std::string& name, const std::string& gpu) {
