@@ -202,6 +202,7 @@ std::string HooksPrinter::print() {
   text += flag("kHeadIsCheap", split_.stage(Stage::head).is_cheap());
   text += flag("kRowIsCheap", split_.stage(Stage::row).is_cheap());
   const bool element_reads = logit.reads() || multiplier.reads() || addend.reads() || keep.reads();
+  text += flag("kMaskIsHeavy", keep.is_heavy());
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_struct(stage);

@@ -37,6 +37,13 @@ bool StageBody::is_cheap() const {
   return items.size() <= kHandful && !reads() && std::none_of(items.begin(), items.end(), calls_a_function);
 }
 
+bool StageBody::is_heavy() const {
+  constexpr std::size_t kMany = 6;
+  return items.size() > kMany || std::any_of(items.begin(), items.end(), [](const Region::Item* item) {
+           return item->instruction == nullptr;
+         });
+}
+
 const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   const auto found = canonical_.find(&value);
   return found == canonical_.end() ? &value : found->second;

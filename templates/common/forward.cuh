@@ -218,6 +218,44 @@ struct Forward {
     }
   }
 
+  /// The mask, where its code is long: a loop that is not unrolled writes down what is kept, and unrolled
+  /// code reads it. A loop cannot index the scores, which live in registers; unrolled, the mask's code would
+  /// be there once for each of a thread's elements, and half of the compile time would go there.
+  __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
+                                                   const typename Hooks::Head& head, int kv0) {
+    constexpr int kBits = 2 * kMTiles * 2;                          // of one 8-column mma tile in this thread
+    constexpr int kGroup = kNTiles % 4 == 0 && kBits <= 8 ? 4 : 2;  // mma tiles whose bits share a word
+    static_assert(kGroup * kBits <= 32 && kNTiles % kGroup == 0);
+#pragma unroll
+    for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
+      unsigned kept = 0;
+#pragma unroll 1
+      for (int n = 0; n < kGroup; ++n) {
+        kept >>= kBits;
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair) {
+          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
+          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
+          const typename Hooks::Column column =
+              Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+#pragma unroll
+          for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+              if (Hooks::mask(params, head, rows[m][half], column))
+                kept |= 1u << ((kGroup - 1) * kBits + (m * 2 + half) * 2 + pair);
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < kGroup; ++n)
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
+    }
+  }
+
   /// Scores to base-2 logits, masked ones to -inf. `full`: the mask keeps the whole tile.
   __device__ __forceinline__ void apply_hooks(const ForwardParams& params, typename Hooks::Head head, int kv0,
                                               bool full) {
@@ -235,7 +273,9 @@ struct Forward {
       });
     }
     if constexpr (Hooks::kHasMask) {
-      if (!full) {
+      if (!full && Hooks::kMaskIsHeavy) {
+        apply_heavy_mask(params, head, kv0);
+      } else if (!full) {
         for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
           x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
         });

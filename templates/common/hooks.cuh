@@ -35,6 +35,7 @@ struct IdentityHooks {
   static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
+  static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
   static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx
   static constexpr bool kColumnReads = false;  // at what follows from kv_idx
 

@@ -53,21 +53,24 @@ __device__ __forceinline__ void summarise(const ForwardParams& p) {
   const int lane = threadIdx.x % 32;
   const int b = blockIdx.z;
   const int h = blockIdx.y;
-  const SummaryRows<Classes> rows(p, kTileQ, kTileKv, b, h);
-#pragma unroll
+  int2* first = reinterpret_cast<int2*>(p.summaries);
+#pragma unroll 1  // one copy of the code for all: it is there to be compiled fast, not to run fast
   for (int which = 0; which < Classes::kNumSummaries; ++which) {
     const SummaryShape shape = Classes::shape(which);
+    int2* const row = first + summary_row_index(shape, p, b, h) * summary_row(shape, p, kTileQ, kTileKv);
+    first += summary_pairs(shape, p, kTileQ, kTileKv);
     if ((!shape.of_batch && b > 0) || (!shape.of_head && h > 0)) continue;
     const int tile = shape.of_query ? kTileQ : kTileKv;
     const int length = shape.of_query ? p.q_len : p.kv_len;
     const int tiles = summary_tiles(shape, p, kTileQ, kTileKv);
     if (static_cast<int>(blockIdx.x) * kTilesPerGroup >= tiles) continue;
-    int2* row = const_cast<int2*>(rows.row[which]);
     int2 group = {0x7fffffff, -0x7fffffff - 1};
+#pragma unroll 1
     for (int i = warp; i < kTilesPerGroup; i += kWarps) {
       const int index = blockIdx.x * kTilesPerGroup + i;
       if (index >= tiles) break;
       int2 pair = {0x7fffffff, -0x7fffffff - 1};
+#pragma unroll 1
       for (int idx = index * tile + lane; idx < min((index + 1) * tile, length); idx += 32) {
         const int value = Classes::summary(which, p, b, h, idx);
         pair = {min(pair.x, value), max(pair.y, value)};
