@@ -36,6 +36,7 @@ struct Summary {
 struct TileClasses {
   llvm::Function* function = nullptr;  // null: no mask, or nothing can be seen (every tile is partial)
   std::vector<Summary> summaries;
+  llvm::Function* score = nullptr;  // @score_class (score_class.h), or null
   /// What keeps the class from being exact, one line each, for `explain`.
   std::vector<std::string> imprecise;
 };

@@ -63,9 +63,9 @@ llvm::Function* make_class_function(llvm::Function& mask, const std::string& nam
   return function;
 }
 
-MaskSides::MaskSides(llvm::Function& mask) : mask_(mask) {
+MaskSides::MaskSides(llvm::Function& mask, Summaries summaries) : mask_(mask) {
   find_dependences();
-  find_summaries();
+  if (summaries == Summaries::find) find_summaries();
 }
 
 unsigned MaskSides::depends(const llvm::Value* value) const {

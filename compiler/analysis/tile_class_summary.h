@@ -29,8 +29,9 @@ llvm::Function* make_class_function(llvm::Function& mask, const std::string& nam
 /// intervals see badly.
 class MaskSides {
  public:
+  enum class Summaries { find, none };
   /// Adds @summary.J to the mask's module.
-  explicit MaskSides(llvm::Function& mask);
+  explicit MaskSides(llvm::Function& mask, Summaries summaries = Summaries::find);
 
   unsigned depends(const llvm::Value* value) const;
   /// The number of the summary whose value this is, or -1.

@@ -28,13 +28,13 @@ class Transfer {
   void visit(llvm::Instruction& instruction);
   AbstractInt integer(llvm::Value* value);
   AbstractBool boolean(llvm::Value* value);
+  /// Whether `value` is the same over the whole tile, as an i1.
+  llvm::Value* is_point(llvm::Value* value);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
 
  private:
   unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
   llvm::Value* argument(llvm::StringRef name) const;
-  /// Whether `value` is the same over the whole tile, as an i1.
-  llvm::Value* is_point(llvm::Value* value);
   llvm::Value* operands_are_points(llvm::Instruction& instruction);
   void note_imprecise(const llvm::Instruction& instruction);
 

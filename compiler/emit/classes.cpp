@@ -26,9 +26,11 @@ std::string shape_text(const Summary& summary) {
 }  // namespace
 
 std::string print_classes(const HookIr& hooks, const TileClasses& classes) {
-  if (classes.function == nullptr) return "using Classes = NoClasses;\n";
+  if (classes.function == nullptr && classes.score == nullptr) return "using Classes = NoClasses;\n";
   // Classes are about indices: nothing here is score arithmetic, so nothing may be approximate.
-  std::string text = print_function(*classes.function, "tile_class_of", {});
+  std::string text;
+  if (classes.function != nullptr) text += print_function(*classes.function, "tile_class_of", {});
+  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", {});
   std::string shapes;
   std::string cases;
   std::string reads;
@@ -42,9 +44,15 @@ std::string print_classes(const HookIr& hooks, const TileClasses& classes) {
                          summary.of_query ? "q_tile" : "kv_pair");
     pairs += fmt::format(", s{0}.x, s{0}.y", j);
   }
+  const std::string tile = "b, h, q_lo, q_hi, kv_lo, kv_hi" + uniforms(hooks);
+  const std::string tile_class =
+      classes.function == nullptr ? "kTileFull" : fmt::format("tile_class_of({}{})", tile, pairs);
+  const std::string score_class =
+      classes.score == nullptr ? "false" : fmt::format("score_class_of({}) != 0", tile);
   text += fmt::format(R"(
 struct Classes {{
-  static constexpr bool kHasTileClass = true;
+  static constexpr bool kHasTileClass = {has_class};
+  static constexpr bool kHasScoreClass = {has_score};
   static constexpr int kNumSummaries = {count};
 
   static __device__ __forceinline__ constexpr SummaryShape shape(int which) {{
@@ -58,13 +66,18 @@ struct Classes {{
   template <int kRows>
   static __device__ __forceinline__ int tile_class(const ForwardParams& p, const int2* const (&summaries)[kRows], int b, int h,
                                                    int q_lo, int q_hi, int kv_lo, int kv_hi, int q_tile, int kv_pair) {{
-{reads}    return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi{uniforms}{pairs});
+{reads}    return {tile_class};
+  }}
+
+  static __device__ __forceinline__ bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {{
+    return {score_class};
   }}
 }};
 )",
-                      fmt::arg("count", classes.summaries.size()), fmt::arg("shapes", shapes),
-                      fmt::arg("cases", cases), fmt::arg("reads", reads),
-                      fmt::arg("uniforms", uniforms(hooks)), fmt::arg("pairs", pairs));
+                      fmt::arg("has_class", classes.function != nullptr),
+                      fmt::arg("has_score", classes.score != nullptr), fmt::arg("tile_class", tile_class),
+                      fmt::arg("score_class", score_class), fmt::arg("count", classes.summaries.size()),
+                      fmt::arg("shapes", shapes), fmt::arg("cases", cases), fmt::arg("reads", reads));
   return text;
 }
 

@@ -61,6 +61,10 @@ struct Forward {
       Product::kStagesOutput && OTile::kBytes > kQkvBytes ? OTile::kBytes : kQkvBytes;
 
   static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
+  // Whether scores stay raw until their exponentials, where the scale and a number that a plain tile adds to
+  // all of its logits come in. Other hooks leave finished logits.
+  static constexpr bool kHasShift = Classes::kHasScoreClass;
+  static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
   // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
   // of all columns first and has no registers for the results.
   static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
@@ -118,7 +122,13 @@ struct Forward {
   /// O += P V for one kv tile; P goes from the score accumulators to A fragments without leaving the thread.
   /// The exponentials of a step stand right before its products, so that they fill the tensor cores' latency.
   __device__ __forceinline__ void multiply_pv(const ForwardParams& params, unsigned v_lane_of_stage,
-                                              float scale, int kv0) {
+                                              float scale, float shift, int kv0) {
+    float reference[kMTiles][2];
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        reference[m][half] = kHasShift ? softmax[m][half].m - shift : softmax[m][half].m;
     PhiloxWords words[Config::kDropout ? kMTiles : 1][2];
     constexpr int kTilesOfStep = Product::kDepth / 8;
 #pragma unroll
@@ -134,8 +144,8 @@ struct Forward {
         for (int i = 0; i < 2 * kTilesOfStep; ++i) {
           const int half = i % 2;
           const int n = kTilesOfStep * step + i / 2;
-          float lo = softmax[m][half].exponential(s[m][n][2 * half], scale);
-          float hi = softmax[m][half].exponential(s[m][n][2 * half + 1], scale);
+          float lo = softmax[m][half].exponential(s[m][n][2 * half], scale, reference[m][half]);
+          float hi = softmax[m][half].exponential(s[m][n][2 * half + 1], scale, reference[m][half]);
           if constexpr (Config::kDropout) {
             const unsigned bits = words[m][half].word[n % (kDrawnColumns / 8)];
             lo = (bits & 0xffffu) >= params.drop_threshold ? lo : 0.0f;
@@ -256,26 +266,39 @@ struct Forward {
     }
   }
 
-  /// Scores to base-2 logits, masked ones to -inf. `full`: the mask keeps the whole tile.
-  __device__ __forceinline__ void apply_hooks(const ForwardParams& params, typename Hooks::Head head, int kv0,
-                                              bool full) {
+  /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
+  /// -inf.
+  __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
+                                               WalkStep step) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
+    const int kv0 = step.tile() * kTileKv;
+    float shift = 0.0f;
     if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
     if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = Hooks::logit(x, params, head, row, column);
       });
+    } else if constexpr (kHasShift) {
+      if (step.plain()) {
+        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
+        shift = Hooks::addend(params, head, rows[0][0], first);
+      } else {
+        const float inverse = 1.0f / params.scale_log2;
+        for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+          x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
+        });
+      }
     } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
       });
     }
     if constexpr (Hooks::kHasMask) {
-      if (!full && Hooks::kMaskIsHeavy) {
+      if (!step.full() && Hooks::kMaskIsHeavy) {
         apply_heavy_mask(params, head, kv0);
-      } else if (!full) {
+      } else if (!step.full()) {
         for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
           x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
         });
@@ -291,11 +314,12 @@ struct Forward {
 #pragma unroll
             for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
     }
+    return shift;
   }
 
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
   /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow).
-  __device__ __forceinline__ void rescale(float scale) {
+  __device__ __forceinline__ void rescale(float scale, float shift) {
     float m_new[kMTiles][2];
     bool stale = false;
 #pragma unroll
@@ -307,6 +331,7 @@ struct Forward {
         for (int n = 0; n < kNTiles; ++n)
           tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
         m_new[m][half] = quad_max(tile_max) * scale;
+        if constexpr (kHasShift) m_new[m][half] += shift;
         stale |= softmax[m][half].is_stale(m_new[m][half]);
       }
     if (!__any_sync(0xffffffffu, stale)) return;
@@ -465,7 +490,7 @@ struct Forward {
 #pragma unroll
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
-    const float scale = kIdentity ? params.scale_log2 : 1.0f;
+    const float scale = kIdentity || kHasShift ? params.scale_log2 : 1.0f;
     int stage = 0;
 #pragma unroll 1
     while (now.exists()) {
@@ -482,9 +507,8 @@ struct Forward {
       }
       close_copies();
       multiply_qk(k_lane + stage * KTile::kBytes);
-      const int kv0 = now.tile() * kTileKv;
-      apply_hooks(params, head, kv0, now.full());
-      rescale(scale);
+      const float shift = apply_hooks(params, head, now);
+      rescale(scale, shift);
       if constexpr (Config::kStages == 1) then = walk.after(params, now);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
@@ -497,7 +521,7 @@ struct Forward {
         }
       }
       close_copies();
-      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, kv0);
+      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
       now = then;
       stage = other;
     }

@@ -53,9 +53,10 @@ struct SoftmaxRow {
     return factor;
   }
 
-  /// The unnormalised probability of one score, added to the sum.
-  __device__ __forceinline__ float exponential(float s, float scale) {
-    const float p = fast_exp2(fmaf(s, scale, -m));
+  /// The unnormalised probability of one score, added to the sum. `reference` is m, less what the caller's
+  /// tile adds to each of its logits.
+  __device__ __forceinline__ float exponential(float s, float scale, float reference) {
+    const float p = fast_exp2(fmaf(s, scale, -reference));
     l += p;
     return p;
   }

@@ -10,14 +10,15 @@ enum TileClass { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };
 
 struct NoClasses {
   static constexpr bool kHasTileClass = false;
+  static constexpr bool kHasScoreClass = false;
 };
 
 /// The generated struct (compiler/emit/classes.cpp):
 ///
 ///   struct Classes {
-///     static constexpr bool kHasTileClass = true;
-///     static constexpr int kNumSummaries = ...;
-///     static constexpr SummaryShape shape(int which);
+///     static constexpr bool kHasTileClass = ...;   // without, every tile is full
+///     static constexpr bool kHasScoreClass = ...;  // then the hooks are affine and multiply by the scale
+///     alone static constexpr int kNumSummaries = ...; static constexpr SummaryShape shape(int which);
 ///     // The value that summary `which` takes the extrema of; idx is a q_idx or a kv_idx.
 ///     static int summary(int which, const ForwardParams& p, int b, int h, int idx);
 ///     // The class of rows q_lo..q_hi (q tile `q_tile`) and columns kv_lo..kv_hi, whose summaries are pair
@@ -26,6 +27,9 @@ struct NoClasses {
 ///     static int tile_class(const ForwardParams& p, const int2* const (&summaries)[...], int b, int h, int
 ///     q_lo, int q_hi,
 ///                           int kv_lo, int kv_hi, int q_tile, int kv_pair);
+///     // Whether score_mod adds one and the same number to every score of the tile.
+///     static bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int
+///     kv_hi);
 ///   };
 ///
 /// The row of each summary for one (b, h), found once a CTA.

@@ -11,11 +11,13 @@ namespace fa {
 
 /// One step of a walk, in one register.
 struct WalkStep {
-  int code;  // 2 * tile + (1 where the mask keeps all of it), or -1 at the end
+  int code;  // 4 * tile, + 1 where the mask keeps all of it, + 2 where score_mod adds one number; or -1 at
+             // the end
 
   __device__ __forceinline__ bool exists() const { return code >= 0; }
-  __device__ __forceinline__ int tile() const { return code >> 1; }
+  __device__ __forceinline__ int tile() const { return code >> 2; }
   __device__ __forceinline__ bool full() const { return (code & 1) != 0; }
+  __device__ __forceinline__ bool plain() const { return (code & 2) != 0; }
 };
 
 /// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
@@ -48,7 +50,7 @@ struct FullWalk {
 
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
-    return {tile * kTileKv < params.kv_len ? 2 * tile : -1};  // whether a mask drops something is not known
+    return {tile * kTileKv < params.kv_len ? 4 * tile : -1};  // whether a mask drops something is not known
   }
 };
 
@@ -61,6 +63,7 @@ struct ClassWalk {
   unsigned groups = 0;  // non-empty groups before next_group, still to visit
   unsigned tiles = 0;   // non-empty tiles of the group being visited, still to visit
   unsigned full_tiles = 0;
+  unsigned plain_tiles = 0;
 
   __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return next(params); }
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep) { return next(params); }
@@ -69,7 +72,9 @@ struct ClassWalk {
     return (params.kv_len + kTileKv - 1) / kTileKv;
   }
 
-  /// The class of `count` tiles from `first` on, one tile or a group; empty past the end.
+  static constexpr int kPlain = 4;  // beside a tile's class
+
+  /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end.
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
     const int tiles_in_all = num_tiles(params);
     if (first >= tiles_in_all) return kTileEmpty;
@@ -77,10 +82,15 @@ struct ClassWalk {
     const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
     const int q_tile = block_q_tile(params, kTileQ);
     const int q_lo = q_tile * kTileQ;
+    const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
     const int kv_lo = first * kTileKv;
-    return Classes::tile_class(params, summaries.row, b, h, q_lo, min(q_lo + kTileQ, params.q_len) - 1, kv_lo,
-                               min(kv_lo + count * kTileKv, params.kv_len) - 1, q_tile,
-                               count == 1 ? first : tiles_in_all + first / kTilesPerGroup);
+    const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
+    const int kv_pair = count == 1 ? first : tiles_in_all + first / kTilesPerGroup;
+    const int tile_class =
+        Classes::tile_class(params, summaries.row, b, h, q_lo, q_hi, kv_lo, kv_hi, q_tile, kv_pair);
+    if constexpr (!Classes::kHasScoreClass) return tile_class;
+    const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
+    return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
   }
 
   /// Groups and tiles take turns on one call of `classify`: inlined once, it costs half the code.
@@ -101,17 +111,21 @@ struct ClassWalk {
         next_group += 32;
       } else {
         tiles = found;
-        full_tiles = __ballot_sync(0xffffffffu, tile_class == kTileFull);
+        full_tiles = __ballot_sync(0xffffffffu, (tile_class & ~kPlain) == kTileFull);
+        if constexpr (Classes::kHasScoreClass)
+          plain_tiles = __ballot_sync(0xffffffffu, (tile_class & kPlain) != 0);
       }
     }
     const int bit = __ffs(tiles) - 1;
     tiles &= tiles - 1;
-    return {(first_tile + bit) * 2 + static_cast<int>(full_tiles >> bit & 1)};
+    return {(first_tile + bit) * 4 + static_cast<int>(full_tiles >> bit & 1) +
+            2 * static_cast<int>(plain_tiles >> bit & 1)};
   }
 };
 
 /// Which of the two a kernel walks.
-template <class Classes, int kTileQ, int kTileKv, bool kHasTileClass = Classes::kHasTileClass>
+template <class Classes, int kTileQ, int kTileKv,
+          bool kHasClasses = Classes::kHasTileClass || Classes::kHasScoreClass>
 struct WalkOf {
   using Type = FullWalk<kTileKv>;
 };

@@ -5,6 +5,7 @@ struct Hooks {
   static constexpr bool kAddendIsZero = false;
   static constexpr bool kHeadIsCheap = false;
   static constexpr bool kRowIsCheap = true;
+  static constexpr bool kMaskIsHeavy = false;
   static constexpr bool kRowReads = false;
   static constexpr bool kColumnReads = false;
 

@@ -10,6 +10,7 @@ struct Hooks {
   static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = true;
+  static constexpr bool kMaskIsHeavy = false;
   static constexpr bool kRowReads = false;
   static constexpr bool kColumnReads = false;
 
@@ -67,6 +68,7 @@ __device__ __forceinline__ int tile_class_of(int b, int h, int q_lo, int q_hi, i
 
 struct Classes {
   static constexpr bool kHasTileClass = true;
+  static constexpr bool kHasScoreClass = false;
   static constexpr int kNumSummaries = 0;
 
   static __device__ __forceinline__ constexpr SummaryShape shape(int which) {
@@ -81,6 +83,10 @@ struct Classes {
   static __device__ __forceinline__ int tile_class(const ForwardParams& p, const int2* const (&summaries)[kRows], int b, int h,
                                                    int q_lo, int q_hi, int kv_lo, int kv_hi, int q_tile, int kv_pair) {
     return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale);
+  }
+
+  static __device__ __forceinline__ bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {
+    return false;
   }
 };
 

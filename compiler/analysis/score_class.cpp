@@ -1,0 +1,79 @@
+#include "compiler/analysis/score_class.h"
+
+#include "compiler/analysis/tile_class_transfer.h"
+#include "compiler/ir/simplify.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/Transforms/Utils/Cloning.h>
+#pragma GCC diagnostic pop
+
+namespace fa {
+namespace {
+
+constexpr double kLeastScale = 1e-10;  // its inverse times an addend stays far from the largest float
+constexpr double kLargestScale = 1e10;
+
+bool is_zero(const llvm::Function& function) {
+  const auto* end = llvm::dyn_cast<llvm::ReturnInst>(function.back().getTerminator());
+  const auto* value = end == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue());
+  return value != nullptr && value->isZero();
+}
+
+struct Rectangle {
+  int q_lo, q_hi, kv_lo, kv_hi;
+};
+
+/// Whether the class is known to be 0 in one tile, whatever the uniforms.
+bool is_zero_in(llvm::Function& score_class, const Rectangle& tile) {
+  llvm::ValueToValueMapTy map;
+  llvm::Function* copy = llvm::CloneFunction(&score_class, map);
+  const int bounds[] = {tile.q_lo, tile.q_hi, tile.kv_lo, tile.kv_hi};
+  for (unsigned i = 0; i < 4; ++i) {
+    llvm::Argument* argument = copy->getArg(i + 2);
+    argument->replaceAllUsesWith(
+        llvm::ConstantInt::get(argument->getType(), static_cast<unsigned>(bounds[i])));
+  }
+  simplify(*copy);
+  const bool zero = is_zero(*copy);
+  copy->eraseFromParent();
+  return zero;
+}
+
+/// Whether no tile of a kernel can be plain: neither a square one on the diagonal nor one far to either side
+/// of it. (A distance to the diagonal that nothing bounds is the same only over a single element.)
+bool is_useless(llvm::Function& score_class) {
+  constexpr int kNear = 1 << 12;
+  constexpr int kFar = 1 << 22;
+  constexpr int kTile = 64;
+  for (const int q : {kNear, kFar})
+    for (const int kv : {kNear, kFar})
+      if (!is_zero_in(score_class, {q, q + kTile - 1, kv, kv + kTile - 1})) return false;
+  return true;
+}
+
+}  // namespace
+
+llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, double scale) {
+  if (facts.score_form != ScoreForm::affine || !facts.multiplier_is_one || facts.addend_is_zero)
+    return nullptr;
+  if (!facts.addend.has(DependsOn::q) || !facts.addend.has(DependsOn::kv)) return nullptr;
+  if (!(scale >= kLeastScale && scale <= kLargestScale)) return nullptr;
+  llvm::Function& addend = *hooks.logit_addend;
+  if (addend.size() != 1) return nullptr;  // a loop
+  const MaskSides sides(addend, MaskSides::Summaries::none);
+  llvm::Function* function =
+      make_class_function(addend, "score_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, {});
+  llvm::IRBuilder<> builder(&function->getEntryBlock());
+  Transfer transfer(addend, sides, *function, builder);
+  for (llvm::Instruction& instruction : addend.getEntryBlock())
+    if (!instruction.isTerminator()) transfer.visit(instruction);
+  const auto* end = llvm::cast<llvm::ReturnInst>(addend.getEntryBlock().getTerminator());
+  builder.CreateRet(builder.CreateZExt(transfer.is_point(end->getReturnValue()), builder.getInt32Ty()));
+  simplify(*function);
+  if (!is_useless(*function)) return function;
+  function->eraseFromParent();
+  return nullptr;
+}
+
+}  // namespace fa
