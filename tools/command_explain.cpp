@@ -30,7 +30,7 @@ every score, against the fused kernel; once by exact count, once by the formulas
 Examples:
   facet explain specs/causal.fa
   facet explain specs/softcap.fa --gpu h100 --q-len 8192 --kv-len 8192 --build
-  facet explain specs/full.fa --head-dim 256 --gpu t4 --json)";
+  facet explain specs/full.fa --dtype f16 --head-dim 256 --gpu t4 --json)";
 
 struct ExplainArguments {
   std::string spec_path;

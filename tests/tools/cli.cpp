@@ -205,6 +205,8 @@ TEST_CASE("run takes params, captured tensors and dropout by name") {
     return first_line(refused.err);
   };
   CHECK(first_error({"--set", "cup=3"}) == "facet: error: spec 't' has no param 'cup'; it has cap");
+  CHECK(without_start(first_error({"--gpu", "b200"}),
+                      "facet: error: no target is called 'b200'; the targets are t4, ") == "");
   CHECK(first_error({"--set", "cap"}) == "facet: error: --set cap: write it as --set name=value");
   CHECK(first_error({"--set", "cap=1", "--set", "cap=2"}) == "facet: error: --set: 'cap' is given twice");
   CHECK(first_error({"--set", "cap=x"}) == "facet: error: param 'cap' is f32, 'x' is not a number");
@@ -248,6 +250,19 @@ TEST_CASE("explain says which tiles are visited") {
   CHECK(missing(tiles("causal"), {"by the mask's class: empty ones are left out, full ones run no mask\n"}) ==
         "");
   CHECK(missing(tiles("document"), {"full ones run no mask; 2 one-sided parts evaluated once an index\n"}) ==
+        "");
+}
+
+TEST_CASE("explain for a T4 names its kernels, and what to do about bf16") {
+  const auto f16 = facet({"explain", causal(), "--gpu", "t4", "--dtype", "f16"});
+  CHECK(missing(f16.out, {"sm75 q_outer", "products             tensor cores: f16 times f16"}) == "");
+  CHECK(missing(facet({"explain", causal(), "--gpu", "t4", "--dtype", "f32"}).out, {"FFMA"}) == "");
+  const auto bf16 = facet({"explain", causal(), "--gpu", "t4"});
+  CHECK(bf16.status != 0);
+  CHECK(missing(
+            bf16.err,
+            {"error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
+             "help: write `dtype f16` (facet: --dtype f16) and convert q, k and v, or run it on the host"}) ==
         "");
 }
 
