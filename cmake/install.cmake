@@ -1,9 +1,11 @@
-# Install rules: the command, the two libraries, the public headers, the specs, and the CMake package `facet`.
+# Install rules: the command, the libraries, the public headers, the specs, and the CMake package `facet`.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/facet)
 
 install(TARGETS facet)
+install(TARGETS fa_bundle fa_spec EXPORT facetBundleTargets)
+install(EXPORT facetBundleTargets NAMESPACE facet:: DESTINATION ${package_dir})
 install(TARGETS fa fa_compiler fa_runtime fa_llvm EXPORT facetTargets)
 install(EXPORT facetTargets NAMESPACE facet:: DESTINATION ${package_dir})
 install(DIRECTORY include/fa DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -33,7 +33,8 @@ Binary with_launch(const Source& source) {
                      .tile_q = source.tile_q,
                      .tile_kv = source.tile_kv,
                      .shared_memory = source.shared_memory,
-                     .summaries = source.summaries}};
+                     .summaries = source.summaries,
+                     .summary_threads = kSummaryThreads}};
 }
 
 std::optional<Binary> decode(const Source& source, std::string_view payload) {

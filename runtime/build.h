@@ -1,35 +1,15 @@
 // From a Source to a binary a device can load: out of the disk cache, else by NVRTC. Needs no GPU.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "compiler/compile.h"
+#include "runtime/binary.h"
 #include "runtime/cache.h"
 #include "runtime/nvrtc.h"
 
 namespace fa {
-
-/// What launching a kernel takes beyond its arguments.
-struct Launch {
-  int threads = 0;
-  int tile_q = 0;
-  int tile_kv = 0;
-  int shared_memory = 0;                     // dynamic bytes
-  std::vector<SummaryShape> summaries = {};  // filled by a kernel of their own before the forward pass
-};
-
-/// A kernel's code.
-struct Binary {
-  std::string image;  // a cubin; or PTX where NVRTC is older than the device, which the driver then compiles
-  std::string entry;
-  std::string summaries_entry = {};
-  Launch launch = {};
-  int registers = 0;  // 0 of PTX
-  int spill_bytes = 0;
-};
 
 /// The arch to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one up to it
 /// ("compute_90", which is also asked for as such). Throws BuildError where there is none.

@@ -2,74 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
+
+#include "runtime/files.h"
 
 namespace fa {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kAside = ".aside-";
 constexpr std::int64_t kStaleSeconds = 3600;  // an aside file this old belongs to nobody
-
-std::string because(std::string_view what, int error) {
-  return fmt::format("{}: {}", what, std::strerror(error));
-}
-
-/// A file descriptor that closes itself.
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int get() const { return descriptor_; }
-  bool close_now() { return close(std::exchange(descriptor_, -1)) == 0; }
-
- private:
-  int descriptor_;
-};
-
-std::optional<std::string> read_all(int descriptor) {
-  struct stat status = {};
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const ssize_t got = read(descriptor, bytes.data() + at, bytes.size() - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    at += static_cast<std::size_t>(got);
-  }
-  return bytes;
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(descriptor, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
-/// Beyond this limit a write would bring SIGXFSZ, which ends a process that does not expect it.
-bool beyond_file_limit(std::size_t bytes) {
-  rlimit limit = {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
-}
+constexpr mode_t kPrivate = 0600;  // a kernel that somebody else could replace is a program of theirs
 
 struct Found {
   std::string path;
@@ -106,23 +54,6 @@ std::vector<Found> scan(const std::string& folder) {
   return found;
 }
 
-/// Writes `bytes` to a new file in `folder` and gives it `name`. Returns why it could not, or an empty
-/// string.
-std::string write_aside(const std::string& folder, const std::string& name, std::string_view bytes) {
-  if (beyond_file_limit(bytes.size()))
-    return "the process' file size limit (ulimit -f) is smaller than the entry";
-  std::string aside = fmt::format("{}/{}XXXXXX", folder, kAside);
-  File file(mkostemp(aside.data(), O_CLOEXEC));
-  if (file.get() < 0) return because(folder, errno);
-  std::string problem;
-  if (!write_all(file.get(), bytes) || fsync(file.get()) != 0 || !file.close_now() ||
-      rename(aside.c_str(), fmt::format("{}/{}", folder, name).c_str()) != 0) {
-    problem = because(folder, errno);
-    unlink(aside.c_str());
-  }
-  return problem;
-}
-
 }  // namespace
 
 std::optional<CacheEntry> DiskCache::get(const Key& key) const {
@@ -149,7 +80,8 @@ std::string DiskCache::put(const Key& key, const CacheEntry& entry) const {
   if (static_cast<std::int64_t>(bytes.size()) > limit_)
     return fmt::format("the entry's {} bytes are more than the cache may hold (FA_CACHE_SIZE)", bytes.size());
   if (std::string problem = make_folder(); !problem.empty()) return problem;
-  if (std::string problem = write_aside(folder_, file_of_key(key), bytes); !problem.empty()) return problem;
+  if (std::string problem = replace_file(folder_, file_of_key(key), bytes, kPrivate); !problem.empty())
+    return problem;
   evict(key);
   return {};
 }
@@ -196,7 +128,7 @@ CacheStats DiskCache::stats() const {
   if (stats.problem.empty()) {
     // Permissions, a full disk and quotas all show only by writing.
     constexpr std::string_view kProbe = ".probe";
-    stats.problem = write_aside(folder_, std::string(kProbe), kProbe);
+    stats.problem = replace_file(folder_, std::string(kProbe), kProbe, kPrivate);
     if (stats.problem.empty()) unlink(fmt::format("{}/{}", folder_, kProbe).c_str());
   }
   if (stats.problem.empty() && limit_ <= 0) stats.problem = "FA_CACHE_SIZE is 0";

@@ -7,8 +7,12 @@
 #include <chrono>
 #include <future>
 
+#include "runtime/arguments.h"
 #include "runtime/build.h"
 #include "runtime/device_target.h"
+#include "runtime/host_jit.h"
+#include "runtime/host_run.h"
+#include "runtime/key.h"
 #include "runtime/memory_cache.h"
 #include "runtime/options.h"
 
@@ -29,6 +33,8 @@ class Lap {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
 };
+
+static_assert(kLongest == kMaxLength, "what a call may ask for is what the analysis counts on");
 
 Device pick_device(const Options& options) {
   if (options.device != Device::automatic) return options.device;
@@ -104,12 +110,14 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .target = std::string(target.name),
                                                             .plan = compiled.choice.plan.print(),
                                                             .cuda = nullptr,
-                                                            .host = nullptr,
-                                                            .num_threads = options.num_threads});
+                                                            .host = nullptr});
   if (gpu != nullptr) {
     kernel->cuda = load_or_build_cuda(*gpu, *compiled.source, label_of(checked, target.name), cache, times);
   } else {
-    kernel->host = load_or_build_host(checked, std::move(compiled), cache, times);
+    kernel->host = [code = load_or_build_host(checked, std::move(compiled), cache, times),
+                    threads = options.num_threads](const ForwardParams& params) {
+      run_host(*code, params, threads);
+    };
   }
   return kernel;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "runtime/arguments.h"
-#include "runtime/host_run.h"
 #include "runtime/kernel_state.h"
 #include "runtime/launch.h"
 
@@ -73,7 +72,7 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
         check_workspace(*kernel.cuda, params, args);
         launch_forward(*kernel.cuda, params, stream);
       } else {
-        run_host(*kernel.host, params, kernel.num_threads);
+        kernel.host(params);
       }
       return;
   }

@@ -2,12 +2,13 @@
 // the times of the compile that returned it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "fa/kernel.h"
-#include "runtime/host_jit.h"
 #include "runtime/load.h"
+#include "templates/params.h"
 
 namespace fa {
 
@@ -16,9 +17,10 @@ struct LoadedKernel {
   Device device = Device::host;
   std::string target;
   std::string plan;
-  std::unique_ptr<const CudaKernel> cuda;  // one of the two
-  std::shared_ptr<const HostKernel> host;
-  int num_threads = 0;
+  // One of the two. The host's owns its code; as a function, so that a program without LLVM can hold a
+  // kernel.
+  std::unique_ptr<const CudaKernel> cuda;
+  std::function<void(const ForwardParams&)> host;
 };
 
 struct KernelState {

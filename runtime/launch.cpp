@@ -54,8 +54,8 @@ void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Strea
   const int q_tiles = tiles(params.q_len, launch.tile_q);
   if (kernel.summaries_function != nullptr) {
     const int groups = tiles(std::max(q_tiles, tiles(params.kv_len, launch.tile_kv)), kTilesPerGroup);
-    enqueue(kernel, kernel.summaries_function, {.x = groups, .threads = kSummaryThreads, .shared_memory = 0},
-            params, stream);
+    enqueue(kernel, kernel.summaries_function,
+            {.x = groups, .threads = launch.summary_threads, .shared_memory = 0}, params, stream);
   }
   enqueue(kernel, kernel.function,
           {.x = q_tiles, .threads = launch.threads, .shared_memory = launch.shared_memory}, params, stream);

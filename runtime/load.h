@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "runtime/build.h"
+#include "runtime/binary.h"
 #include "runtime/device.h"
 
 struct CUmod_st;

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "compiler/spec/spec.h"
+
 namespace fa {
 
 MemoryCache& MemoryCache::get() {

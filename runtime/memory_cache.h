@@ -7,8 +7,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "runtime/hash.h"
 #include "runtime/kernel_state.h"
-#include "runtime/key.h"
 
 namespace fa {
 

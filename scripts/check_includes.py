@@ -12,6 +12,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGES = ["spec", "ir", "analysis", "target", "schedule", "emit"]  # each sees itself and what is left of it
 LLVM_DOOR = "compiler/ir/llvm.h"
 SHARED = re.compile(r"^templates/[\w/]+\.h$")  # plain C++, shared by host and device (.cuh is for the device alone)
+# runtime/'s files that know no compiler, as CMakeLists.txt lists them; the headers beside them, and those that go with none.
+BUNDLE = {stem for stem in re.findall(r"^  (runtime/\w+)\.cpp$", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)}
+BUNDLE |= {"runtime/binary", "runtime/bundle_state", "runtime/kernel_state"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([\w/.+-]+)[">]')
 CUDA = re.compile(r"^(cuda|nvrtc|nv[A-Z_])")
 
@@ -67,6 +70,9 @@ def forbidden(source, target, angled, llvm_is_in):
             return f"a stage includes only what is left of it: {' < '.join(STAGES)} < compile"
     if room == "runtime" and target.startswith("tools/"):
         return "runtime/ does not know tools/"
+    if source.rsplit(".", 1)[0] in BUNDLE:
+        known = target.startswith(("fa/", "compiler/spec/")) or SHARED.match(target) or target.rsplit(".", 1)[0] in BUNDLE
+        return None if known else "a program with a bundle has no compiler: fa_bundle sees compiler/spec/, templates/ and itself"
     return None
 
 
@@ -83,7 +89,7 @@ def breaches(path):
 
 
 def main():
-    files = [p for folder in ("include", "compiler", "runtime", "tools", "tests")
+    files = [p for folder in ("include", "compiler", "runtime", "tools", "tests", "examples")
              for p in sorted((ROOT / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
     files = [p for p in files if "consumer" not in p.parts]
     found = [text for path in files for text in breaches(path)]

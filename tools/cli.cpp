@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
-#include "fa/error.h"
+#include "fa/bundle.h"
 #include "tools/commands.h"
 #include "tools/report.h"
 #include "tools/version.h"
@@ -21,6 +21,7 @@ Start here:
   facet run specs/sliding_window_alibi.fa --verify    compute it, and check it against fp64
   facet explain specs/causal.fa --gpu h100            what the compiler knows and decides, and why
   facet bench specs/*.fa --q-len 1024,4096            how fast each variant is here
+  facet build specs/*.fa --arch sm_80,sm_90 -o out/   kernels for GPUs that are elsewhere
 
 Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
 FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.)";
@@ -38,6 +39,8 @@ int run_facet(int argc, const char* const* argv) {
   add_emit_command(app, action);
   add_run_command(app, action);
   add_bench_command(app, action);
+  add_build_command(app, action);
+  add_bundle_command(app, action);
   add_cache_command(app, action);
 
   try {
@@ -58,6 +61,9 @@ int run_facet(int argc, const char* const* argv) {
     for (const auto& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
     return kBadInput;
   } catch (const ArgumentError& error) {
+    report_error(error.what());
+    return kBadInput;
+  } catch (const BundleError& error) {
     report_error(error.what());
     return kBadInput;
   } catch (const BuildError& error) {

@@ -21,6 +21,8 @@ void add_explain_command(CLI::App& app, Action& action);
 void add_emit_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
+void add_build_command(CLI::App& app, Action& action);
+void add_bundle_command(CLI::App& app, Action& action);
 void add_cache_command(CLI::App& app, Action& action);
 
 /// What main calls: reads the command line, runs the subcommand, turns errors into messages and an exit

@@ -1,6 +1,8 @@
 // Names the targets, finds this machine's GPU, builds sources to look at what came out.
 #include "tools/targets.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "runtime/build.h"
@@ -14,6 +16,23 @@ std::string target_names() {
   std::vector<std::string> names;
   for (const auto& target : all_targets()) names.emplace_back(target.name);
   return join(names, "or");
+}
+
+Target target_of_arch(std::string_view arch) {
+  const bool has_suffix = arch.ends_with('a') || arch.ends_with('f');
+  const std::string_view plain = arch.substr(0, arch.size() - (has_suffix ? 1 : 0));
+  std::vector<std::string> archs;
+  for (const Target& known : all_targets()) {
+    if (known.family == Family::host) continue;
+    if (known.nvrtc_arch == plain) {
+      Target target = known;
+      target.nvrtc_arch = arch;
+      return target;
+    }
+    if (archs.empty() || archs.back() != known.nvrtc_arch) archs.emplace_back(known.nvrtc_arch);
+  }
+  throw ArgumentError(
+      fmt::format("no GPU of architecture '{}' is known; the architectures are {}", arch, join(archs)));
 }
 
 const Target& default_gpu_target() {

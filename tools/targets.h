@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/compile.h"
 #include "compiler/target/target.h"
@@ -12,6 +13,9 @@ namespace fa::tools {
 
 /// "t4, a100, ... or host"
 std::string target_names();
+/// The target that stands for an architecture ("sm_80", "sm_90a"): the first of its compute capability, under
+/// that architecture's own name, which must outlive it. Throws ArgumentError listing the architectures.
+Target target_of_arch(std::string_view arch);
 /// The GPU in this machine, or the A100 where there is none.
 const Target& default_gpu_target();
 /// What `kernel` was compiled for, with the limits of the GPU that is really there where it is for that one.

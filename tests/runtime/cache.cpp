@@ -234,7 +234,7 @@ TEST_CASE("a file size limit neither kills the process nor leaves a torn entry",
     const rlimit limit = {.rlim_cur = 512, .rlim_max = 512};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     if (cache.put(key_of(1), entry_of(1)) !=
-        "the process' file size limit (ulimit -f) is smaller than the entry")
+        "the process' file size limit (ulimit -f) is smaller than the file")
       return 2;
     if (cache.get(key_of(1))) return 3;
     if (!cache.put(key_of(2), entry_of(2, 300)).empty()) return 4;

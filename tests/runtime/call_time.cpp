@@ -53,8 +53,7 @@ TEST_CASE("host time of forward, up to the driver", "[.][call_time]") {
                                                                         .target = "h200",
                                                                         .plan = "",
                                                                         .cuda = load_cuda(device, binary),
-                                                                        .host = nullptr,
-                                                                        .num_threads = 0}),
+                                                                        .host = nullptr}),
                   .times = {}}));
   void* const at = reinterpret_cast<void*>(0x10000);
   const Tensor q = Tensor::bhsd(at, DType::bf16, 4, 32, 4096, 128);

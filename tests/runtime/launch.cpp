@@ -27,8 +27,7 @@ Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary
                                                             .target = "h200",
                                                             .plan = "plan",
                                                             .cuda = load_cuda(device, binary),
-                                                            .host = nullptr,
-                                                            .num_threads = 0});
+                                                            .host = nullptr});
   return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
 }
 
@@ -53,6 +52,7 @@ TEST_CASE("a loaded kernel may use its shared memory, and unloads itself", "[run
     CHECK(fake().modules_unloaded == 0);
   }
   CHECK(fake().modules_unloaded == 1);
+  CHECK(fake().capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL);  // as it was
   CHECK(fake().contexts.empty());
 }
 
@@ -161,6 +161,7 @@ TEST_CASE("summaries are filled by a kernel before the forward pass, in the call
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   Binary binary = kBinary;
+  binary.launch.summary_threads = 128;
   binary.launch.summaries = {{.of_query = true, .of_batch = false, .of_head = false},
                              {.of_query = false, .of_batch = true, .of_head = true}};
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);

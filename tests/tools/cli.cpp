@@ -34,7 +34,7 @@ TEST_CASE("facet without a command shows help and fails; with --help it succeeds
   CHECK(nothing.status == 2);
   CHECK(missing(nothing.err, {"check", "bench"}) == "");
   CHECK(nothing.out.empty());
-  for (const char* command : {"check", "explain", "emit", "run", "bench", "cache"}) {
+  for (const char* command : {"check", "explain", "emit", "run", "bench", "build", "bundle", "cache"}) {
     const auto help = facet({command, "--help"});
     CHECK(help.status == 0);
     CHECK(missing(help.out, {"Examples:", std::string("facet ") + command}) == "");

@@ -1,4 +1,4 @@
-// Starts the command as a process and collects what it says.
+// Starts a program as a process and collects what it says.
 #include "tests/tools/command.h"
 
 #include <fcntl.h>
@@ -44,18 +44,23 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-CommandResult facet(const std::vector<std::string>& arguments) {
-  const std::string program =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "facet").string();
+std::string program_path(const std::string& name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& settings) {
+  const std::string program = program_path(name);
   if (!std::filesystem::exists(program))
-    throw std::runtime_error(program + " is missing: build the target `facet`");
+    throw std::runtime_error(program + " is missing: build the target `" + name + "`");
   const TemporaryFolder folder;
   const std::string out = folder.file("out");
   const std::string err = folder.file("err");
 
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> environment = command_environment();
+  std::vector<std::string> environment = settings;  // of two settings of a variable the first counts
+  for (auto& setting : command_environment()) environment.push_back(std::move(setting));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -75,6 +80,8 @@ CommandResult facet(const std::vector<std::string>& arguments) {
   result.err = read_file(err);
   return result;
 }
+
+CommandResult facet(const std::vector<std::string>& arguments) { return run_program("facet", arguments); }
 
 std::string missing(const std::string& text, const std::vector<std::string>& parts) {
   for (const auto& part : parts) {

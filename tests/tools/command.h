@@ -1,4 +1,4 @@
-// Runs the facet command that lies next to the tests.
+// Runs the facet command and the examples, which lie next to the tests.
 #pragma once
 
 #include <string>
@@ -14,6 +14,11 @@ struct CommandResult {
 /// Runs `facet` with `arguments` (no shell in between), with a cache folder of the tests' own and without
 /// terminal.
 CommandResult facet(const std::vector<std::string>& arguments);
+
+/// The same of any program there, with `settings` ("NAME=value") in its environment.
+CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& settings = {});
+std::string program_path(const std::string& name);
 
 /// The first of `parts` that `text` does not hold, with the text; empty where it holds them all.
 std::string missing(const std::string& text, const std::vector<std::string>& parts);

@@ -1,0 +1,44 @@
+// Whole files: read at once, replaced at once. Nothing here throws because of the disk.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace fa {
+
+/// A file descriptor that closes itself.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int get() const { return descriptor_; }
+  bool close_now();  // false where the system reports a late error of writing
+
+ private:
+  int descriptor_;
+};
+
+/// How the files that are not finished yet begin; one that is left over belonged to a process that was
+/// killed.
+constexpr std::string_view kAside = ".aside-";
+
+/// All bytes of an open regular file, or nothing.
+std::optional<std::string> read_all(int descriptor);
+
+/// All bytes of a regular file; where there are none, `problem` is the system's reason.
+std::optional<std::string> read_whole_file(const std::string& path, std::string& problem);
+
+/// Writes a file aside in `folder`, fsyncs it and renames it to `name`: whoever reads sees the old file or
+/// the new one, whenever this process or the machine dies. `mode` as for open(2), less the umask. Returns why
+/// it could not, or an empty string; then the old file is there as it was, and nothing else.
+std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
+                         mode_t mode);
+
+}  // namespace fa

@@ -1,0 +1,22 @@
+// 128 bits over texts: what caches and bundles tell contents apart by. Fast, and no defence against somebody
+// who means to deceive.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fa {
+
+struct Key {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  std::string hex() const;  // 32 digits
+  bool operator==(const Key&) const = default;
+};
+
+/// The hash of a list of texts. Lengths count, so {"ab", "c"} and {"a", "bc"} differ.
+Key hash_texts(std::span<const std::string_view> texts);
+
+}  // namespace fa
