@@ -1,0 +1,53 @@
+// Every seed of every fuzz target, and those that once found something, as tests.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/catch.h"
+#include "tests/fuzz/targets.h"
+
+using namespace fa::fuzz;
+
+namespace {
+
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("what fuzzers start from and once found passes", "[fuzz]") {
+  const std::filesystem::path root = FA_SOURCE_DIR;
+  for (const Target& target : kTargets) {
+    const auto seeds = files_in(root / "tests/fuzz/seeds" / target.name);
+    CHECK(seeds.size() >= 3);
+    for (const auto& seed : seeds) {
+      INFO(seed.string());
+      const std::string bytes = bytes_of(seed);
+      CHECK_NOTHROW(target.run(bytes));
+      // Torn at every place, too: what a half-written file is.
+      for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 300); ++size)
+        CHECK_NOTHROW(target.run(std::string_view(bytes).substr(0, size)));
+    }
+  }
+}
+
+TEST_CASE("every shipped spec and every spec with a mistake goes through the spec target", "[fuzz]") {
+  const std::filesystem::path root = FA_SOURCE_DIR;
+  for (const char* folder : {"specs", "tests/error"}) {
+    for (const auto& path : files_in(root / folder)) {
+      if (path.extension() != ".fa") continue;
+      INFO(path.string());
+      CHECK_NOTHROW(fuzz_spec(bytes_of(path)));
+    }
+  }
+}

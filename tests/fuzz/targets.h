@@ -1,0 +1,30 @@
+// What is fuzzed: each takes any bytes, and throws std::logic_error (or crashes, or trips a sanitizer) only
+// where Facet is wrong. scripts/fuzz runs them under libFuzzer; replay.cpp runs the seeds in the normal
+// suite.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace fa::fuzz {
+
+/// Text of a spec: refused with findings that have a place, or checked, printed, and parsed back to the same.
+void fuzz_spec(std::string_view bytes);
+/// A bundle's file; or its manifest, after a byte 'm', with the file made around it (@launch@ and @check@
+/// stand for the checksums that no fuzzer finds).
+void fuzz_bundle(std::string_view bytes);
+/// A cache entry's file and its name; after a byte 'c' with the checksum put right.
+void fuzz_cache(std::string_view bytes);
+
+struct Target {
+  std::string_view name;
+  void (*run)(std::string_view bytes);
+};
+constexpr Target kTargets[] = {{"spec", fuzz_spec}, {"bundle", fuzz_bundle}, {"cache", fuzz_cache}};
+
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw std::logic_error(what);
+}
+
+}  // namespace fa::fuzz
