@@ -29,6 +29,8 @@ namespace fa {
   X(ctx_push_current, cuCtxPushCurrent, "cuCtxPushCurrent_v2")                \
   X(ctx_pop_current, cuCtxPopCurrent, "cuCtxPopCurrent_v2")                   \
   X(ctx_synchronize, cuCtxSynchronize, "cuCtxSynchronize")                    \
+  X(thread_exchange_stream_capture_mode, cuThreadExchangeStreamCaptureMode,   \
+    "cuThreadExchangeStreamCaptureMode")                                      \
   X(module_load_data, cuModuleLoadData, "cuModuleLoadData")                   \
   X(module_unload, cuModuleUnload, "cuModuleUnload")                          \
   X(module_get_function, cuModuleGetFunction, "cuModuleGetFunction")          \

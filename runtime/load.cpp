@@ -7,6 +7,22 @@
 namespace fa {
 namespace {
 
+/// Lets this thread load code while some stream is being captured in a graph: the driver refuses calls that
+/// may wait, and would spoil the capture, unless the thread says that none of them belongs to it.
+class OutsideCaptures {
+ public:
+  explicit OutsideCaptures(const DriverTable& table) : table_(table) {
+    table_.thread_exchange_stream_capture_mode(&mode_);
+  }
+  ~OutsideCaptures() { table_.thread_exchange_stream_capture_mode(&mode_); }
+  OutsideCaptures(const OutsideCaptures&) = delete;
+  OutsideCaptures& operator=(const OutsideCaptures&) = delete;
+
+ private:
+  const DriverTable& table_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then the thread's own
+};
+
 /// The function of that name, and its registers.
 CUfunction find_function(const DriverTable& table, CUmodule module, const std::string& name, int& registers) {
   CUfunction function = nullptr;
@@ -24,6 +40,7 @@ CudaKernel::~CudaKernel() {
   if (module == nullptr) return;
   try {
     const CudaDevice::Current current(device);
+    const OutsideCaptures outside(device.table());
     device.table().module_unload(module);
   } catch (const DeviceError&) {  // the driver is gone already, and the module with it
   }
@@ -42,6 +59,7 @@ std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Bina
   }
   const DriverTable& table = device.table();
   const CudaDevice::Current current(device);
+  const OutsideCaptures outside(table);
   auto kernel = std::make_unique<CudaKernel>(device);
   kernel->launch = binary.launch;
   check_driver(table, table.module_load_data(&kernel->module, binary.image.c_str()),

@@ -1,6 +1,7 @@
 #include "tests/runtime/fake_driver.h"
 
 #include <cstring>
+#include <utility>
 
 namespace fa::tests {
 namespace {
@@ -47,7 +48,7 @@ CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsi
 DriverTable make_table() {
   DriverTable t;
   t.init = [](unsigned) { return kDone; };
-  t.driver_get_version = [](int* version) { return *version = 13000, kDone; };
+  t.driver_get_version = [](int* version) { return *version = fake().driver_version, kDone; };
   t.get_error_name = [](CUresult result, const char** name) {
     *name = result == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_LAUNCH_FAILED";
     return kDone;
@@ -77,12 +78,19 @@ DriverTable make_table() {
     return fake().contexts.pop_back(), kDone;
   };
   t.ctx_synchronize = [] { return kDone; };
+  t.thread_exchange_stream_capture_mode = [](CUstreamCaptureMode* mode) {
+    return std::swap(*mode, fake().capture_mode), kDone;
+  };
   t.module_load_data = [](CUmodule* module, const void*) {
+    if (fake().capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (fake().load_result != kDone) return fake().load_result;
     ++fake().modules_loaded;
     return *module = reinterpret_cast<CUmodule>(0x2000), kDone;
   };
-  t.module_unload = [](CUmodule) { return ++fake().modules_unloaded, kDone; };
+  t.module_unload = [](CUmodule) {
+    if (fake().capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return ++fake().modules_unloaded, kDone;
+  };
   t.module_get_function = [](CUfunction* function, CUmodule, const char* name) {
     fake().entry = name;
     const bool summaries = fake().entry == "facet_summaries";

@@ -34,6 +34,7 @@ struct FakeDriver {
   int device_count = 1;
   int compute_capability = 90;
   int num_sms = 132;
+  int driver_version = 13000;
   int max_smem_per_block = 227 * 1024;
   CUresult launch_result = CUDA_SUCCESS;
   CUresult load_result = CUDA_SUCCESS;
@@ -41,7 +42,8 @@ struct FakeDriver {
 
   std::vector<CUcontext> contexts;  // the current one last
   int pushes = 0;
-  int modules_loaded = 0, modules_unloaded = 0;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  // of every thread
+  int modules_loaded = 0, modules_unloaded = 0;                      // a strict capture mode refuses both
   std::string entry;
   std::map<int, int> function_attributes;
   int launches = 0;

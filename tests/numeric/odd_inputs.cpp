@@ -1,0 +1,133 @@
+// Calls without queries or keys, and inputs that hold NaN and infinities: as the reference has it, on the
+// host and on a GPU.
+#include <cmath>
+#include <limits>
+
+#include "tests/catch.h"
+#include "tests/numeric/cases.h"
+#include "tools/reference.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr int kLength = 150, kDim = 64;
+
+Problem problem_of(const std::string& name, DType dtype) {
+  ProblemInputs inputs;
+  inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 2, .q_len = kLength, .kv_len = kLength};
+  return make_problem(load_spec(name).with_head_dim(kDim).with_dtype(dtype), inputs);
+}
+
+/// The flat index of an element of [1, 2, kLength, kDim].
+std::int64_t at(int h, int row, int d) { return (std::int64_t{h} * kLength + row) * kDim + d; }
+
+/// What differs from the reference, of every row, NaN and infinities included.
+std::string difference(const Kernel& kernel, const Problem& problem) {
+  const Outputs outputs = run_forward(kernel, problem);
+  const ReferenceRows reference = reference_forward(problem, sample_rows(problem.size, 1 << 20));
+  const Comparison found = compare(reference, error_bound(problem.spec.dtype(), kDim, kLength), problem.size,
+                                   outputs.o, outputs.lse);
+  return found.holds() ? std::string() : found.print_worst();
+}
+
+void check_odd_numbers(Device device) {
+  const std::vector<DType> dtypes =
+      device == Device::cuda ? std::vector{DType::bf16, DType::f16} : std::vector{DType::f32, DType::bf16};
+  for (const DType dtype : dtypes) {
+    for (const std::string name : {"full", "causal", "sliding_window", "softcap"}) {
+      const Problem sound = problem_of(name, dtype);
+      const Kernel kernel = compile(sound.spec, uncached(device));
+      const auto check = [&](const char* what, auto change) {
+        Problem problem = sound;
+        change(problem);
+        INFO(name << " " << dtype_name(dtype) << ", " << what << ": " << difference(kernel, problem));
+        CHECK(difference(kernel, problem).empty());
+      };
+      check("a NaN in a row of q", [](Problem& p) { p.q.set(at(1, 70, 3), kNan); });
+      check("an infinity in a row of q", [](Problem& p) { p.q.set(at(0, 149, 0), kInf); });
+      check("a NaN in a row of k", [](Problem& p) { p.k.set(at(1, 65, 60), kNan); });
+      check("a NaN in the last row of k", [](Problem& p) { p.k.set(at(0, 149, 0), kNan); });
+    }
+    // 0 * NaN is NaN: in v an odd number reaches all rows of the tiles that it is in, so here every row sees
+    // it.
+    const Problem sound = problem_of("full", dtype);
+    Problem problem = sound;
+    problem.v.set(at(0, 100, 7), kNan);
+    problem.v.set(at(1, 3, 9), kInf);
+    const Kernel kernel = compile(sound.spec, uncached(device));
+    CHECK(difference(kernel, problem) == "");
+  }
+}
+
+/// Sizes of zero: what is written, and that nothing else is.
+void check_no_rows(Device device) {
+  for (const std::string name : {"full", "sliding_window_alibi", "dropout"}) {
+    INFO(name);
+    const Problem problem = problem_of(name, DType::bf16);
+    const Kernel kernel = compile(problem.spec, uncached(device));
+    const auto memory = device == Device::cuda ? cuda_memory(0) : host_memory();
+    const std::size_t bytes = problem.q.bytes.size(), rows = 2 * kLength;
+    std::vector<std::byte> o(bytes);
+    std::vector<float> lse(rows);
+    void* const q = memory->allocate(bytes);
+    void* const out = memory->allocate(bytes);
+    auto* const out_lse = static_cast<float*>(memory->allocate(rows * sizeof(float)));
+    const HostTensor slopes("slopes", DType::f32, {2});
+    void* const table = memory->allocate(slopes.bytes.size());
+    const auto view = [&](void* data, int batch, int length) {
+      return Tensor::bhsd(data, DType::bf16, batch, 2, length, kDim);
+    };
+    const auto run = [&](int batch, int q_len, int kv_len) {
+      std::fill(o.begin(), o.end(), std::byte{0x55});
+      std::fill(lse.begin(), lse.end(), 7.0f);
+      memory->upload(out, o.data(), bytes);
+      memory->upload(out_lse, lse.data(), rows * sizeof(float));
+      ForwardArgs args = {.q = view(q, batch, q_len),
+                          .k = view(q, batch, kv_len),
+                          .v = view(q, batch, kv_len),
+                          .o = view(out, batch, q_len),
+                          .lse = out_lse};
+      if (!problem.tensors.empty())
+        args.tensors = {{.name = "slopes", .data = table, .dtype = DType::f32, .shape = {2}, .rank = 1}};
+      CHECK(kernel.workspace_bytes(args) == 0);
+      kernel.forward(args);
+      memory->synchronize();
+      memory->download(o.data(), out, bytes);
+      memory->download(lse.data(), out_lse, rows * sizeof(float));
+    };
+    const auto count = [&](int value) {
+      return std::count(o.begin(), o.end(), static_cast<std::byte>(value));
+    };
+    const auto all = static_cast<std::ptrdiff_t>(bytes);
+    run(1, kLength, 0);
+    CHECK(count(0) == all);
+    CHECK(std::count(lse.begin(), lse.end(), -std::numeric_limits<float>::infinity()) == 2 * kLength);
+    run(1, 0, kLength);
+    CHECK(count(0x55) == all);
+    run(0, kLength, kLength);
+    CHECK(count(0x55) == all);
+    run(1, 0, 0);
+    CHECK(count(0x55) == all);
+    CHECK(std::count(lse.begin(), lse.end(), 7.0f) == 2 * kLength);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("host: NaN and infinities go where the reference's go", "[numeric]") {
+  check_odd_numbers(Device::host);
+}
+TEST_CASE("host: no queries write nothing, no keys leave zeros and -inf", "[numeric]") {
+  check_no_rows(Device::host);
+}
+
+TEST_CASE("cuda: NaN and infinities go where the reference's go", "[numeric][gpu]") {
+  if (!skip_without_gpu()) check_odd_numbers(Device::cuda);
+}
+TEST_CASE("cuda: no queries write nothing, no keys leave zeros and -inf", "[numeric][gpu]") {
+  if (!skip_without_gpu()) check_no_rows(Device::cuda);
+}
