@@ -19,12 +19,13 @@ std::string target_names() {
 }
 
 Target target_of_arch(std::string_view arch) {
+  constexpr int kFirstWithSuffix = 90;  // sm_90a has what sm_90 has and wgmma; older ones have no such pair
   const bool has_suffix = arch.ends_with('a') || arch.ends_with('f');
   const std::string_view plain = arch.substr(0, arch.size() - (has_suffix ? 1 : 0));
   std::vector<std::string> archs;
   for (const Target& known : all_targets()) {
     if (known.family == Family::host) continue;
-    if (known.nvrtc_arch == plain) {
+    if (known.nvrtc_arch == plain && (!has_suffix || known.compute_capability >= kFirstWithSuffix)) {
       Target target = known;
       target.nvrtc_arch = arch;
       return target;

@@ -4,8 +4,10 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "runtime/bundle_state.h"
 #include "runtime/launch_abi.h"
@@ -235,6 +237,29 @@ TEST_CASE("a kernel of a bundle is loaded once, launched as it was built, and ou
   CHECK(fake().launch.shared_memory == 50000);
   kernel.reset();
   CHECK(fake().modules_unloaded == 1);
+}
+
+TEST_CASE("threads share a bundle and the kernels loaded from it", "[runtime][bundle]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Bundle bundle(sample_state());
+  const auto state = sample_state();
+  const Kernel first = load_kernel(*state, "causal", 64, DType::bf16, device);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        const Bundle copy = bundle;
+        if (copy.entries().size() != 4) ++wrong;
+        const Kernel kernel = load_kernel(*state, "causal", 64, DType::bf16, device);
+        if (kernel.times().source != CompileTimes::Source::memory) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(fake().modules_loaded == 1);
 }
 
 TEST_CASE("an old driver is refused before it sees a cubin", "[runtime][bundle]") {

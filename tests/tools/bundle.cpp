@@ -95,6 +95,7 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
   CHECK(first_line(refused({"--arch", "sm_52"}))
             .find("facet: error: no GPU of architecture 'sm_52' is "
                   "known; the architectures are sm_75, sm_80, ") == 0);
+  CHECK(missing(refused({"--arch", "sm_80a"}), {"no GPU of architecture 'sm_80a' is known"}) == "");
   CHECK(first_line(refused({causal(), "--arch", "sm_80"})) ==
         "facet: error: " + causal() +
             ": 'causal' bf16 d128 is in the bundle already: give it a name of its own");
