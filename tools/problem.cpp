@@ -175,7 +175,7 @@ void fill_example(HostTensor& tensor, const ExprPtr& example, const Environment&
   });
 }
 
-Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
+Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
   check_size(inputs.size);
   const auto& checked = spec.checked();
   for (const auto& [name, path] : inputs.files) {
@@ -205,15 +205,6 @@ Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
                   .params = parse_params(spec, inputs.params),
                   .dropout = inputs.dropout.value_or(static_cast<float>(checked.dropout)),
                   .dropout_seed = inputs.dropout_seed};
-  const std::int64_t batch = problem.size.batch;
-  const std::int64_t q_heads = problem.size.num_q_heads;
-  const std::int64_t kv_heads = problem.size.num_kv_heads;
-  const std::int64_t q_len = problem.size.q_len;
-  const std::int64_t kv_len = problem.size.kv_len;
-  problem.q = read_or_fill("q", spec.dtype(), {batch, q_heads, q_len, spec.head_dim()}, inputs, 0);
-  problem.k = read_or_fill("k", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim()}, inputs, 1);
-  problem.v = read_or_fill("v", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim_v()}, inputs, 2);
-
   const Environment environment = problem_environment(spec, problem.size, problem.params);
   std::uint64_t stream = 3;
   for (const auto& tensor : checked.tensors) {
@@ -228,6 +219,19 @@ Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
     }
     ++stream;
   }
+  return problem;
+}
+
+Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
+  Problem problem = make_mask_problem(spec, inputs);
+  const std::int64_t batch = problem.size.batch;
+  const std::int64_t q_heads = problem.size.num_q_heads;
+  const std::int64_t kv_heads = problem.size.num_kv_heads;
+  const std::int64_t q_len = problem.size.q_len;
+  const std::int64_t kv_len = problem.size.kv_len;
+  problem.q = read_or_fill("q", spec.dtype(), {batch, q_heads, q_len, spec.head_dim()}, inputs, 0);
+  problem.k = read_or_fill("k", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim()}, inputs, 1);
+  problem.v = read_or_fill("v", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim_v()}, inputs, 2);
   return problem;
 }
 

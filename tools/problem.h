@@ -39,6 +39,8 @@ struct ProblemInputs {
 
 /// Throws ArgumentError naming the param, tensor or file that does not fit, with the remedy.
 Problem make_problem(const Spec& spec, const ProblemInputs& inputs);
+/// The same without q, k and v: all that hooks read. Cheap at any length.
+Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs);
 
 /// The values the problem's names have in this problem; element names (b, h, q_idx, kv_idx) are 0.
 Environment problem_environment(const Problem& problem);

@@ -18,13 +18,10 @@ bool is_constant(const AbstractInt& x, std::int64_t& value) {
 
 }  // namespace
 
-Domain::Domain(llvm::IRBuilder<>& builder, llvm::Value* q_lo, llvm::Value* q_hi, llvm::Value* kv_lo,
-               llvm::Value* kv_hi)
-    : builder_(builder) {
-  q_lo_ = widen(q_lo);
-  q_hi_ = widen(q_hi);
-  kv_lo_ = widen(kv_lo);
-  kv_hi_ = widen(kv_hi);
+Box Domain::tile(llvm::IRBuilder<>& builder, llvm::Value* q_lo, llvm::Value* q_hi, llvm::Value* kv_lo,
+                 llvm::Value* kv_hi) {
+  const auto wide = [&](llvm::Value* value) { return builder.CreateSExt(value, builder.getInt64Ty()); };
+  return {.q_lo = wide(q_lo), .q_hi = wide(q_hi), .kv_lo = wide(kv_lo), .kv_hi = wide(kv_hi)};
 }
 
 llvm::Value* Domain::i64(std::int64_t value) const {
@@ -36,11 +33,23 @@ llvm::Value* Domain::widen(llvm::Value* value) const {
 }
 
 llvm::Value* Domain::min(llvm::Value* x, llvm::Value* y) const {
-  return x == y ? x : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+  return extremum(llvm::Intrinsic::smin, x, y);
 }
 
 llvm::Value* Domain::max(llvm::Value* x, llvm::Value* y) const {
-  return x == y ? x : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
+  return extremum(llvm::Intrinsic::smax, x, y);
+}
+
+llvm::Value* Domain::extremum(llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) const {
+  if (x == y) return x;
+  // The builder leaves intrinsics of constants alone.
+  const auto* a = llvm::dyn_cast<llvm::ConstantInt>(x);
+  const auto* b = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (a != nullptr && b != nullptr) {
+    const bool less = a->getSExtValue() < b->getSExtValue();
+    return less == (id == llvm::Intrinsic::smin) ? x : y;
+  }
+  return builder_.CreateBinaryIntrinsic(id, x, y);
 }
 
 AbstractInt Domain::constant(std::int64_t value) const {
@@ -77,8 +86,12 @@ Range Domain::range(const AbstractInt& x) const {
     range.lo = builder_.CreateNSWAdd(range.lo, builder_.CreateNSWMul(lo, i64(coefficient)));
     range.hi = builder_.CreateNSWAdd(range.hi, builder_.CreateNSWMul(hi, i64(coefficient)));
   };
-  add_term(x.q, q_lo_, q_hi_);
-  add_term(x.kv, kv_lo_, kv_hi_);
+  if (x.q == -x.kv && box_.d_lo != nullptr) {
+    add_term(x.q, box_.d_lo, box_.d_hi);
+  } else {
+    add_term(x.q, box_.q_lo, box_.q_hi);
+    add_term(x.kv, box_.kv_lo, box_.kv_hi);
+  }
   range.min = x.min;
   range.max = x.max;
   return range;
@@ -103,26 +116,33 @@ AbstractInt Domain::wrapped(AbstractInt x, bool cannot_wrap) const {
                                            builder_.CreateICmpSGT(r.hi, i64(kI32Max)));
     r.lo = builder_.CreateSelect(wraps, i64(kI32Min), r.lo);
     r.hi = builder_.CreateSelect(wraps, i64(kI32Max), r.hi);
+    r.min = kI32Min;  // what wraps may come out anywhere
+    r.max = kI32Max;
   }
-  r.min = std::max(r.min, kI32Min);
-  r.max = std::min(r.max, kI32Max);
-  if (r.min > r.max) r.min = kI32Min, r.max = kI32Max;  // it always wraps
   return {.q = 0, .kv = 0, .rest = r, .min = r.min, .max = r.max};
 }
 
 AbstractInt Domain::add(const AbstractInt& x, const AbstractInt& y, bool cannot_wrap) const {
   AbstractInt sum{.q = x.q + y.q, .kv = x.kv + y.kv, .rest = {}, .min = x.min + y.min, .max = x.max + y.max};
   sum.rest.lo = builder_.CreateNSWAdd(x.rest.lo, y.rest.lo);
-  sum.rest.hi = builder_.CreateNSWAdd(x.rest.hi, y.rest.hi);
+  sum.rest.hi = x.rest.lo == x.rest.hi && y.rest.lo == y.rest.hi
+                    ? sum.rest.lo
+                    : builder_.CreateNSWAdd(x.rest.hi, y.rest.hi);
   return wrapped(sum, cannot_wrap);
 }
 
 AbstractInt Domain::subtract(const AbstractInt& x, const AbstractInt& y, bool cannot_wrap) const {
-  AbstractInt difference{
+  return wrapped(difference(x, y), cannot_wrap);
+}
+
+AbstractInt Domain::difference(const AbstractInt& x, const AbstractInt& y) const {
+  AbstractInt result{
       .q = x.q - y.q, .kv = x.kv - y.kv, .rest = {}, .min = x.min - y.max, .max = x.max - y.min};
-  difference.rest.lo = builder_.CreateNSWSub(x.rest.lo, y.rest.hi);
-  difference.rest.hi = builder_.CreateNSWSub(x.rest.hi, y.rest.lo);
-  return wrapped(difference, cannot_wrap);
+  result.rest.lo = builder_.CreateNSWSub(x.rest.lo, y.rest.hi);
+  result.rest.hi = x.rest.lo == x.rest.hi && y.rest.lo == y.rest.hi
+                       ? result.rest.lo
+                       : builder_.CreateNSWSub(x.rest.hi, y.rest.lo);
+  return result;
 }
 
 AbstractInt Domain::multiply(const AbstractInt& x, const AbstractInt& y, bool cannot_wrap) const {
@@ -137,7 +157,9 @@ AbstractInt Domain::multiply(const AbstractInt& x, const AbstractInt& y, bool ca
     product.q = x.q * factor;
     product.kv = x.kv * factor;
     product.rest.lo = builder_.CreateNSWMul(factor < 0 ? x.rest.hi : x.rest.lo, i64(factor));
-    product.rest.hi = builder_.CreateNSWMul(factor < 0 ? x.rest.lo : x.rest.hi, i64(factor));
+    product.rest.hi = x.rest.lo == x.rest.hi
+                          ? product.rest.lo
+                          : builder_.CreateNSWMul(factor < 0 ? x.rest.lo : x.rest.hi, i64(factor));
   } else {
     const Range a = range(x);
     const Range b = range(y);
@@ -185,18 +207,28 @@ AbstractInt Domain::remainder(const AbstractInt& x, llvm::Value* divisor, std::i
                   r.min >= 0 ? 0 : -reach, std::min(reach, std::max<std::int64_t>(r.max, 0)));
 }
 
+llvm::Value* Domain::floor_quotient(llvm::Value* x, llvm::Value* y) const {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (constant != nullptr && constant->getValue().isPowerOf2())
+    return builder_.CreateAShr(x, i64(constant->getValue().logBase2()));
+  llvm::Value* truncated = builder_.CreateSDiv(x, y);
+  llvm::Value* left = builder_.CreateNSWSub(x, builder_.CreateNSWMul(truncated, y));
+  return builder_.CreateNSWAdd(
+      truncated, builder_.CreateSExt(builder_.CreateICmpSLT(left, i64(0)), builder_.getInt64Ty()));
+}
+
+AbstractInt Domain::floor_divide(const AbstractInt& x, std::int64_t divisor) const {
+  const Range r = range(x);
+  const auto down = [&](std::int64_t value) { return value / divisor - (value % divisor < 0 ? 1 : 0); };
+  return interval(floor_quotient(r.lo, i64(divisor)), floor_quotient(r.hi, i64(divisor)), down(r.min),
+                  down(r.max));
+}
+
 AbstractInt Domain::floor_mod(const AbstractInt& x, std::int64_t divisor) const {
   if (x.min >= 0 && x.max < divisor) return x;
   const Range r = range(x);
-  const auto quotient = [&](llvm::Value* value) -> llvm::Value* {
-    if ((divisor & (divisor - 1)) == 0) return builder_.CreateAShr(value, i64(__builtin_ctzll(divisor)));
-    llvm::Value* truncated = builder_.CreateSDiv(value, i64(divisor));
-    llvm::Value* left = builder_.CreateNSWSub(value, builder_.CreateNSWMul(truncated, i64(divisor)));
-    return builder_.CreateNSWAdd(
-        truncated, builder_.CreateSExt(builder_.CreateICmpSLT(left, i64(0)), builder_.getInt64Ty()));
-  };
-  llvm::Value* first = quotient(r.lo);
-  llvm::Value* same = builder_.CreateICmpEQ(first, quotient(r.hi));
+  llvm::Value* first = floor_quotient(r.lo, i64(divisor));
+  llvm::Value* same = builder_.CreateICmpEQ(first, floor_quotient(r.hi, i64(divisor)));
   llvm::Value* base = builder_.CreateNSWMul(first, i64(divisor));
   return interval(builder_.CreateSelect(same, builder_.CreateNSWSub(r.lo, base), i64(0)),
                   builder_.CreateSelect(same, builder_.CreateNSWSub(r.hi, base), i64(divisor - 1)), 0,
@@ -274,32 +306,43 @@ AbstractBool Domain::less(const AbstractInt& x, const AbstractInt& y) const {
   // The difference is taken in i64, where it cannot wrap: shared terms of q_idx and kv_idx cancel.
   if (x.max < y.min) return known(builder_.getTrue());
   if (x.min >= y.max) return known(builder_.getFalse());
-  AbstractInt difference{
-      .q = x.q - y.q, .kv = x.kv - y.kv, .rest = {}, .min = x.min - y.max, .max = x.max - y.min};
-  difference.rest.lo = builder_.CreateNSWSub(x.rest.lo, y.rest.hi);
-  difference.rest.hi = builder_.CreateNSWSub(x.rest.hi, y.rest.lo);
-  const Range r = range(difference);
+  const AbstractInt gap = difference(x, y);
+  const Range r = range(gap);
   return {builder_.CreateICmpSLT(r.lo, i64(0)), builder_.CreateICmpSGE(r.hi, i64(0))};
 }
 
 AbstractBool Domain::equal(const AbstractInt& x, const AbstractInt& y) const {
   if (x.max < y.min || y.max < x.min) return known(builder_.getFalse());
-  AbstractInt difference{
-      .q = x.q - y.q, .kv = x.kv - y.kv, .rest = {}, .min = x.min - y.max, .max = x.max - y.min};
-  difference.rest.lo = builder_.CreateNSWSub(x.rest.lo, y.rest.hi);
-  difference.rest.hi = builder_.CreateNSWSub(x.rest.hi, y.rest.lo);
-  const Range r = range(difference);
+  const AbstractInt gap = difference(x, y);
+  const Range r = range(gap);
   llvm::Value* zero_inside =
       builder_.CreateAnd(builder_.CreateICmpSLE(r.lo, i64(0)), builder_.CreateICmpSGE(r.hi, i64(0)));
   llvm::Value* always_zero =
       builder_.CreateAnd(builder_.CreateICmpEQ(r.lo, i64(0)), builder_.CreateICmpEQ(r.hi, i64(0)));
-  const std::int64_t step = std::gcd(difference.q, difference.kv);
+  const std::int64_t step = std::gcd(gap.q, gap.kv);
   if (step > 1) {  // both terms are multiples of the step, so the rest must be one too
-    llvm::Value* exact = builder_.CreateICmpEQ(difference.rest.lo, difference.rest.hi);
-    llvm::Value* off = builder_.CreateICmpNE(builder_.CreateSRem(difference.rest.lo, i64(step)), i64(0));
+    llvm::Value* exact = builder_.CreateICmpEQ(gap.rest.lo, gap.rest.hi);
+    llvm::Value* off = builder_.CreateICmpNE(builder_.CreateSRem(gap.rest.lo, i64(step)), i64(0));
     zero_inside = builder_.CreateAnd(zero_inside, builder_.CreateNot(builder_.CreateAnd(exact, off)));
   }
   return {zero_inside, builder_.CreateNot(always_zero)};
+}
+
+AbstractBool Domain::congruent(const AbstractInt& x, const AbstractInt& y, llvm::Value* modulus) const {
+  AbstractInt gap = difference(x, y);
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(modulus)) {
+    // Terms that are multiples of the modulus change nothing.
+    const std::int64_t step = constant->getSExtValue();
+    if (step == 1) return known(builder_.getTrue());
+    if (gap.q % step == 0 && gap.kv % step == 0) gap.q = gap.kv = 0;
+  }
+  const Range r = range(gap);
+  // The largest multiple that is not above the range lies in it, unless none does.
+  llvm::Value* multiple = builder_.CreateNSWMul(floor_quotient(r.hi, modulus), modulus);
+  llvm::Value* inside = builder_.CreateICmpSGE(multiple, r.lo);
+  llvm::Value* everywhere = builder_.CreateOr(builder_.CreateAnd(builder_.CreateICmpEQ(r.lo, r.hi), inside),
+                                              builder_.CreateICmpEQ(modulus, i64(1)));
+  return {inside, builder_.CreateNot(everywhere)};
 }
 
 AbstractBool Domain::not_(const AbstractBool& x) const { return {x.may_be_false, x.may_be_true}; }
@@ -325,6 +368,10 @@ AbstractBool Domain::select(const AbstractBool& condition, const AbstractBool& x
                              builder_.CreateAnd(condition.may_be_false, second));
   };
   return {either(x.may_be_true, y.may_be_true), either(x.may_be_false, y.may_be_false)};
+}
+
+AbstractBool Domain::either(const AbstractBool& x, const AbstractBool& y) const {
+  return {builder_.CreateOr(x.may_be_true, y.may_be_true), builder_.CreateOr(x.may_be_false, y.may_be_false)};
 }
 
 AbstractBool Domain::known(llvm::Value* i1) const { return {i1, builder_.CreateNot(i1)}; }

@@ -39,12 +39,25 @@ struct AbstractBool {
   llvm::Value* may_be_false = nullptr;  // i1
 };
 
-/// Builds the arithmetic of abstract integers over one tile.
+/// Where (q_idx, kv_idx) may be: rows, columns, and diagonals d = q_idx - kv_idx. All bounds are i64 values
+/// and inclusive.
+struct Box {
+  llvm::Value* q_lo = nullptr;
+  llvm::Value* q_hi = nullptr;
+  llvm::Value* kv_lo = nullptr;
+  llvm::Value* kv_hi = nullptr;
+  llvm::Value* d_lo = nullptr;  // both null: as far as rows and columns go
+  llvm::Value* d_hi = nullptr;
+};
+
+/// Builds the arithmetic of abstract integers over one box.
 class Domain {
  public:
-  /// `q_lo` ... are the tile's i32 bounds; lengths are below 2^24.
-  Domain(llvm::IRBuilder<>& builder, llvm::Value* q_lo, llvm::Value* q_hi, llvm::Value* kv_lo,
-         llvm::Value* kv_hi);
+  Domain(llvm::IRBuilder<>& builder, const Box& box) : builder_(builder), box_(box) {}
+  /// The box of a tile, from its i32 bounds; lengths are below 2^24.
+  static Box tile(llvm::IRBuilder<>& builder, llvm::Value* q_lo, llvm::Value* q_hi, llvm::Value* kv_lo,
+                  llvm::Value* kv_hi);
+  const Box& box() const { return box_; }
 
   AbstractInt constant(std::int64_t value) const;
   AbstractInt q_idx() const;
@@ -55,6 +68,8 @@ class Domain {
   AbstractInt interval(llvm::Value* lo, llvm::Value* hi, std::int64_t min, std::int64_t max) const;
   AbstractInt anything(std::int64_t min = kI32Min, std::int64_t max = kI32Max) const;
 
+  /// x - y in exact arithmetic: terms that x and y share cancel.
+  AbstractInt difference(const AbstractInt& x, const AbstractInt& y) const;
   /// The interval of the whole value.
   Range range(const AbstractInt& x) const;
   llvm::Value* is_point(const AbstractInt& x) const;
@@ -66,6 +81,8 @@ class Domain {
   /// -1.
   AbstractInt divide(const AbstractInt& x, llvm::Value* divisor, std::int64_t min, std::int64_t max) const;
   AbstractInt remainder(const AbstractInt& x, llvm::Value* divisor, std::int64_t min, std::int64_t max) const;
+  /// Floor division by a constant > 0.
+  AbstractInt floor_divide(const AbstractInt& x, std::int64_t divisor) const;
   /// Remainder of floor division by a constant > 0: what `% c` means in a spec, and `& (2^k - 1)` in the IR.
   AbstractInt floor_mod(const AbstractInt& x, std::int64_t divisor) const;
   /// x >> bits, arithmetic.
@@ -81,30 +98,34 @@ class Domain {
 
   AbstractBool less(const AbstractInt& x, const AbstractInt& y) const;  // x < y, signed
   AbstractBool equal(const AbstractInt& x, const AbstractInt& y) const;
+  /// x and y leave the same remainder by `modulus`, an i64 value >= 1.
+  AbstractBool congruent(const AbstractInt& x, const AbstractInt& y, llvm::Value* modulus) const;
   AbstractBool not_(const AbstractBool& x) const;
   AbstractBool and_(const AbstractBool& x, const AbstractBool& y) const;
   AbstractBool or_(const AbstractBool& x, const AbstractBool& y) const;
   AbstractBool xor_(const AbstractBool& x, const AbstractBool& y) const;
   AbstractBool select(const AbstractBool& condition, const AbstractBool& x, const AbstractBool& y) const;
+  /// What x may be or y may be.
+  AbstractBool either(const AbstractBool& x, const AbstractBool& y) const;
   AbstractBool known(llvm::Value* i1) const;  // a boolean that is the same all over the tile
   AbstractBool unknown() const;
   AbstractBool exact_where(llvm::Value* known, llvm::Value* exact) const;
 
   llvm::IRBuilder<>& builder() const { return builder_; }
-
- private:
   llvm::Value* i64(std::int64_t value) const;
   llvm::Value* widen(llvm::Value* value) const;
   llvm::Value* min(llvm::Value* x, llvm::Value* y) const;
   llvm::Value* max(llvm::Value* x, llvm::Value* y) const;
+
+ private:
+  llvm::Value* extremum(llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) const;
+  /// x / y rounded down, y >= 1.
+  llvm::Value* floor_quotient(llvm::Value* x, llvm::Value* y) const;
   /// Drops what may have wrapped around an i32.
   AbstractInt wrapped(AbstractInt x, bool cannot_wrap) const;
 
   llvm::IRBuilder<>& builder_;
-  llvm::Value* q_lo_;
-  llvm::Value* q_hi_;
-  llvm::Value* kv_lo_;
-  llvm::Value* kv_hi_;
+  Box box_;
 };
 
 }  // namespace fa

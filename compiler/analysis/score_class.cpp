@@ -66,8 +66,6 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, double sca
       make_class_function(addend, "score_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, {});
   llvm::IRBuilder<> builder(&function->getEntryBlock());
   Transfer transfer(addend, sides, *function, builder);
-  for (llvm::Instruction& instruction : addend.getEntryBlock())
-    if (!instruction.isTerminator()) transfer.visit(instruction);
   const auto* end = llvm::cast<llvm::ReturnInst>(addend.getEntryBlock().getTerminator());
   builder.CreateRet(builder.CreateZExt(transfer.is_point(end->getReturnValue()), builder.getInt32Ty()));
   simplify(*function);

@@ -33,12 +33,11 @@ TileClasses derive_tile_classes(HookIr& hooks) {
   classes.function = declare_class(mask, classes.summaries.size());
   llvm::IRBuilder<> builder(&classes.function->getEntryBlock());
   Transfer transfer(mask, sides, *classes.function, builder);
-  for (llvm::Instruction& instruction : mask.getEntryBlock())
-    if (!instruction.isTerminator()) transfer.visit(instruction);
-  const auto* end = llvm::cast<llvm::ReturnInst>(mask.getEntryBlock().getTerminator());
-  const AbstractBool kept = transfer.boolean(end->getReturnValue());
+  llvm::Value* kept = llvm::cast<llvm::ReturnInst>(mask.getEntryBlock().getTerminator())->getReturnValue();
+  llvm::Value* some_kept = transfer.may(kept, true);
+  llvm::Value* some_dropped = transfer.may(kept, false);
   builder.CreateRet(builder.CreateSelect(
-      kept.may_be_true, builder.CreateSelect(kept.may_be_false, builder.getInt32(1), builder.getInt32(2)),
+      some_kept, builder.CreateSelect(some_dropped, builder.getInt32(1), builder.getInt32(2)),
       builder.getInt32(0)));
   simplify(*classes.function);
   classes.imprecise = transfer.imprecise();

@@ -1,131 +1,190 @@
-// Transfer functions of i1 instructions: comparisons and what joins them.
+// What a condition may come out as: and, or, not, comparisons.
 #include "compiler/analysis/tile_class_transfer.h"
+
+#include <fmt/format.h>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/Analysis/CmpInstAnalysis.h>
 #include <llvm/IR/PatternMatch.h>
 #pragma GCC diagnostic pop
+
+#include "compiler/analysis/tile_class_match.h"
 
 namespace fa {
 
 using namespace llvm::PatternMatch;
 
-AbstractBool Transfer::fallback_boolean(llvm::Instruction& instruction) {
-  note_imprecise(instruction);
-  return domain_.exact_where(operands_are_points(instruction), corner_[&instruction]);
-}
-
-std::optional<AbstractBool> Transfer::merge_compares(llvm::Instruction& instruction) {
-  auto* x = llvm::dyn_cast<llvm::ICmpInst>(instruction.getOperand(0));
-  auto* y =
-      instruction.getNumOperands() > 1 ? llvm::dyn_cast<llvm::ICmpInst>(instruction.getOperand(1)) : nullptr;
-  const bool conjunction = instruction.getOpcode() == llvm::Instruction::And;
-  if (x == nullptr || y == nullptr || (!conjunction && instruction.getOpcode() != llvm::Instruction::Or))
-    return {};
-  llvm::CmpInst::Predicate second = y->getPredicate();
-  if (x->getOperand(0) == y->getOperand(1) && x->getOperand(1) == y->getOperand(0))
-    second = llvm::CmpInst::getSwappedPredicate(second);
-  else if (x->getOperand(0) != y->getOperand(0) || x->getOperand(1) != y->getOperand(1))
-    return {};
-  if (!x->getOperand(0)->getType()->isIntegerTy(32) || !llvm::predicatesFoldable(x->getPredicate(), second))
-    return {};
-  const unsigned first_code = llvm::getICmpCode(x->getPredicate());
-  const unsigned second_code = llvm::getICmpCode(second);
-  llvm::CmpInst::Predicate merged{};
-  const unsigned code = conjunction ? first_code & second_code : first_code | second_code;
-  const bool is_signed = x->isSigned() || llvm::CmpInst::isSigned(second);
-  if (llvm::Constant* decided =
-          llvm::getPredForICmpCode(code, is_signed, x->getOperand(0)->getType(), merged))
-    return domain_.known(decided);
-  return compare(*x, merged, x->getOperand(0), x->getOperand(1));
-}
-
-AbstractBool Transfer::transfer_boolean(llvm::Instruction& instruction) {
-  using llvm::Instruction;
+llvm::Value* Transfer::interpret(llvm::Instruction& condition, bool wanted, const Domain& where) {
+  llvm::IRBuilder<>& builder = where.builder();
+  if (is_uniform(&condition)) return wanted ? corner(&condition) : builder.CreateNot(corner(&condition));
+  if (const int summary = sides_.summary_of(&condition); summary >= 0) {
+    return wanted ? builder.CreateICmpNE(argument(fmt::format("s{}_hi", summary)), builder.getInt32(0))
+                  : builder.CreateICmpEQ(argument(fmt::format("s{}_lo", summary)), builder.getInt32(0));
+  }
   llvm::Value* x = nullptr;
-  llvm::Value* y = nullptr;
-  if (match(&instruction, m_Not(m_Value(x)))) return domain_.not_(boolean(x));
-  if (const std::optional<AbstractBool> merged = merge_compares(instruction)) return *merged;
-  if (match(&instruction, m_LogicalAnd(m_Value(x), m_Value(y)))) return domain_.and_(boolean(x), boolean(y));
-  if (match(&instruction, m_LogicalOr(m_Value(x), m_Value(y)))) return domain_.or_(boolean(x), boolean(y));
-  switch (instruction.getOpcode()) {
-    case Instruction::Xor:
-      return domain_.xor_(boolean(instruction.getOperand(0)), boolean(instruction.getOperand(1)));
-    case Instruction::Select:
-      return domain_.select(boolean(instruction.getOperand(0)), boolean(instruction.getOperand(1)),
-                            boolean(instruction.getOperand(2)));
-    case Instruction::ICmp:
-      if (instruction.getOperand(0)->getType()->isIntegerTy(32))
-        return compare(instruction, llvm::cast<llvm::ICmpInst>(instruction).getPredicate(),
-                       instruction.getOperand(0), instruction.getOperand(1));
+  if (match(&condition, m_Not(m_Value(x)))) return may(x, !wanted, where);
+  const bool is_and = match(&condition, m_LogicalAnd());
+  if (is_and || match(&condition, m_LogicalOr())) {
+    std::vector<Literal> literals;
+    flatten(&condition, wanted, is_and == wanted, literals);
+    return is_and == wanted ? may_all_hold(literals, where) : may_any_hold(literals, where);
+  }
+  const Literal asked{.condition = &condition, .wanted = wanted};
+  if (const auto choices = ways(asked); choices.size() > 1) {
+    llvm::Value* any = builder.getFalse();
+    for (const std::vector<Literal>& choice : choices)
+      any = builder.CreateOr(any, may_all_hold(choice, where));
+    return any;
+  }
+  if (const Literal comparison = literal(&condition, wanted); comparison.condition == nullptr)
+    return may_hold(comparison, where);
+  note_imprecise(condition);
+  const AbstractBool known = condition_by_corners(condition);
+  return wanted ? known.may_be_true : known.may_be_false;
+}
+
+Literal Transfer::literal(llvm::Value* condition, bool wanted) const {
+  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+  const bool opaque = compare == nullptr || is_uniform(condition) || sides_.summary_of(condition) >= 0 ||
+                      !compare->getOperand(0)->getType()->isIntegerTy(32);
+  if (opaque) return {.condition = condition, .wanted = wanted};
+  return {.condition = nullptr,
+          .wanted = true,
+          .predicate = wanted ? compare->getPredicate() : compare->getInversePredicate(),
+          .a = compare->getOperand(0),
+          .b = compare->getOperand(1)};
+}
+
+llvm::Value* Transfer::may_hold(const Literal& literal, const Domain& where) {
+  if (literal.condition != nullptr) return may(literal.condition, literal.wanted, where);
+  return compare_by_corners(literal, compare(literal, where)).may_be_true;
+}
+
+AbstractBool Transfer::compare(const Literal& literal, const Domain& where) {
+  using llvm::CmpInst;
+  if (const auto bits = compare_bits(literal, where)) return *bits;
+  if (const auto remainders = compare_remainders(literal, where)) return *remainders;
+  const AbstractInt a = integer(literal.a, where);
+  const AbstractInt b = integer(literal.b, where);
+  std::optional<AbstractBool> result;
+  switch (literal.predicate) {
+    case CmpInst::ICMP_EQ:
+      return where.equal(a, b);
+    case CmpInst::ICMP_NE:
+      return where.not_(where.equal(a, b));
+    case CmpInst::ICMP_SLT:
+      return where.less(a, b);
+    case CmpInst::ICMP_SGE:
+      return where.not_(where.less(a, b));
+    case CmpInst::ICMP_SGT:
+      return where.less(b, a);
+    case CmpInst::ICMP_SLE:
+      return where.not_(where.less(b, a));
+    case CmpInst::ICMP_ULT:
+    case CmpInst::ICMP_UGE:
+      result = unsigned_less(a, b, where);
+      break;
+    case CmpInst::ICMP_UGT:
+    case CmpInst::ICMP_ULE:
+      result = unsigned_less(b, a, where);
       break;
     default:
       break;
   }
-  return fallback_boolean(instruction);
+  const bool inverse = literal.predicate == CmpInst::ICMP_UGE || literal.predicate == CmpInst::ICMP_ULE;
+  if (result) return inverse ? where.not_(*result) : *result;
+  llvm::IRBuilder<>& builder = where.builder();
+  llvm::Value* points = builder.CreateAnd(is_point(literal.a), is_point(literal.b));
+  return where.exact_where(points,
+                           builder.CreateICmp(literal.predicate, corner(literal.a), corner(literal.b)));
 }
 
-AbstractBool Transfer::compare(llvm::Instruction& instruction, llvm::CmpInst::Predicate predicate,
-                               llvm::Value* first, llvm::Value* second) {
+std::optional<AbstractBool> Transfer::compare_bits(const Literal& literal, const Domain& where) {
   using llvm::CmpInst;
-  // (x ^ y) <u 2^k: the same block of 2^k, as LLVM writes x / 2^k == y / 2^k.
   llvm::Value* x = nullptr;
   llvm::Value* y = nullptr;
   const llvm::APInt* limit = nullptr;
-  if (CmpInst::isUnsigned(predicate) && match(first, m_Xor(m_Value(x), m_Value(y))) &&
-      match(second, m_APInt(limit))) {
-    const bool less = predicate == CmpInst::ICMP_ULT && limit->isPowerOf2();
-    const bool greater = predicate == CmpInst::ICMP_UGT && (*limit + 1).isPowerOf2();
-    if (less || greater) {
-      const int bits = static_cast<int>(less ? limit->logBase2() : (*limit + 1).logBase2());
-      const AbstractBool same =
-          domain_.equal(domain_.shift_right(integer(x), bits), domain_.shift_right(integer(y), bits));
-      return less ? same : domain_.not_(same);
-    }
+  if (!match(literal.a, m_Xor(m_Value(x), m_Value(y)))) return {};
+  // (x ^ y) <u 2^k: the same block of 2^k, as LLVM writes x / 2^k == y / 2^k.
+  if (CmpInst::isUnsigned(literal.predicate) && match(literal.b, m_APInt(limit))) {
+    const bool less = literal.predicate == CmpInst::ICMP_ULT && limit->isPowerOf2();
+    const bool greater = literal.predicate == CmpInst::ICMP_UGT && (*limit + 1).isPowerOf2();
+    if (!less && !greater) return {};
+    const int bits = static_cast<int>(less ? limit->logBase2() : (*limit + 1).logBase2());
+    const AbstractBool same =
+        where.equal(where.shift_right(integer(x, where), bits), where.shift_right(integer(y, where), bits));
+    return less ? same : where.not_(same);
   }
   // (x ^ y) < 0: the signs differ.
-  if (predicate == CmpInst::ICMP_SLT && match(first, m_Xor(m_Value(x), m_Value(y))) &&
-      match(second, m_Zero())) {
-    const AbstractInt zero = domain_.constant(0);
-    return domain_.xor_(domain_.less(integer(x), zero), domain_.less(integer(y), zero));
+  if (literal.predicate == CmpInst::ICMP_SLT && match(literal.b, m_Zero())) {
+    const AbstractInt zero = where.constant(0);
+    return where.xor_(where.less(integer(x, where), zero), where.less(integer(y, where), zero));
   }
-  const AbstractInt a = integer(first);
-  const AbstractInt b = integer(second);
-  switch (predicate) {
-    case CmpInst::ICMP_EQ:
-      return domain_.equal(a, b);
-    case CmpInst::ICMP_NE:
-      return domain_.not_(domain_.equal(a, b));
-    case CmpInst::ICMP_SLT:
-      return domain_.less(a, b);
-    case CmpInst::ICMP_SGE:
-      return domain_.not_(domain_.less(a, b));
-    case CmpInst::ICMP_SGT:
-      return domain_.less(b, a);
-    case CmpInst::ICMP_SLE:
-      return domain_.not_(domain_.less(b, a));
-    case CmpInst::ICMP_ULT:
-      return unsigned_less(instruction, a, b);
-    case CmpInst::ICMP_UGE:
-      return domain_.not_(unsigned_less(instruction, a, b));
-    case CmpInst::ICMP_UGT:
-      return unsigned_less(instruction, b, a);
-    case CmpInst::ICMP_ULE:
-      return domain_.not_(unsigned_less(instruction, b, a));
-    default:
-      return fallback_boolean(instruction);
-  }
+  return {};
 }
 
-AbstractBool Transfer::unsigned_less(llvm::Instruction& instruction, const AbstractInt& x,
-                                     const AbstractInt& y) {
-  if (y.min >= 0) {
-    const AbstractBool below = domain_.less(x, y);
-    return x.min >= 0 ? below : domain_.and_(domain_.not_(domain_.less(x, domain_.constant(0))), below);
+/// x % d == y % d is (x - y) % d == 0, and x % d == c is (x - c) % d == 0 for a remainder c: what x and y
+/// share cancels, and a range holds a multiple of d or does not.
+std::optional<AbstractBool> Transfer::compare_remainders(const Literal& literal, const Domain& where) {
+  using llvm::CmpInst;
+  using Form = Remainder::Form;
+  if (literal.predicate != CmpInst::ICMP_EQ && literal.predicate != CmpInst::ICMP_NE) return {};
+  std::optional<Remainder> x = match_remainder(literal.a);
+  std::optional<Remainder> y = match_remainder(literal.b);
+  llvm::Value* other = literal.b;
+  if (!x) {
+    std::swap(x, y);
+    other = literal.a;
   }
-  if (x.min >= 0) return domain_.or_(domain_.less(y, domain_.constant(0)), domain_.less(x, y));
-  return fallback_boolean(instruction);
+  if (!x || !is_uniform(x->divisor)) return {};
+  const AbstractInt dividend = integer(x->dividend, where);
+  const auto is_modular = [](Form form, const AbstractInt& of) {
+    return form == Form::floor || form == Form::floor_positive || of.min >= 0;
+  };
+  if (!is_modular(x->form, dividend)) return {};
+
+  llvm::IRBuilder<>& builder = where.builder();
+  llvm::Value* const zero = where.i64(0);
+  llvm::Value* const divisor = where.widen(corner(x->divisor));
+  llvm::Value* const modulus = where.max(divisor, builder.CreateNSWNeg(divisor));
+  llvm::Value* const is_positive = builder.CreateICmpSGT(divisor, zero);
+  bool positive_only = x->form == Form::floor_positive || x->form == Form::is_unsigned;
+  AbstractBool same;
+  if (y && y->divisor == x->divisor) {
+    const AbstractInt second = integer(y->dividend, where);
+    if (!is_modular(y->form, second)) return {};
+    positive_only |= y->form != x->form;
+    same = where.congruent(dividend, second, modulus);
+  } else if (is_uniform(other)) {
+    llvm::Value* const c = where.widen(corner(other));
+    llvm::Value* is_remainder =
+        builder.CreateAnd(builder.CreateICmpSGE(c, zero), builder.CreateICmpSLT(c, modulus));
+    if (x->form == Form::floor) {
+      llvm::Value* of_negative = builder.CreateAnd(builder.CreateICmpSLE(c, zero),
+                                                   builder.CreateICmpSLT(builder.CreateNSWNeg(c), modulus));
+      is_remainder = builder.CreateSelect(is_positive, is_remainder, of_negative);
+    }
+    same = where.and_(where.known(is_remainder), where.congruent(dividend, integer(other, where), modulus));
+  } else {
+    return {};
+  }
+  if (positive_only) {
+    const AbstractBool by_interval = where.equal(integer(literal.a, where), integer(literal.b, where));
+    same = {builder.CreateSelect(is_positive, same.may_be_true, by_interval.may_be_true),
+            builder.CreateSelect(is_positive, same.may_be_false, by_interval.may_be_false)};
+  }
+  return literal.predicate == CmpInst::ICMP_EQ ? same : where.not_(same);
+}
+
+std::optional<AbstractBool> Transfer::unsigned_less(const AbstractInt& x, const AbstractInt& y,
+                                                    const Domain& where) {
+  // A negative number is larger than every other, so 0 <= x < y where y is not negative.
+  if (y.min >= 0) {
+    const AbstractBool below = where.less(x, y);
+    return x.min >= 0 ? below : where.and_(where.not_(where.less(x, where.constant(0))), below);
+  }
+  if (x.min >= 0) return where.or_(where.less(y, where.constant(0)), where.less(x, y));
+  return {};
 }
 
 }  // namespace fa

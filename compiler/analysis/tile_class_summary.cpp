@@ -16,6 +16,17 @@ namespace {
 
 using namespace llvm::PatternMatch;
 
+/// `(x ^ y) < 0`, as division that rounds down has it: the signs differ, which intervals show.
+bool asks_for_signs(const llvm::Instruction& instruction) {
+  for (const llvm::User* user : instruction.users()) {
+    llvm::CmpInst::Predicate predicate{};
+    if (!match(user, m_ICmp(predicate, m_Specific(&instruction), m_Zero())) ||
+        predicate != llvm::CmpInst::ICMP_SLT)
+      return false;
+  }
+  return true;
+}
+
 /// Operations whose interval says little, so that evaluating every index is worth it.
 bool is_opaque(const llvm::Instruction& instruction) {
   using llvm::Instruction;
@@ -24,7 +35,7 @@ bool is_opaque(const llvm::Instruction& instruction) {
     case Instruction::Load:
       return true;
     case Instruction::Xor:
-      return !instruction.getType()->isIntegerTy(1);
+      return !instruction.getType()->isIntegerTy(1) && !asks_for_signs(instruction);
     case Instruction::Or:
       return !instruction.getType()->isIntegerTy(1) &&
              !llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint();

@@ -1,7 +1,8 @@
-// What a value is over the tile: looked up, or interpreted from what it is made of.
 #include "compiler/analysis/tile_class_transfer.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "fa/error.h"
 
@@ -9,16 +10,26 @@ namespace fa {
 
 Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
                    llvm::IRBuilder<>& builder)
-    : mask_(mask),
-      sides_(sides),
-      class_(tile_class),
-      domain_(builder, argument("q_lo"), argument("q_hi"), argument("kv_lo"), argument("kv_hi")) {
+    : mask_(mask), sides_(sides), class_(tile_class) {
+  domains_.emplace_back(builder, Domain::tile(builder, argument("q_lo"), argument("q_hi"), argument("kv_lo"),
+                                              argument("kv_hi")));
+  // The mask at the tile's first element: where all that goes into a value is the same over the tile, this is
+  // it. What is not asked for goes when the function is simplified.
   corner_[mask_.getArg(0)] = llvm::ConstantFP::get(mask_.getArg(0)->getType(), 0.0);
   corner_[mask_.getArg(1)] = argument("b");
   corner_[mask_.getArg(2)] = argument("h");
   corner_[mask_.getArg(3)] = argument("q_lo");
   corner_[mask_.getArg(4)] = argument("kv_lo");
   for (unsigned i = kFirstUniform; i < mask_.arg_size(); ++i) corner_[mask_.getArg(i)] = class_.getArg(i + 1);
+  for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
+    if (instruction.isTerminator()) break;
+    llvm::Instruction* copy = instruction.clone();
+    builder.Insert(copy);
+    for (llvm::Use& operand : copy->operands())
+      if (const auto mapped = corner_.find(operand.get()); mapped != corner_.end())
+        operand.set(mapped->second);
+    corner_[&instruction] = copy;
+  }
 }
 
 llvm::Value* Transfer::argument(llvm::StringRef name) const {
@@ -27,43 +38,60 @@ llvm::Value* Transfer::argument(llvm::StringRef name) const {
   throw InternalError("tile_class lacks an argument");
 }
 
-AbstractInt Transfer::integer(llvm::Value* value) {
-  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value))
-    return domain_.constant(constant->getSExtValue());
-  const auto found = integers_.find(value);
-  if (found != integers_.end()) return found->second;
-  if (value == mask_.getArg(3)) return domain_.q_idx();
-  if (value == mask_.getArg(4)) return domain_.kv_idx();
-  if (const auto* arg = llvm::dyn_cast<llvm::Argument>(value)) {
-    const llvm::Attribute range = arg->getAttribute(llvm::Attribute::Range);
-    if (!range.isValid()) return domain_.point(corner_[value]);
-    return domain_.point(corner_[value], range.getRange().getSignedMin().getSExtValue(),
-                         range.getRange().getSignedMax().getSExtValue());
-  }
-  return domain_.anything();
+llvm::Value* Transfer::corner(llvm::Value* value) const {
+  return llvm::isa<llvm::Constant>(value) ? value : corner_.at(value);
 }
 
-AbstractBool Transfer::boolean(llvm::Value* value) {
+AbstractInt Transfer::integer(llvm::Value* value, const Domain& where) {
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value))
-    return domain_.known(domain_.builder().getInt1(constant->isOne()));
-  const auto found = booleans_.find(value);
-  return found != booleans_.end() ? found->second : domain_.unknown();
+    return where.constant(constant->getSExtValue());
+  if (value == mask_.getArg(3)) return where.q_idx();
+  if (value == mask_.getArg(4)) return where.kv_idx();
+  if (const auto* arg = llvm::dyn_cast<llvm::Argument>(value)) {
+    const llvm::Attribute range = arg->getAttribute(llvm::Attribute::Range);
+    if (!range.isValid()) return where.point(corner(value));
+    return where.point(corner(value), range.getRange().getSignedMin().getSExtValue(),
+                       range.getRange().getSignedMax().getSExtValue());
+  }
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || !value->getType()->isIntegerTy(32)) return where.anything();
+  const auto key = std::make_tuple(static_cast<const llvm::Value*>(value), &where);
+  if (const auto found = integers_.find(key); found != integers_.end()) return found->second;
+  return integers_[key] = interpret(*instruction, where);
+}
+
+AbstractInt Transfer::interpret(llvm::Instruction& instruction, const Domain& where) {
+  if (is_uniform(&instruction)) return where.point(corner(&instruction));
+  if (const int summary = sides_.summary_of(&instruction); summary >= 0)
+    return where.interval(argument(fmt::format("s{}_lo", summary)), argument(fmt::format("s{}_hi", summary)),
+                          kI32Min, kI32Max);
+  return transfer_integer(instruction, where);
+}
+
+llvm::Value* Transfer::may(llvm::Value* condition, bool wanted, const Domain& where) {
+  llvm::IRBuilder<>& builder = where.builder();
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return builder.getInt1(constant->isOne() == wanted);
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(condition);
+  if (instruction == nullptr) return builder.getTrue();
+  const auto key = std::make_tuple(static_cast<const llvm::Value*>(condition), wanted, &where);
+  if (const auto found = conditions_.find(key); found != conditions_.end()) return found->second;
+  return conditions_[key] = interpret(*instruction, wanted, where);
 }
 
 llvm::Value* Transfer::is_point(llvm::Value* value) {
-  llvm::IRBuilder<>& builder = domain_.builder();
-  if (llvm::isa<llvm::Constant>(value) || (depends(value) & (kQ | kKv | kScore)) == 0)
-    return builder.getTrue();
-  if (value->getType()->isIntegerTy(32)) return domain_.is_point(integer(value));
+  llvm::IRBuilder<>& builder = tile().builder();
+  if (llvm::isa<llvm::Constant>(value) || is_uniform(value)) return builder.getTrue();
+  if (value->getType()->isIntegerTy(32)) return tile().is_point(integer(value, tile()));
   if (value->getType()->isIntegerTy(1)) {
-    const AbstractBool x = boolean(value);
+    const AbstractBool x = boolean(value, tile());
     return builder.CreateNot(builder.CreateAnd(x.may_be_true, x.may_be_false));
   }
   return operands_are_points(*llvm::cast<llvm::Instruction>(value));
 }
 
 llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {
-  llvm::IRBuilder<>& builder = domain_.builder();
+  llvm::IRBuilder<>& builder = tile().builder();
   llvm::Value* all = builder.getTrue();
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   for (llvm::Use& operand : instruction.operands())
@@ -72,41 +100,12 @@ llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {
   return all;
 }
 
-void Transfer::visit(llvm::Instruction& instruction) {
-  llvm::Instruction* copy = instruction.clone();
-  domain_.builder().Insert(copy);
-  for (llvm::Use& operand : copy->operands())
-    if (const auto mapped = corner_.find(operand.get()); mapped != corner_.end()) operand.set(mapped->second);
-  corner_[&instruction] = copy;
-  const bool i32 = instruction.getType()->isIntegerTy(32);
-  const bool i1 = instruction.getType()->isIntegerTy(1);
-  if (!i32 && !i1) return;
-  const int summary = sides_.summary_of(&instruction);
-  if ((depends(&instruction) & (kQ | kKv)) == 0) {
-    if (i32) integers_[&instruction] = domain_.point(copy);
-    if (i1) booleans_[&instruction] = domain_.known(copy);
-  } else if (summary >= 0) {
-    llvm::Value* lo = argument(fmt::format("s{}_lo", summary));
-    llvm::Value* hi = argument(fmt::format("s{}_hi", summary));
-    llvm::IRBuilder<>& builder = domain_.builder();
-    if (i32) integers_[&instruction] = domain_.interval(lo, hi, kI32Min, kI32Max);
-    if (i1) {
-      booleans_[&instruction] = {builder.CreateICmpNE(hi, builder.getInt32(0)),
-                                 builder.CreateICmpEQ(lo, builder.getInt32(0))};
-    }
-  } else if (i32) {
-    integers_[&instruction] = transfer_integer(instruction);
-  } else {
-    booleans_[&instruction] = transfer_boolean(instruction);
-  }
-}
-
 void Transfer::note_imprecise(const llvm::Instruction& instruction) {
   if ((depends(&instruction) & (kQ | kKv)) != (kQ | kKv)) return;
   std::string what = instruction.getOpcodeName();
   if (llvm::isa<llvm::LoadInst>(instruction)) what = "a table read that depends on both q_idx and kv_idx";
-  imprecise_.push_back(
-      fmt::format("{}: known only where all that goes into it is the same over the tile", what));
+  what += ": known only where all that goes into it is the same over the tile";
+  if (std::find(imprecise_.begin(), imprecise_.end(), what) == imprecise_.end()) imprecise_.push_back(what);
 }
 
 }  // namespace fa

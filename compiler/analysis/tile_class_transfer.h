@@ -1,15 +1,23 @@
-// The second half of tile classes: what each value of a mask may be over a tile, by transfer functions that
-// write LLVM IR. Internal to compiler/analysis.
+// The second half of tile classes: what each value of a mask may be over a box of (q_idx, kv_idx), by
+// transfer functions that write LLVM IR. Internal to compiler/analysis.
 //
 //   tile_class_transfer.cpp   what a value is: an argument, a summary, a point, or interpreted
 //   tile_class_integer.cpp    transfer functions of i32 instructions
-//   tile_class_boolean.cpp    transfer functions of i1 instructions
+//   tile_class_boolean.cpp    what a condition may be: and, or, not, comparisons
+//   tile_class_together.cpp   what several conditions may be at one element: each narrows the box of the
+//                             others
+//   tile_class_narrow.cpp     how far a comparison narrows a box
+//   tile_class_corners.cpp    what takes so few values over a tile that its corners show them all
 #pragma once
 
 #include "compiler/ir/llvm.h"
 // after llvm.h
+#include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -18,55 +26,122 @@
 
 namespace fa {
 
+/// A condition that has to come out one way: a comparison of two i32, or any other i1.
+struct Literal {
+  llvm::Value* condition = nullptr;  // null: a comparison
+  bool wanted = true;
+  llvm::CmpInst::Predicate predicate{};
+  llvm::Value* a = nullptr;
+  llvm::Value* b = nullptr;
+};
+
+/// What a literal says about a box; null where nothing. Bounds as in Box.
+struct Narrowing {
+  Box bounds;
+  bool exact = false;  // the literal says this and nothing else: one bound, of a value that is exact
+
+  bool rows() const { return bounds.q_lo != nullptr || bounds.q_hi != nullptr; }
+  bool columns() const { return bounds.kv_lo != nullptr || bounds.kv_hi != nullptr; }
+  bool diagonals() const { return bounds.d_lo != nullptr || bounds.d_hi != nullptr; }
+  bool any() const { return rows() || columns() || diagonals(); }
+};
+
 class Transfer {
  public:
   /// Writes into `tile_class` by `builder`.
   Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
            llvm::IRBuilder<>& builder);
 
-  /// Interprets one instruction; those before it have been.
-  void visit(llvm::Instruction& instruction);
-  AbstractInt integer(llvm::Value* value);
-  AbstractBool boolean(llvm::Value* value);
+  /// Whether `condition` may come out as `wanted` somewhere in the tile, as an i1.
+  llvm::Value* may(llvm::Value* condition, bool wanted) { return may(condition, wanted, tile()); }
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
 
  private:
+  const Domain& tile() const { return domains_.front(); }
   unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
+  bool is_uniform(const llvm::Value* value) const { return (depends(value) & (kQ | kKv | kScore)) == 0; }
   llvm::Value* argument(llvm::StringRef name) const;
+  /// The value at the tile's first element.
+  llvm::Value* corner(llvm::Value* value) const;
+  AbstractInt integer(llvm::Value* value, const Domain& where);
+  AbstractInt interpret(llvm::Instruction& instruction, const Domain& where);
+  llvm::Value* may(llvm::Value* condition, bool wanted, const Domain& where);
+  AbstractBool boolean(llvm::Value* value, const Domain& where) {
+    return {may(value, true, where), may(value, false, where)};
+  }
   llvm::Value* operands_are_points(llvm::Instruction& instruction);
   void note_imprecise(const llvm::Instruction& instruction);
 
+  // tile_class_integer.cpp
   /// Exact where every operand is the same over the tile; else anything.
   AbstractInt fallback(llvm::Instruction& instruction, std::int64_t min = kI32Min,
                        std::int64_t max = kI32Max);
-  AbstractInt transfer_integer(llvm::Instruction& instruction);
-  AbstractInt transfer_division(llvm::Instruction& instruction);
-  AbstractInt transfer_and(llvm::Instruction& instruction, bool has_constant, std::int64_t c);
-  AbstractInt fallback_bits(llvm::Instruction& instruction);
-  AbstractInt transfer_select(llvm::SelectInst& select);
-  AbstractInt transfer_call(llvm::CallInst& call);
+  AbstractInt transfer_integer(llvm::Instruction& instruction, const Domain& where);
+  AbstractInt transfer_division(llvm::Instruction& instruction, const Domain& where);
+  AbstractInt transfer_and(llvm::Instruction& instruction, const Domain& where);
+  AbstractInt transfer_or_xor(llvm::Instruction& instruction, const Domain& where);
+  AbstractInt transfer_select(llvm::SelectInst& select, const Domain& where);
+  AbstractInt transfer_call(llvm::CallInst& call, const Domain& where);
 
-  AbstractBool fallback_boolean(llvm::Instruction& instruction);
-  /// `a == b or a > b` is `a >= b`: apart, neither half is ever proved to hold all over a tile that both
-  /// together cover.
-  std::optional<AbstractBool> merge_compares(llvm::Instruction& instruction);
-  AbstractBool transfer_boolean(llvm::Instruction& instruction);
-  AbstractBool compare(llvm::Instruction& instruction, llvm::CmpInst::Predicate predicate, llvm::Value* first,
-                       llvm::Value* second);
-  /// x <u y. A negative number is larger than every other, so 0 <= x < y where y is not negative.
-  AbstractBool unsigned_less(llvm::Instruction& instruction, const AbstractInt& x, const AbstractInt& y);
+  // tile_class_boolean.cpp
+  llvm::Value* interpret(llvm::Instruction& condition, bool wanted, const Domain& where);
+  Literal literal(llvm::Value* condition, bool wanted) const;
+  llvm::Value* may_hold(const Literal& literal, const Domain& where);
+  AbstractBool compare(const Literal& literal, const Domain& where);
+  std::optional<AbstractBool> compare_bits(const Literal& literal, const Domain& where);
+  std::optional<AbstractBool> compare_remainders(const Literal& literal, const Domain& where);
+  /// x <u y; nothing where both may be negative.
+  std::optional<AbstractBool> unsigned_less(const AbstractInt& x, const AbstractInt& y, const Domain& where);
+
+  // tile_class_together.cpp
+  void flatten(llvm::Value* condition, bool wanted, bool conjunction, std::vector<Literal>& literals) const;
+  /// The ways a literal can hold, each a conjunction; one way, itself, where it is no choice.
+  std::vector<std::vector<Literal>> ways(const Literal& literal) const;
+  /// Whether all may hold at one element.
+  llvm::Value* may_all_hold(const std::vector<Literal>& literals, const Domain& where);
+  llvm::Value* may_all_hold_at_once(const std::vector<Literal>& literals, const Domain& where);
+  llvm::Value* may_any_hold(const std::vector<Literal>& literals, const Domain& where);
+  bool reads_box(const llvm::Value* value);
+  bool reads_box(const Literal& literal);
+
+  // tile_class_narrow.cpp
+  Narrowing narrowing(const Literal& literal, const Domain& where);
+  /// Narrows to where `value` is at least lo and at most hi (either may be null).
+  void narrow(Narrowing& result, llvm::Value* value, llvm::Value* lo, llvm::Value* hi, const Domain& where,
+              int depth);
+  void narrow_dividend(Narrowing& result, llvm::Value* x, llvm::Value* by, llvm::Value* lo, llvm::Value* hi,
+                       const Domain& where, int depth);
+
+  // tile_class_corners.cpp
+  struct Leaves {
+    std::set<llvm::Value*> rows, columns;
+    bool usable = true;
+  };
+  void find_leaves(llvm::Value* value, Leaves& leaves, std::set<llvm::Value*>& seen);
+  llvm::Value* at_corner(llvm::Value* value, bool last_row, bool last_column);
+  /// Whether the first and the last row (column) show every value that `leaf` takes, as an i1.
+  llvm::Value* ends_show_all(llvm::Value* leaf, bool of_rows);
+  /// What `values` are at the tile's corners, if these show all: `evaluate` makes an i1 of them at one
+  /// corner.
+  template <class Evaluate>
+  AbstractBool by_corners(const AbstractBool& otherwise, const std::vector<llvm::Value*>& values,
+                          Evaluate evaluate);
+  AbstractBool condition_by_corners(llvm::Instruction& condition);
+  AbstractBool compare_by_corners(const Literal& literal, const AbstractBool& otherwise);
+  bool has_fallback(const llvm::Value* value, std::set<const llvm::Value*>& seen) const;
 
   llvm::Function& mask_;
   const MaskSides& sides_;
   llvm::Function& class_;
-  Domain domain_;
-  /// The mask at the tile's first element: where all that goes into a value is the same over the tile, this
-  /// is it.
+  std::deque<Domain> domains_;  // the tile's first, then narrower boxes
   std::unordered_map<const llvm::Value*, llvm::Value*> corner_;
-  std::unordered_map<const llvm::Value*, AbstractInt> integers_;
-  std::unordered_map<const llvm::Value*, AbstractBool> booleans_;
+  std::map<std::tuple<const llvm::Value*, const Domain*>, AbstractInt> integers_;
+  std::map<std::tuple<const llvm::Value*, bool, const Domain*>, llvm::Value*> conditions_;
+  std::map<const llvm::Value*, bool> reads_box_;
+  std::map<std::tuple<const llvm::Value*, bool, bool>, llvm::Value*> corners_;
+  std::set<const llvm::Value*> fallbacks_;
   std::vector<std::string> imprecise_;
 };
 

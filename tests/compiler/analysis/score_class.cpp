@@ -6,13 +6,13 @@
 #include <random>
 
 #include "compiler/spec/spec.h"
+#include "runtime/hook_jit.h"
 #include "tests/catch.h"
-#include "tests/hook_jit.h"
 
 namespace {
 
-using fa::test::HookJit;
-using fa::test::Slot;
+using fa::HookJit;
+using fa::Slot;
 
 constexpr int kQLen = 700;
 constexpr int kKvLen = 900;

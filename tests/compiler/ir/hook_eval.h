@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compiler/analysis/facts.h"
-#include "tests/hook_jit.h"
+#include "runtime/hook_jit.h"
 #include "tools/problem.h"
 
 namespace fa::test {

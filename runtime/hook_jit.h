@@ -1,15 +1,15 @@
-// Runs the functions of a HookIr on this machine, for tests that compare what they compute.
+// Runs the functions of a HookIr on this machine, one call at a time: for whoever asks about single elements
+// or tiles outside a kernel (explain, check, tests). Kernels are host_jit's.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "compiler/ir/hook_ir.h"
 
-namespace fa::test {
+namespace fa {
 
 /// One argument or result: an i32, a float or a pointer in eight bytes.
 struct Slot {
@@ -36,15 +36,21 @@ struct Slot {
 
 class HookJit {
  public:
-  /// Takes the module over and compiles every function with a body.
+  /// Takes the module over and compiles every function with a body. Throws BuildError with LLVM's words where
+  /// the code generator refuses.
   explicit HookJit(HookIr hooks);
   ~HookJit();
+  HookJit(HookJit&&) noexcept;
+  HookJit& operator=(HookJit&&) noexcept;
+
+  /// Arguments in the function's order; an i1 result is 0 or 1. Thread-safe.
   using Function = void (*)(const Slot* arguments, Slot* result);
-  Function find(const std::string& name) const;  // e.g. "mask_mod", "tile_class"
+  /// "mask_mod", "tile_class", ...; throws InternalError where there is none.
+  Function find(const std::string& name) const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fa::test
+}  // namespace fa

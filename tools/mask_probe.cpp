@@ -1,0 +1,177 @@
+#include "tools/mask_probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/analysis/facts.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr std::size_t kTileArguments = 6;  // b, h, q_lo, q_hi, kv_lo, kv_hi
+
+}  // namespace
+
+std::vector<Slot> uniform_slots(const Problem& problem) {
+  const ProblemSize& size = problem.size;
+  std::vector<Slot> slots = {Slot::of(size.batch),
+                             Slot::of(size.num_q_heads),
+                             Slot::of(size.num_kv_heads),
+                             Slot::of(size.num_q_heads / size.num_kv_heads),
+                             Slot::of(size.q_len),
+                             Slot::of(size.kv_len),
+                             Slot::of(static_cast<float>(problem.spec.checked().scale))};
+  for (const Scalar& param : problem.params)
+    slots.push_back(std::visit([](auto value) { return Slot::of(value); }, param));
+  for (const HostTensor& tensor : problem.tensors)
+    slots.push_back(Slot::of(static_cast<const void*>(tensor.bytes.data())));
+  return slots;
+}
+
+TileBounds TileGrid::bounds(int row, int column) const {
+  return {.q_lo = row * tile_q,
+          .q_hi = std::min((row + 1) * tile_q, q_len) - 1,
+          .kv_lo = column * tile_kv,
+          .kv_hi = std::min((column + 1) * tile_kv, kv_len) - 1};
+}
+
+MaskProbe::MaskProbe(const CheckedSpec& spec, const Problem& problem)
+    : size_(problem.size), uniforms_(uniform_slots(problem)) {
+  HookIr hooks = lower(spec);
+  has_mask_ = hooks.mask_mod != nullptr;
+  if (!has_mask_) return;
+  const Facts facts = analyse(spec, hooks);
+  depends_on_b_ = facts.mask_mod.has(DependsOn::b);
+  depends_on_h_ = facts.mask_mod.has(DependsOn::h);
+  classes_ = derive_tile_classes(hooks);
+  jit_ = std::make_unique<HookJit>(std::move(hooks));
+  mask_ = jit_->find("mask_mod");
+  if (!has_class()) return;
+  class_ = jit_->find("tile_class");
+  for (std::size_t j = 0; j < classes_.summaries.size(); ++j)
+    summaries_.push_back(jit_->find(fmt::format("summary.{}", j)));
+}
+
+bool MaskProbe::keeps(int b, int h, int q_idx, int kv_idx) const {
+  if (!has_mask_) return true;
+  std::vector<Slot> slots = {Slot::of(0.0f), Slot::of(b), Slot::of(h), Slot::of(q_idx), Slot::of(kv_idx)};
+  slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
+  Slot result;
+  mask_(slots.data(), &result);
+  return result.i32() != 0;
+}
+
+MaskProbe::Extrema MaskProbe::extrema(std::size_t summary, int b, int h, int first, int last) const {
+  std::vector<Slot> slots = {Slot::of(b), Slot::of(h), Slot::of(0)};
+  slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
+  Extrema result{std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
+  for (int i = first; i <= last; ++i) {
+    slots[2] = Slot::of(i);
+    Slot value;
+    summaries_[summary](slots.data(), &value);
+    result = {std::min(result.low, value.i32()), std::max(result.high, value.i32())};
+  }
+  return result;
+}
+
+std::vector<Slot> MaskProbe::class_slots(int b, int h) const {
+  std::vector<Slot> slots(kTileArguments);
+  slots[0] = Slot::of(b);
+  slots[1] = Slot::of(h);
+  slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
+  slots.resize(slots.size() + 2 * summaries_.size());
+  return slots;
+}
+
+TileClass MaskProbe::call_class(std::vector<Slot>& slots) const {
+  Slot result;
+  class_(slots.data(), &result);
+  return static_cast<TileClass>(result.i32());
+}
+
+TileClass MaskProbe::tile_class(int b, int h, const TileBounds& tile) const {
+  if (!has_mask_) return TileClass::full;
+  if (!has_class()) return TileClass::partial;
+  std::vector<Slot> slots = class_slots(b, h);
+  slots[2] = Slot::of(tile.q_lo);
+  slots[3] = Slot::of(tile.q_hi);
+  slots[4] = Slot::of(tile.kv_lo);
+  slots[5] = Slot::of(tile.kv_hi);
+  std::size_t at = kTileArguments + uniforms_.size();
+  for (std::size_t j = 0; j < summaries_.size(); ++j) {
+    const bool of_query = classes_.summaries[j].of_query;
+    const Extrema pair =
+        extrema(j, b, h, of_query ? tile.q_lo : tile.kv_lo, of_query ? tile.q_hi : tile.kv_hi);
+    slots[at++] = Slot::of(pair.low);
+    slots[at++] = Slot::of(pair.high);
+  }
+  return call_class(slots);
+}
+
+TileClass MaskProbe::brute_force(int b, int h, const TileBounds& tile) const {
+  if (!has_mask_) return TileClass::full;
+  std::vector<Slot> slots = {Slot::of(0.0f), Slot::of(b), Slot::of(h), Slot::of(0), Slot::of(0)};
+  slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
+  bool any = false;
+  bool all = true;
+  for (int q_idx = tile.q_lo; q_idx <= tile.q_hi; ++q_idx) {
+    slots[3] = Slot::of(q_idx);
+    for (int kv_idx = tile.kv_lo; kv_idx <= tile.kv_hi; ++kv_idx) {
+      slots[4] = Slot::of(kv_idx);
+      Slot kept;
+      mask_(slots.data(), &kept);
+      any |= kept.i32() != 0;
+      all &= kept.i32() != 0;
+    }
+    if (any && !all) return TileClass::partial;
+  }
+  return all ? TileClass::full : TileClass::empty;
+}
+
+TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
+  TileGrid grid{.tile_q = tile_q,
+                .tile_kv = tile_kv,
+                .rows = (size_.q_len + tile_q - 1) / tile_q,
+                .columns = (size_.kv_len + tile_kv - 1) / tile_kv,
+                .q_len = size_.q_len,
+                .kv_len = size_.kv_len,
+                .classes = {}};
+  grid.classes.assign(static_cast<std::size_t>(grid.rows) * static_cast<std::size_t>(grid.columns),
+                      !has_mask_ ? TileClass::full : TileClass::partial);
+  if (!has_class()) return grid;
+  // Every summary once per tile of its side; then one call a tile.
+  std::vector<std::vector<Extrema>> pairs(summaries_.size());
+  for (std::size_t j = 0; j < summaries_.size(); ++j) {
+    const bool of_query = classes_.summaries[j].of_query;
+    for (int i = 0; i < (of_query ? grid.rows : grid.columns); ++i) {
+      const TileBounds tile = of_query ? grid.bounds(i, 0) : grid.bounds(0, i);
+      pairs[j].push_back(
+          extrema(j, b, h, of_query ? tile.q_lo : tile.kv_lo, of_query ? tile.q_hi : tile.kv_hi));
+    }
+  }
+  std::vector<Slot> slots = class_slots(b, h);
+  for (int row = 0; row < grid.rows; ++row) {
+    for (int column = 0; column < grid.columns; ++column) {
+      const TileBounds tile = grid.bounds(row, column);
+      slots[2] = Slot::of(tile.q_lo);
+      slots[3] = Slot::of(tile.q_hi);
+      slots[4] = Slot::of(tile.kv_lo);
+      slots[5] = Slot::of(tile.kv_hi);
+      std::size_t at = kTileArguments + uniforms_.size();
+      for (std::size_t j = 0; j < summaries_.size(); ++j) {
+        const Extrema pair =
+            pairs[j][static_cast<std::size_t>(classes_.summaries[j].of_query ? row : column)];
+        slots[at++] = Slot::of(pair.low);
+        slots[at++] = Slot::of(pair.high);
+      }
+      grid.classes[static_cast<std::size_t>(row) * static_cast<std::size_t>(grid.columns) +
+                   static_cast<std::size_t>(column)] = call_class(slots);
+    }
+  }
+  return grid;
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,78 @@
+// A mask and its tile classes as machine code, on one problem: what `explain`, `check` and the tests ask
+// about single elements and tiles.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/analysis/tile_class.h"
+#include "runtime/hook_jit.h"
+#include "tools/problem.h"
+
+namespace fa::tools {
+
+enum class TileClass : std::uint8_t { empty, partial, full };
+
+/// Rows q_lo..q_hi and columns kv_lo..kv_hi, inclusive.
+struct TileBounds {
+  int q_lo = 0, q_hi = 0, kv_lo = 0, kv_hi = 0;
+};
+
+/// The class of every tile of one (b, h), row by row.
+struct TileGrid {
+  int tile_q = 0, tile_kv = 0;
+  int rows = 0, columns = 0;
+  int q_len = 0, kv_len = 0;
+  std::vector<TileClass> classes;
+
+  TileClass at(int row, int column) const {
+    return classes[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+                   static_cast<std::size_t>(column)];
+  }
+  TileBounds bounds(int row, int column) const;
+};
+
+class MaskProbe {
+ public:
+  /// `problem` holds the numbers `spec` names (another spec than its own where only the mask differs), and
+  /// outlives the probe. Throws as lowering and the code generator do.
+  MaskProbe(const CheckedSpec& spec, const Problem& problem);
+
+  /// Whether a tile class could be derived; without, every tile is partial.
+  bool has_class() const { return classes_.function != nullptr; }
+  const std::vector<std::string>& imprecise() const { return classes_.imprecise; }
+  /// Whether one element's answer may differ from batch entry to batch entry, from head to head.
+  bool depends_on_b() const { return depends_on_b_; }
+  bool depends_on_h() const { return depends_on_h_; }
+
+  bool keeps(int b, int h, int q_idx, int kv_idx) const;
+  TileClass tile_class(int b, int h, const TileBounds& tile) const;
+  /// By evaluating the mask at every element.
+  TileClass brute_force(int b, int h, const TileBounds& tile) const;
+  TileGrid classify(int b, int h, int tile_q, int tile_kv) const;
+
+ private:
+  struct Extrema {
+    std::int32_t low, high;
+  };
+  Extrema extrema(std::size_t summary, int b, int h, int first, int last) const;
+  TileClass call_class(std::vector<Slot>& slots) const;
+  std::vector<Slot> class_slots(int b, int h) const;
+
+  ProblemSize size_;
+  TileClasses classes_;  // its functions are gone: they live in the machine code
+  bool has_mask_ = false;
+  bool depends_on_b_ = false, depends_on_h_ = false;
+  std::vector<Slot> uniforms_;  // in the order of hook_args
+  std::unique_ptr<HookJit> jit_;
+  HookJit::Function mask_ = nullptr;
+  HookJit::Function class_ = nullptr;
+  std::vector<HookJit::Function> summaries_;
+};
+
+/// The arguments hooks take after the element's own, in the order of hook_args.
+std::vector<Slot> uniform_slots(const Problem& problem);
+
+}  // namespace fa::tools
