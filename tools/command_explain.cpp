@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,8 @@
 #include "tools/report.h"
 #include "tools/targets.h"
 #include "tools/text.h"
+#include "tools/tile_map.h"
+#include "tools/tiles.h"
 
 namespace fa::tools {
 
@@ -26,11 +29,15 @@ A100 where there is none. --gpu host explains the CPU kernel.
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
+--tiles runs the mask's tile classes on the plan's tiles, as the kernel does: captured tensors are read from --tensor
+files, or filled as `facet run` fills them.
 
 Examples:
   facet explain specs/causal.fa
   facet explain specs/softcap.fa --gpu h100 --q-len 8192 --kv-len 8192 --build
-  facet explain specs/full.fa --dtype f16 --head-dim 256 --gpu t4 --json)";
+  facet explain specs/full.fa --dtype f16 --head-dim 256 --gpu t4 --json
+  facet explain specs/document.fa --tiles --q-len 8192 --map document.svg
+  facet explain specs/sliding_window.fa --tiles --q-len 65536 --set window=4096 --plan "tile_q=128 tile_kv=64")";
 
 struct ExplainArguments {
   std::string spec_path;
@@ -39,6 +46,9 @@ struct ExplainArguments {
       .defaults = {.batch = 1, .num_q_heads = 16, .num_kv_heads = 16, .q_len = 4096, .kv_len = 4096}};
   std::string gpu, plan;
   bool build = false;
+  bool tiles = false;
+  std::string map;
+  std::vector<std::string> params, tensors;
   bool json = false;
 };
 
@@ -50,6 +60,7 @@ struct Explanation {
   Traffic traffic;
   double predicted_ms = 0;  // 0 on the host
   std::optional<BuiltKernel> built;
+  std::optional<TileReport> tiles;
 };
 
 /// Which kv tiles the kernel visits.
@@ -66,6 +77,22 @@ std::string describe_walk(const Compiled& compiled) {
   return text;
 }
 
+/// Tile classes of the plan's tiles on the problem that the arguments describe.
+TileReport explain_tiles(const ExplainArguments& arguments, const Spec& spec, const Plan& plan) {
+  ProblemInputs inputs;
+  inputs.size = arguments.size.size();
+  inputs.params = parse_assignments(arguments.params, "--set");
+  inputs.files = parse_assignments(arguments.tensors, "--tensor");
+  const Problem problem = make_mask_problem(spec, inputs);
+  TileReport report = report_tiles(problem, plan.tile_q, plan.tile_kv);
+  if (arguments.map.empty()) return report;
+  std::ofstream file(arguments.map, std::ios::binary);
+  file << tile_map_svg(report.grid, fmt::format("{}: {}", spec.name(), describe_size(inputs.size)));
+  file.close();
+  if (!file) throw ArgumentError(fmt::format("--map {}: cannot write the file", arguments.map));
+  return report;
+}
+
 Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   Explanation result{.spec = spec,
@@ -74,7 +101,8 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
                      .compiled = front_end(spec, target, arguments.plan),
                      .traffic = {},
                      .predicted_ms = 0,
-                     .built = std::nullopt};
+                     .built = std::nullopt,
+                     .tiles = std::nullopt};
   const Plan& plan = result.compiled.choice.plan;
   result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
   if (target.family != Family::host) {
@@ -84,6 +112,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
       result.built = build_for_inspection(*result.compiled.source);
     }
   }
+  if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
   return result;
 }
 
@@ -155,6 +184,7 @@ void print_explanation(const Explanation& e) {
     line("predicted",
          fmt::format("{}, {}", print_milliseconds(e.predicted_ms), print_rate(t.flops, e.predicted_ms)));
   }
+  if (e.tiles) print_tiles(*e.tiles, checked.file, colour);
 }
 
 nlohmann::json to_json(const Explanation& e) {
@@ -184,6 +214,7 @@ nlohmann::json to_json(const Explanation& e) {
                           {"fused_by_formula", t.fused_bytes_by_formula},
                           {"hbm", t.hbm_bytes},
                           {"least", t.least_bytes}}}};
+  if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   if (e.target.family == Family::host) return result;
   result["products"] = describe_product(checked.dtype, e.target);
   result["shared_memory"] = shared_memory_bytes(plan, checked);
@@ -204,11 +235,14 @@ nlohmann::json to_json(const Explanation& e) {
 int run_explain(const ExplainArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
+  if (!arguments.tiles && !(arguments.map.empty() && arguments.params.empty() && arguments.tensors.empty()))
+    throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
   const Explanation explanation = explain(arguments, spec);
   if (arguments.json) {
     fmt::print("{}\n", to_json(explanation).dump(2));
   } else {
     print_explanation(explanation);
+    if (!arguments.map.empty()) fmt::print("  wrote {}\n", arguments.map);
   }
   return kOk;
 }
@@ -230,6 +264,18 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->group("Device");
   command->add_flag("--build", arguments->build, "Build it, for the registers it really takes")
       ->group("Device");
+  command
+      ->add_flag("--tiles", arguments->tiles,
+                 "Say which tiles the mask leaves, what proves it, and draw them")
+      ->group("Tiles");
+  command->add_option("--map", arguments->map, "With --tiles: write the picture here, as SVG")
+      ->type_name("FILE.svg")
+      ->group("Tiles");
+  declare_params(*command, arguments->params);
+  command->add_option("--tensor", arguments->tensors, "Read a captured tensor from a file; may be repeated")
+      ->type_name("NAME=FILE.npy")
+      ->allow_extra_args(false)
+      ->group("Tiles");
   command->add_flag("--json", arguments->json, "Print the explanation as JSON on stdout");
   command->callback([arguments, &action] { action = [arguments] { return run_explain(*arguments); }; });
 }

@@ -103,7 +103,9 @@ llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {
 void Transfer::note_imprecise(const llvm::Instruction& instruction) {
   if ((depends(&instruction) & (kQ | kKv)) != (kQ | kKv)) return;
   std::string what = instruction.getOpcodeName();
-  if (llvm::isa<llvm::LoadInst>(instruction)) what = "a table read that depends on both q_idx and kv_idx";
+  // A bool is a byte in memory, compared with 0.
+  if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::LoadInst>(instruction.getOperand(0)))
+    what = "a table read that depends on both q_idx and kv_idx";
   what += ": known only where all that goes into it is the same over the tile";
   if (std::find(imprecise_.begin(), imprecise_.end(), what) == imprecise_.end()) imprecise_.push_back(what);
 }

@@ -1,0 +1,175 @@
+// Tile reports, maps and lints: what `facet explain --tiles` and `facet check` say, to the letter where it is
+// short.
+#include "tools/tiles.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/tools/command.h"
+#include "tests/tools/temporary.h"
+#include "tools/mask_lints.h"
+#include "tools/mask_parts.h"
+#include "tools/tile_map.h"
+
+using namespace fa;
+using namespace fa::tools;
+using nlohmann::json;
+
+namespace {
+
+Spec spec_of(const std::string& rest) {
+  return Spec::parse("attention t\nhead_dim 64\n" + rest + "\n", "t.fa");
+}
+
+TileReport report_of(const Spec& spec, int q_len, int kv_len) {
+  const ProblemInputs inputs{
+      .size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 4, .q_len = q_len, .kv_len = kv_len},
+      .params = {},
+      .files = {},
+      .dropout = {}};
+  return report_tiles(make_mask_problem(spec, inputs), 128, 64);
+}
+
+std::string fact(const TileReport& report, TileClass tile_class) {
+  for (const TileFact& known : report.facts)
+    if (known.tile_class == tile_class) return known.text;
+  return {};
+}
+
+std::vector<std::string> first_lines(const Spec& spec) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& warning : lint(spec)) lines.push_back(first_line(warning.render()));
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a tile report counts tiles and says in the spec's words what proves them", "[tools]") {
+  const TileReport causal = report_of(spec_of("mask_mod = q_idx >= kv_idx"), 1024, 1024);
+  CHECK(causal.counts == std::array<std::int64_t, 3>{56, 16, 56});
+  CHECK(causal.share_of_work() == 72.0 / 128);
+  CHECK(causal.looked_at == std::vector<std::pair<int, int>>{{0, 0}});
+  CHECK(causal.for_all);
+  CHECK(fact(causal, TileClass::empty) == "q_idx < kv_idx for all");
+  CHECK(fact(causal, TileClass::full) == "q_idx >= kv_idx for all");
+  CHECK(causal.partial_checked == 16);
+  CHECK(causal.blockers.empty());
+
+  const TileReport window = report_of(
+      spec_of("let near = q_idx - kv_idx < 256\nmask_mod = near and not q_idx < kv_idx"), 1024, 1024);
+  CHECK(fact(window, TileClass::full) == "q_idx - kv_idx < 256 and q_idx >= kv_idx for all");
+
+  const TileReport heads = report_of(spec_of("mask_mod = q_idx + h * 64 >= kv_idx"), 1024, 1024);
+  CHECK(heads.looked_at == std::vector<std::pair<int, int>>{{0, 0}, {0, 1}, {0, 2}, {0, 3}});
+  CHECK(heads.tiles() == 4 * 128);
+
+  const TileReport together =
+      report_of(spec_of("mask_mod = q_idx < kv_idx and q_idx - kv_idx > -1"), 1024, 1024);
+  CHECK(together.counts == std::array<std::int64_t, 3>{128, 0, 0});
+  CHECK(report_of(spec_of("score_mod = score"), 300, 300).counts == std::array<std::int64_t, 3>{0, 0, 15});
+}
+
+TEST_CASE("a tile report names the part that intervals do not see through", "[tools]") {
+  const TileReport report = report_of(
+      spec_of("tensor keep : bool[q_len, kv_len] = i0 / 128 == i1 / 128\nmask_mod = keep[q_idx, kv_idx]"),
+      512, 512);
+  CHECK(report.counts == std::array<std::int64_t, 3>{0, 32, 0});
+  CHECK(report.really_empty == 24);
+  CHECK(report.really_full == 8);
+  REQUIRE(report.blockers.size() == 1);
+  CHECK(report.blockers[0].text == "keep[q_idx, kv_idx]");
+  CHECK(report.blockers[0].line == 4);
+  CHECK(report.blockers[0].column == 12);
+  CHECK(report.blockers[0].tiles == 32);
+}
+
+TEST_CASE("tile maps are drawn as text and as SVG", "[tools]") {
+  const TileGrid grid = report_of(spec_of("mask_mod = q_idx >= kv_idx"), 512, 512).grid;
+  CHECK(tile_map_text(grid, 64, 32) == "▒▒······\n██▒▒····\n████▒▒··\n██████▒▒\n");
+  CHECK(tile_map_text(grid, 4, 2) == "▒▒··\n██▒▒\n");
+  const std::string svg = tile_map_svg(grid, "a < b");
+  CHECK(missing(svg, {"<svg xmlns=", "a &lt; b", "kv_idx: 8 tiles of 64", "q_idx: 4 tiles of 128", "partial",
+                      "</svg>"})
+            .empty());
+  // A frame, a background, three in the legend, and one for each run of one class: 1 + 2 + 2 + 2.
+  const auto rects = [](const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find("<rect"); at != std::string::npos; at = text.find("<rect", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(rects(svg) == 2 + 3 + 7);
+}
+
+TEST_CASE("explain --tiles prints counts, facts and a map, and writes the picture", "[tools]") {
+  const TemporaryFolder folder;
+  const std::string spec = source_path("specs/sliding_window.fa");
+  const auto result = facet({"explain", spec, "--gpu", "a100", "--tiles", "--q-len", "4096", "--plan",
+                             "tile_q=128 tile_kv=64", "--map", folder.file("map.svg")});
+  CHECK(result.status == 0);
+  CHECK(missing(result.out,
+                {"tiles of 128 x 64: q_len 4096, kv_len 4096, the same for every b and h",
+                 "because distance < 0 for all", "because distance >= window for all",
+                 "24.61%  of the dense tiles", "precision  exact: each of 112 partial tiles", "██▒▒····"})
+            .empty());
+  CHECK(read_file(folder.file("map.svg")).starts_with("<svg "));
+
+  const auto as_json = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"explain", spec,     "--gpu",  "a100",
+                                       "--tiles", "--json", "--plan", "tile_q=128 tile_kv=64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return json::parse(facet(arguments).out);
+  };
+  const json report = as_json({"--q-len", "65536", "--kv-len", "65536"});
+  CHECK(report["tiles"]["empty"].get<int>() + report["tiles"]["partial"].get<int>() +
+            report["tiles"]["full"].get<int>() ==
+        512 * 1024);
+  CHECK(report["tile_q"] == 128);
+  CHECK(report["tile_kv"] == 64);
+  CHECK(as_json({"--q-len", "1024", "--set", "window=0"})["tiles"]["empty"] == 8 * 16);
+
+  CHECK(first_line(facet({"explain", spec, "--set", "window=4"}).err) ==
+        "facet: error: --map, --set and --tensor say something about tiles: add --tiles");
+}
+
+TEST_CASE("check says what is proved about a mask, or shown by an element", "[tools]") {
+  CHECK(first_lines(spec_of("mask_mod = q_idx - kv_idx > 0")) ==
+        Lines{"t.fa:3:12: warning: a row can be empty: q_idx=0 of q_len=256, kv_len=256 keeps no key"});
+  CHECK(first_lines(spec_of("mask_mod = q_idx + h >= kv_idx + 2")) ==
+        Lines{"t.fa:3:12: warning: a row can be empty: h=0 q_idx=0 of q_len=256, kv_len=256 keeps no key"});
+  CHECK(first_lines(spec_of("mask_mod = q_idx < kv_idx and q_idx > kv_idx + 3")) ==
+        Lines{"t.fa:3:12: warning: mask_mod keeps no key, whatever the lengths: every output is 0"});
+  CHECK(first_lines(spec_of("mask_mod = q_idx < kv_idx or not kv_idx > q_idx")) ==
+        Lines{"t.fa:3:12: warning: mask_mod keeps every key, whatever the lengths"});
+  CHECK(first_lines(spec_of("tensor keep : bool[q_len, kv_len] = i0 / 128 == i1 / 128\n"
+                            "mask_mod = keep[q_idx, kv_idx]")) ==
+        Lines{"t.fa:4:12: warning: every tile counts as partial, though 128 of 128 at q_len=1024, "
+              "kv_len=1024 keep "
+              "all or nothing: a table read that depends on both q_idx and kv_idx: known only where all that "
+              "goes "
+              "into it is the same over the tile"});
+  CHECK(
+      first_lines(spec_of("tensor x : f32[100]\nscore_mod = score + x[kv_idx]")) ==
+      Lines{
+          "t.fa:4:23: warning: index 0 of tensor 'x' can be out of range and is clamped: it is 100 of 100 at "
+          "b=0 h=0 q_idx=0 kv_idx=100, q_len=256 kv_len=256"});
+  // What tensors hold is nobody's guess: without an example there is no witness.
+  CHECK(first_lines(spec_of("tensor start : i32[q_len]\nmask_mod = kv_idx >= start[q_idx]")).empty());
+
+  const std::string rendered = lint(spec_of("mask_mod = q_idx - kv_idx > 0")).at(0).render();
+  CHECK(missing(rendered,
+                {"   3 | mask_mod = q_idx - kv_idx > 0\n     |            ^\n", "help: its output is 0"})
+            .empty());
+}
+
+TEST_CASE("the specs have nothing to warn of", "[tools]") {
+  for (const char* name :
+       {"alibi", "block_sparse", "butterfly", "causal", "dilated", "document", "global_window",
+        "neighbourhood_2d", "prefix_lm", "relative_bias", "sliding_window", "t5_bias", "tree"}) {
+    INFO(name);
+    CHECK(first_lines(Spec::load(source_path(std::string("specs/") + name + ".fa"))).empty());
+  }
+}

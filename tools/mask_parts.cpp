@@ -1,0 +1,110 @@
+#include "tools/mask_parts.h"
+
+#include <algorithm>
+
+#include "compiler/spec/ast.h"
+#include "compiler/spec/check.h"
+#include "compiler/spec/print.h"
+#include "fa/error.h"
+
+namespace fa::tools {
+
+namespace {
+
+Op inverse(Op op) {
+  switch (op) {
+    case Op::lt:
+      return Op::ge;
+    case Op::le:
+      return Op::gt;
+    case Op::gt:
+      return Op::le;
+    case Op::ge:
+      return Op::lt;
+    case Op::eq:
+      return Op::ne;
+    default:
+      return Op::eq;
+  }
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const CheckedSpec& spec) : ast_(*spec.ast) {}
+
+  MaskPart split(const AstPtr& expr) {
+    if (expr->kind == AstKind::name) {
+      for (const AstItem& item : ast_.items)
+        if (item.kind == ItemKind::let && item.name == expr->name) return split(item.value);
+    }
+    MaskPart part = describe(expr);
+    const bool joins =
+        expr->kind == AstKind::binary && (expr->op == Op::logical_and || expr->op == Op::logical_or);
+    if (joins) {
+      part.kind = expr->op == Op::logical_and ? MaskPart::Kind::all : MaskPart::Kind::any;
+      for (const AstPtr& arg : expr->args) add(part, split(arg));
+    } else if (expr->kind == AstKind::unary && expr->op == Op::logical_not) {
+      part.kind = MaskPart::Kind::inverse;
+      part.parts.push_back(split(expr->args[0]));
+    } else {
+      part.leaf = next_leaf_++;
+      part.spec = with_mask(expr);
+    }
+    return part;
+  }
+
+ private:
+  /// `a and (b and c)` is one conjunction of three.
+  static void add(MaskPart& part, MaskPart inner) {
+    if (inner.kind != part.kind) return part.parts.push_back(std::move(inner));
+    std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(part.parts));
+  }
+
+  MaskPart describe(const AstPtr& expr) const {
+    const Place place = ast_.source->place(expr->span);
+    MaskPart part;
+    part.text = print_expr(*expr);
+    part.line = place.line;
+    part.column = place.column;
+    AstExpr turned = *expr;
+    if (expr->kind == AstKind::binary && is_comparison(expr->op))
+      turned.op = inverse(expr->op);
+    else
+      turned = {.kind = AstKind::unary, .op = Op::logical_not, .args = {expr}, .depth = expr->depth + 1};
+    part.negated = print_expr(turned);
+    return part;
+  }
+
+  std::shared_ptr<const CheckedSpec> with_mask(const AstPtr& expr) const {
+    auto ast = std::make_shared<Ast>(ast_);
+    std::erase_if(ast->items, [](const AstItem& item) { return item.kind == ItemKind::score_mod; });
+    for (AstItem& item : ast->items)
+      if (item.kind == ItemKind::mask_mod) item.value = expr;
+    Findings findings(*ast->source);
+    auto spec = check(ast, findings);
+    if (spec == nullptr) throw InternalError("a part of a mask is no mask: " + print_expr(*expr));
+    return spec;
+  }
+
+  const Ast& ast_;
+  int next_leaf_ = 0;
+};
+
+void collect(const MaskPart& part, std::vector<const MaskPart*>& all) {
+  if (part.kind == MaskPart::Kind::leaf) all.push_back(&part);
+  for (const MaskPart& inner : part.parts) collect(inner, all);
+}
+
+}  // namespace
+
+MaskPart mask_parts(const CheckedSpec& spec) {
+  return Splitter(spec).split(spec.ast->find(ItemKind::mask_mod)->value);
+}
+
+std::vector<const MaskPart*> leaves(const MaskPart& part) {
+  std::vector<const MaskPart*> all;
+  collect(part, all);
+  return all;
+}
+
+}  // namespace fa::tools

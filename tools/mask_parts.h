@@ -1,0 +1,30 @@
+// A mask taken apart at its `and`, `or` and `not`, in the spec's own words: each part is a mask itself, so
+// that it can be asked about the tiles that the whole is asked about.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/spec/spec.h"
+
+namespace fa::tools {
+
+struct MaskPart {
+  enum class Kind { leaf, all, any, inverse };
+  Kind kind = Kind::leaf;
+  std::string text;     // "distance < window"
+  std::string negated;  // "distance >= window"
+  int line = 0, column = 0;
+  std::vector<MaskPart> parts{};  // all, any: two or more; inverse: one
+  std::shared_ptr<const CheckedSpec>
+      spec{};     // leaf: the spec with this as its whole mask, without a score_mod
+  int leaf = -1;  // leaf: its number, from 0 in the order they are written
+};
+
+/// The mask of `spec`, which has one. A `let` of a bool is looked into.
+MaskPart mask_parts(const CheckedSpec& spec);
+/// Every leaf, by its number.
+std::vector<const MaskPart*> leaves(const MaskPart& part);
+
+}  // namespace fa::tools

@@ -1,0 +1,235 @@
+// Counts tiles, asks each part of the mask for what proves a class, and evaluates some partial tiles element
+// by element to see what was missed.
+#include "tools/tiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "tools/mask_parts.h"
+#include "tools/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr std::int64_t kMostCalls = 12'000'000;          // of tile classes: some tenths of a second
+constexpr std::size_t kMostLeaves = 30;                  // parts whose classes are followed; a bit each
+constexpr std::chrono::milliseconds kLongestCheck{400};  // of partial tiles: a mask may hold a long reduction
+constexpr std::int64_t kMostElements = 4'000'000;        // evaluated to check partial tiles
+
+/// The leaves that prove something, those that hold everywhere and those that hold nowhere, a bit each.
+struct Proof {
+  std::uint32_t holding = 0;
+  std::uint32_t failing = 0;
+  auto operator<=>(const Proof&) const = default;
+};
+
+/// The leaves that prove `part` to be `wanted` all over a tile, if the parts prove it one by one.
+std::optional<Proof> prove(const MaskPart& part, bool wanted, const std::vector<TileClass>& leaf_classes) {
+  switch (part.kind) {
+    case MaskPart::Kind::leaf: {
+      const TileClass known = leaf_classes[static_cast<std::size_t>(part.leaf)];
+      if (known != (wanted ? TileClass::full : TileClass::empty)) return {};
+      const std::uint32_t bit = 1u << part.leaf;
+      return wanted ? Proof{bit, 0} : Proof{0, bit};
+    }
+    case MaskPart::Kind::inverse:
+      return prove(part.parts[0], !wanted, leaf_classes);
+    default:
+      break;
+  }
+  const bool needs_all = (part.kind == MaskPart::Kind::all) == wanted;
+  Proof proof;
+  for (const MaskPart& inner : part.parts) {
+    const std::optional<Proof> one = prove(inner, wanted, leaf_classes);
+    if (one && !needs_all) return one;
+    if (!one && needs_all) return {};
+    if (one) proof = {proof.holding | one->holding, proof.failing | one->failing};
+  }
+  return needs_all ? std::optional(proof) : std::nullopt;
+}
+
+std::string in_words(const Proof& proof, const std::vector<const MaskPart*>& all) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (proof.holding >> i & 1) words.push_back(all[i]->text);
+    if (proof.failing >> i & 1) words.push_back(all[i]->negated);
+  }
+  return join(words) + " for all";
+}
+
+std::vector<std::pair<int, int>> choose_heads(const MaskProbe& probe, const ProblemSize& size,
+                                              std::int64_t most) {
+  const int batches = probe.depends_on_b() ? size.batch : 1;
+  const int heads = probe.depends_on_h() ? size.num_q_heads : 1;
+  const std::int64_t all = std::int64_t{batches} * heads;
+  const std::int64_t count = std::clamp<std::int64_t>(most, 1, all);
+  std::vector<std::pair<int, int>> chosen;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = i * all / count;
+    chosen.emplace_back(static_cast<int>(at / heads), static_cast<int>(at % heads));
+  }
+  return chosen;
+}
+
+/// What intervals do not show in a part, and what to write instead.
+void explain_blocker(TileBlocker& blocker, const MaskProbe& leaf) {
+  if (!leaf.has_class()) {
+    blocker.why = "a reduction of more than 32 steps is a loop, which is not looked into";
+    blocker.remedy = "make it 32 steps or fewer, or add a condition with `and` that bounds what it can keep";
+    return;
+  }
+  for (const std::string& note : leaf.imprecise()) {
+    blocker.why = note;
+    if (!note.starts_with("a table read")) continue;
+    blocker.remedy =
+        "index the table by blocks as large as a tile, such as q_idx / 128 and kv_idx / 128, or add a "
+        "condition "
+        "with `and` that bounds what it can keep";
+    return;
+  }
+  if (blocker.why.empty())
+    blocker.why = "the rows and columns of a tile, each as an interval, do not decide it";
+  blocker.remedy =
+      "add a condition with `and` on q_idx - kv_idx or on blocks of either that bounds what it can keep";
+}
+
+class Reporter {
+ public:
+  Reporter(const Problem& problem, int tile_q, int tile_kv)
+      : problem_(problem), tile_q_(tile_q), tile_kv_(tile_kv), probe_(problem.spec.checked(), problem) {}
+
+  TileReport run() {
+    report_.has_mask = problem_.spec.checked().mask_mod != nullptr;
+    report_.has_class = probe_.has_class();
+    if (report_.has_mask) {
+      whole_ = mask_parts(problem_.spec.checked());
+      leaves_ = leaves(whole_);
+      if (leaves_.size() > kMostLeaves) leaves_.clear();
+      for (const MaskPart* leaf : leaves_) leaf_probes_.emplace_back(*leaf->spec, problem_);
+    }
+    const auto tiles = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };
+    const std::int64_t calls = tiles(problem_.size.q_len, tile_q_) * tiles(problem_.size.kv_len, tile_kv_) *
+                               static_cast<std::int64_t>(leaf_probes_.size() + 1);
+    report_.looked_at = choose_heads(probe_, problem_.size, kMostCalls / std::max<std::int64_t>(calls, 1));
+    const std::int64_t all = std::int64_t{probe_.depends_on_b() ? problem_.size.batch : 1} *
+                             (probe_.depends_on_h() ? problem_.size.num_q_heads : 1);
+    report_.for_all = static_cast<std::int64_t>(report_.looked_at.size()) == all;
+    for (const auto& [b, h] : report_.looked_at) count(b, h);
+    for (const auto& [key, tiles_of] : proofs_) {
+      const auto& [tile_class, proof] = key;
+      report_.facts.push_back(
+          {.tile_class = tile_class,
+           .text = proof ? in_words(*proof, leaves_)
+                         : std::string("no element meets all conditions at once, as their bounds show"),
+           .tiles = tiles_of});
+      if (!proof && tile_class == TileClass::full)
+        report_.facts.back().text = "every element meets one condition or another, as their bounds show";
+    }
+    std::stable_sort(report_.facts.begin(), report_.facts.end(),
+                     [](const TileFact& x, const TileFact& y) { return x.tiles > y.tiles; });
+    check_partial();
+    return std::move(report_);
+  }
+
+ private:
+  void count(int b, int h) {
+    const auto start = std::chrono::steady_clock::now();
+    TileGrid grid = probe_.classify(b, h, tile_q_, tile_kv_);
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    report_.milliseconds += elapsed.count();
+    std::vector<TileGrid> of_leaves;
+    for (const MaskProbe& leaf : leaf_probes_) of_leaves.push_back(leaf.classify(b, h, tile_q_, tile_kv_));
+    std::vector<TileClass> classes(of_leaves.size());
+    for (std::size_t i = 0; i < grid.classes.size(); ++i) {
+      const TileClass tile_class = grid.classes[i];
+      ++report_.counts[static_cast<std::size_t>(tile_class)];
+      if (tile_class == TileClass::partial || leaves_.empty()) continue;
+      for (std::size_t leaf = 0; leaf < classes.size(); ++leaf) classes[leaf] = of_leaves[leaf].classes[i];
+      ++proofs_[{tile_class, prove(whole_, tile_class == TileClass::full, classes)}];
+    }
+    if (report_.grid.classes.empty()) report_.grid = std::move(grid);
+  }
+
+  /// Evaluates partial tiles of the first (b, h), evenly spread, element by element.
+  void check_partial() {
+    const TileGrid& grid = report_.grid;
+    std::vector<std::size_t> partial;
+    for (std::size_t i = 0; i < grid.classes.size(); ++i)
+      if (grid.classes[i] == TileClass::partial) partial.push_back(i);
+    const std::int64_t most = std::max<std::int64_t>(16, kMostElements / (std::int64_t{tile_q_} * tile_kv_));
+    const auto count = std::min<std::size_t>(partial.size(), static_cast<std::size_t>(most));
+    const auto [b, h] = report_.looked_at.front();
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::chrono::steady_clock::now() - start > kLongestCheck) break;
+      const std::size_t at = partial[i * partial.size() / count];
+      const auto columns = static_cast<std::size_t>(grid.columns);
+      const TileBounds tile = grid.bounds(static_cast<int>(at / columns), static_cast<int>(at % columns));
+      const TileClass really = probe_.brute_force(b, h, tile);
+      ++report_.partial_checked;
+      report_.really_empty += really == TileClass::empty;
+      report_.really_full += really == TileClass::full;
+      if (really != TileClass::partial) blame(b, h, tile);
+    }
+    std::stable_sort(report_.blockers.begin(), report_.blockers.end(),
+                     [](const TileBlocker& x, const TileBlocker& y) { return x.tiles > y.tiles; });
+  }
+
+  /// Finds the parts that are seen as partial on a tile where they are not.
+  void blame(int b, int h, const TileBounds& tile) {
+    bool found = false;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      if (leaf_probes_[i].tile_class(b, h, tile) != TileClass::partial ||
+          leaf_probes_[i].brute_force(b, h, tile) == TileClass::partial)
+        continue;
+      add_blocker(*leaves_[i], &leaf_probes_[i]);
+      found = true;
+    }
+    if (!found) add_blocker(whole_, nullptr);
+  }
+
+  void add_blocker(const MaskPart& part, const MaskProbe* leaf) {
+    for (TileBlocker& known : report_.blockers) {
+      if (known.text != part.text) continue;
+      ++known.tiles;
+      return;
+    }
+    TileBlocker blocker{
+        .line = part.line, .column = part.column, .text = part.text, .why = {}, .remedy = {}, .tiles = 1};
+    if (leaf != nullptr) {
+      explain_blocker(blocker, *leaf);
+    } else {
+      blocker.why =
+          "its conditions exclude each other or cover for each other element by element, which their bounds "
+          "do not show";
+      blocker.remedy = "add what follows from them together as a condition of its own, with `and`";
+    }
+    report_.blockers.push_back(std::move(blocker));
+  }
+
+  const Problem& problem_;
+  int tile_q_, tile_kv_;
+  MaskProbe probe_;
+  MaskPart whole_;
+  std::vector<const MaskPart*> leaves_;
+  std::vector<MaskProbe> leaf_probes_;
+  std::map<std::pair<TileClass, std::optional<Proof>>, std::int64_t> proofs_;
+  TileReport report_;
+};
+
+}  // namespace
+
+double TileReport::share_of_work() const {
+  return tiles() == 0 ? 0 : 1 - static_cast<double>(counts[0]) / static_cast<double>(tiles());
+}
+
+TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv) {
+  return Reporter(problem, tile_q, tile_kv).run();
+}
+
+}  // namespace fa::tools

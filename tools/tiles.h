@@ -1,0 +1,57 @@
+// What tile classes make of a problem: how many tiles are empty, partial and full, what proves it, and what
+// the analysis could not see. `facet explain --tiles` prints it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/mask_probe.h"
+#include "tools/problem.h"
+
+namespace fa::tools {
+
+/// Why so many tiles have their class: "distance < 0 for all".
+struct TileFact {
+  TileClass tile_class = TileClass::empty;
+  std::string text;
+  std::int64_t tiles = 0;
+};
+
+/// A part of the mask that the analysis sees as partial where evaluating it element by element shows that it
+/// is not.
+struct TileBlocker {
+  int line = 0, column = 0;
+  std::string text;    // the part
+  std::string why;     // what it is that intervals do not show
+  std::string remedy;  // how to write it so that they do
+  std::int64_t tiles = 0;
+};
+
+struct TileReport {
+  bool has_mask = false;
+  bool has_class = false;
+  std::vector<std::pair<int, int>> looked_at;  // the (b, h) that were counted
+  bool for_all = true;                         // they stand for every b and h
+  std::array<std::int64_t, 3> counts{};        // by TileClass, over `looked_at`
+  std::vector<TileFact> facts;                 // the most tiles first, by class
+  std::int64_t partial_checked = 0;            // partial tiles evaluated element by element
+  std::int64_t really_empty = 0, really_full = 0;
+  std::vector<TileBlocker> blockers;
+  TileGrid grid;  // of the first (b, h)
+  double milliseconds = 0;
+
+  std::int64_t tiles() const { return counts[0] + counts[1] + counts[2]; }
+  /// Tiles that are not empty, as a share of all.
+  double share_of_work() const;
+};
+
+TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv);
+
+void print_tiles(const TileReport& report, const std::string& file, bool colour);
+nlohmann::json tiles_json(const TileReport& report, const std::string& file);
+
+}  // namespace fa::tools
