@@ -23,9 +23,9 @@ struct BundleKernel {
 
 /// All that a bundle carries.
 struct BundleContents {
-  std::string facet;  // the version that built it: "0.1.0"
-  int nvrtc = 0;      // 1300 for 13.0
-  std::vector<Spec> specs;
+  std::string facet;        // the version that built it: "0.1.0"
+  int nvrtc = 0;            // 1300 for 13.0
+  std::vector<Spec> specs;  // read back, they are without hooks
   std::vector<BundleKernel> kernels;
 };
 

@@ -25,12 +25,26 @@ std::string abi_hash() {
   return hash_texts(std::span(&text, 1)).hex();
 }
 
+/// What a call is checked against: the spec's canonical text, one item a line, without its hooks. They are in
+/// the cubin; their text may name files that the reader does not have.
+std::string interface_of(const Spec& spec) {
+  const std::string text = spec.text();
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (!line.starts_with("score_mod") && !line.starts_with("mask_mod")) result += line;
+    at = end;
+  }
+  return result;
+}
+
 json to_json(const Spec& spec) {
   return {{"name", spec.name()},
           {"head_dim", spec.head_dim()},
           {"head_dim_v", spec.head_dim_v()},
           {"dtype", dtype_name(spec.dtype())},
-          {"text", spec.text()}};
+          {"text", interface_of(spec)}};
 }
 
 json to_json(const BundleKernel& kernel, const ImagePlace& place) {

@@ -41,7 +41,7 @@ class Bundle {
 
   /// The kernel of a spec on the GPU `cuda_device` (0: FA_CUDA_DEVICE, else the first), loaded by the first
   /// call and kept. Throws BundleError where the bundle has none for that spec or that GPU, DeviceError where
-  /// there is no GPU or its driver is too old; each says what to do.
+  /// there is no GPU or its driver is too old; each says what to do. Its spec() is without hooks.
   Kernel kernel(std::string_view name, int head_dim, DType dtype, int cuda_device = 0) const;
 
   explicit Bundle(std::shared_ptr<const BundleState> state) : state_(std::move(state)) {}

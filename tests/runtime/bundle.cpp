@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "compiler/spec/spec.h"
 #include "runtime/bundle_state.h"
 #include "runtime/launch_abi.h"
 #include "tests/catch.h"
@@ -64,7 +65,14 @@ TEST_CASE("a bundle's bytes give back all of it", "[runtime][bundle]") {
   CHECK(after.facet == "0.1.0");
   CHECK(after.nvrtc == 1300);
   REQUIRE(after.specs.size() == 2);
-  for (std::size_t i = 0; i < 2; ++i) CHECK(after.specs[i].text() == before.specs[i].text());
+  CHECK(after.specs[0].text() == "attention causal\nhead_dim 64\ndtype bf16\nscale 1 / sqrt(head_dim)\n");
+  const CheckedSpec& windowed = after.specs[1].checked();
+  CHECK(windowed.mask_mod == nullptr);  // the cubin has it
+  CHECK(windowed.head_dim_v == 128);
+  CHECK(windowed.scale == 0.25);
+  CHECK(windowed.dropout == 0.25);
+  CHECK(after.specs[1].params().at(0).name == "window");
+  CHECK(after.specs[1].tensors().at(0).extents == std::vector<std::string>{"batch", "kv_len"});
   REQUIRE(after.kernels.size() == 4);
   for (std::size_t i = 0; i < 4; ++i) {
     const BundleKernel &a = after.kernels[i], &b = before.kernels[i];
