@@ -189,11 +189,8 @@ TEST_CASE("a forward is captured in a graph and replayed", "[runtime][gpu]") {
   }
 }
 
-TEST_CASE("f32 and a missing device are refused with a remedy", "[runtime][gpu]") {
+TEST_CASE("a missing device is refused with a remedy", "[runtime][gpu]") {
   if (!has_gpu()) return;
-  CHECK(message_of<SpecError>([] {
-          compile(causal().with_dtype(DType::f32), {.device = Device::cuda});
-        }).find("dtype f32 has no kernel on") != std::string::npos);
   CHECK(message_of<DeviceError>([] {
           compile(causal(), {.device = Device::cuda, .cuda_device = 99});
         }).find("there is no CUDA device 99") == 0);
