@@ -142,8 +142,8 @@ TEST_CASE("plausible masks: brute force never contradicts a tile class", "[analy
 }
 
 TEST_CASE("many masks: brute force never contradicts a tile class", "[analysis][slow]") {
-  check_soundness(6000, 60, 77, [](std::mt19937& random) { return RandomMask(random).boolean(3); });
-  check_soundness(6000, 60, 1234, [](std::mt19937& random) { return PlausibleMask(random).boolean(3); });
+  check_soundness(1500, 60, 77, [](std::mt19937& random) { return RandomMask(random).boolean(3); });
+  check_soundness(1500, 60, 1234, [](std::mt19937& random) { return PlausibleMask(random).boolean(3); });
 }
 
 TEST_CASE("the specs: brute force never contradicts a tile class, and the shares that are exact",
