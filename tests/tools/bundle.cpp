@@ -112,7 +112,9 @@ TEST_CASE("a program that runs bundles holds neither LLVM nor NVRTC", "[tools][b
   CHECK(missing(bytes, {"facet build"}) == "");
   for (const char* absent : {"nvrtcCompileProgram", "LLVM ERROR", "_ZN4llvm"})
     CHECK(bytes.find(absent) == std::string::npos);
+#ifndef __SANITIZE_ADDRESS__  // which doubles a program's size
   CHECK(bytes.size() < 8u << 20);
+#endif
 }
 
 TEST_CASE("the example's result is right on this GPU", "[tools][bundle][gpu]") {
