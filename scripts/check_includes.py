@@ -91,7 +91,7 @@ def breaches(path):
 def main():
     files = [p for folder in ("include", "compiler", "runtime", "tools", "tests", "examples")
              for p in sorted((ROOT / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
-    files = [p for p in files if "consumer" not in p.parts]
+    files = [p for p in files if "consumer" not in p.parts and p.parts[-3:-1] != ("import", "good")]
     found = [text for path in files for text in breaches(path)]
     print("\n".join(found) if found else f"{len(files)} files, every include in order")
     return 1 if found else 0

@@ -31,7 +31,7 @@ struct CountedFlops {
 
 CountedFlops count_flops(const Problem& problem, bool kept_only) {
   const double dense = dense_flops(problem.spec, problem.size);
-  if (!kept_only || problem.spec.checked().mask_mod == nullptr) return {dense, "every score"};
+  if (!kept_only || !problem.spec.checked().has_mask_mod()) return {dense, "every score"};
   const double rows = static_cast<double>(problem.size.batch) * problem.size.num_q_heads * problem.size.q_len;
   const bool exact = rows * problem.size.kv_len <= kMaskLanes;
   const auto sample = sample_rows(problem.size, exact ? static_cast<std::int64_t>(rows) : kSampledRows);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 
+#include "compiler/ir/import/import.h"
 #include "compiler/spec/print.h"
 #include "runtime/build.h"
 #include "runtime/host_jit.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Stages, in the compiler's order:
+  import   hooks from LLVM IR, normalised: what is made into typed trees
   ast      the checked spec: typed trees
   ir       the hooks as LLVM IR, simplified, with the functions that kernels evaluate
   facts    what depends on what, and how score_mod uses the score
@@ -37,9 +39,17 @@ struct EmitArguments {
   SpecArguments spec;
 };
 
+std::string normalised_text(const CheckedSpec& spec) {
+  std::string text;
+  if (!spec.score_from.path.empty()) text += print_normalised(spec, HookKind::score_mod);
+  if (!spec.mask_from.path.empty()) text += print_normalised(spec, HookKind::mask_mod);
+  return text.empty() ? "no hook of this spec comes from a file\n" : text;
+}
+
 std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   const auto& checked = spec.checked();
-  if (arguments.stage == "ast") return print_ast(checked);
+  if (arguments.stage == "import") return normalised_text(checked);
+  if (arguments.stage == "ast") return print_ast(import_hooks(checked));
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   Compiled compiled = front_end(spec, target, arguments.plan);
   if (arguments.stage == "ir") return compiled.hooks.print();
@@ -76,12 +86,12 @@ int run_emit(const EmitArguments& arguments) {
 
 void add_emit_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<EmitArguments>();
-  CLI::App* const command =
-      app.add_subcommand("emit", "Print one stage of the compiler: ast, ir, facts, plan, source, ptx");
+  CLI::App* const command = app.add_subcommand(
+      "emit", "Print one stage of the compiler: import, ast, ir, facts, plan, source, ptx");
   command->footer(kFooter);
   command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->type_name("FILE")->required();
-  command->add_option("--stage", arguments->stage, "ast, ir, facts, plan, source or ptx [source]")
-      ->check(one_of({"ast", "ir", "facts", "plan", "source", "ptx"}))
+  command->add_option("--stage", arguments->stage, "import, ast, ir, facts, plan, source or ptx [source]")
+      ->check(one_of({"import", "ast", "ir", "facts", "plan", "source", "ptx"}))
       ->type_name("STAGE");
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")->type_name("FILE");
   arguments->spec.declare(*command);

@@ -230,6 +230,10 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
     line("verify", fmt::format("{}: {} of {} rows against fp64; max error of o {:.2e}, of lse {:.2e}",
                                verdict, with_commas(comparison.rows), with_commas(rows), comparison.max_error,
                                comparison.max_lse_error));
+    for (const HookFile* file : {&problem.spec.checked().score_from, &problem.spec.checked().mask_from})
+      if (!file->path.empty())
+        line("", fmt::format("its hook: {} as it was read, interpreted instruction by instruction in fp64",
+                             file->path));
     line("", fmt::format("bound {}", report.bound->print()));
     line("", fmt::format("nearest to it, {:.0f}%: {}", comparison.worst * 100, comparison.print_worst()));
   }

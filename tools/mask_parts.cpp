@@ -95,9 +95,25 @@ void collect(const MaskPart& part, std::vector<const MaskPart*>& all) {
   for (const MaskPart& inner : part.parts) collect(inner, all);
 }
 
+/// A mask from a file has no words of the spec to be taken apart by.
+MaskPart mask_of_file(const CheckedSpec& spec) {
+  CheckedSpec alone = spec;
+  alone.score_mod = nullptr;
+  alone.score_from = {};
+  MaskPart part;
+  part.text = "mask_mod";
+  part.negated = "not mask_mod";
+  part.line = spec.mask_from.line;
+  part.column = spec.mask_from.column;
+  part.spec = std::make_shared<const CheckedSpec>(std::move(alone));
+  part.leaf = 0;
+  return part;
+}
+
 }  // namespace
 
 MaskPart mask_parts(const CheckedSpec& spec) {
+  if (!spec.mask_from.path.empty()) return mask_of_file(spec);
   return Splitter(spec).split(spec.ast->find(ItemKind::mask_mod)->value);
 }
 

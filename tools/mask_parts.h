@@ -22,7 +22,7 @@ struct MaskPart {
   int leaf = -1;  // leaf: its number, from 0 in the order they are written
 };
 
-/// The mask of `spec`, which has one. A `let` of a bool is looked into.
+/// The mask of `spec`, which has one. A `let` of a bool is looked into; a mask from a file is one leaf.
 MaskPart mask_parts(const CheckedSpec& spec);
 /// Every leaf, by its number.
 std::vector<const MaskPart*> leaves(const MaskPart& part);

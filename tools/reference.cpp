@@ -73,6 +73,9 @@ class RowHooks {
     environment_.lane = Builtin::kv_idx;
     if (spec.score_mod != nullptr) score_mod_.emplace(spec.score_mod);
     if (spec.mask_mod != nullptr) mask_mod_.emplace(spec.mask_mod);
+    if (!spec.score_from.path.empty())
+      score_file_.emplace(spec, HookKind::score_mod, hook_data(environment_));
+    if (!spec.mask_from.path.empty()) mask_file_.emplace(spec, HookKind::mask_mod, hook_data(environment_));
   }
 
   void set_row(const RowId& row) {
@@ -87,6 +90,8 @@ class RowHooks {
     environment_.score = scores;
     mask(first_kv, lanes, kept);
     if (score_mod_) std::ranges::copy(score_mod_->evaluate_f32(environment_, lanes), scores);
+    if (score_file_)
+      for (int i = 0; i < lanes; ++i) scores[i] = evaluate(*score_file_, scores[i], first_kv + i);
   }
 
   void mask(int first_kv, int lanes, bool* kept) {
@@ -94,14 +99,22 @@ class RowHooks {
     if (mask_mod_) {
       std::ranges::transform(mask_mod_->evaluate_i32(environment_, lanes), kept,
                              [](int x) { return x != 0; });
+    } else if (mask_file_) {
+      for (int i = 0; i < lanes; ++i) kept[i] = evaluate(*mask_file_, 0, first_kv + i) != 0;
     } else {
       std::fill_n(kept, lanes, true);
     }
   }
 
  private:
+  double evaluate(HookEvaluator& hook, double score, int kv_idx) {
+    return hook.evaluate(score, environment_[Builtin::b], environment_[Builtin::h],
+                         environment_[Builtin::q_idx], kv_idx);
+  }
+
   Environment environment_;
   std::optional<Interpreter> score_mod_, mask_mod_;
+  std::optional<HookEvaluator> score_file_, mask_file_;  // hooks from LLVM IR: as their files have them
 };
 
 class RowReference {
@@ -203,6 +216,15 @@ std::int64_t row_chunk(std::size_t rows) {
 
 }  // namespace
 
+HookData hook_data(const Environment& environment) {
+  HookData data{.builtins = environment.builtins, .params = environment.params, .shapes = {}, .read = {}};
+  for (const HostTensor& tensor : environment.tensors) data.shapes.push_back(tensor.shape);
+  data.read = [tensors = environment.tensors](int tensor, std::int64_t element) {
+    return tensors[static_cast<std::size_t>(tensor)].get(element);
+  };
+  return data;
+}
+
 std::uint32_t dropout_threshold(float probability) {
   return static_cast<std::uint32_t>(std::lround(static_cast<double>(probability) * 65536));
 }
@@ -266,7 +288,7 @@ ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>
 std::vector<std::int64_t> count_kept(const Spec& spec, const Environment& environment,
                                      const std::vector<RowId>& rows, const OnProgress& on_progress) {
   const int kv_len = environment.builtins[static_cast<std::size_t>(Builtin::kv_len)];
-  if (spec.checked().mask_mod == nullptr) return std::vector<std::int64_t>(rows.size(), kv_len);
+  if (!spec.checked().has_mask_mod()) return std::vector<std::int64_t>(rows.size(), kv_len);
   std::vector<std::int64_t> counts(rows.size());
   std::atomic<std::int64_t> done{0};
   const auto total = static_cast<std::int64_t>(rows.size());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "compiler/ir/evaluate.h"
 #include "tools/problem.h"
 
 namespace fa::tools {
@@ -44,6 +45,9 @@ ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>
 /// How many scores the mask keeps in each row: the mask alone, without q, k and v.
 std::vector<std::int64_t> count_kept(const Spec& spec, const Environment& environment,
                                      const std::vector<RowId>& rows, const OnProgress& on_progress = {});
+
+/// What a hook from a file reads, from a problem's own numbers; `environment`'s tensors outlive it.
+HookData hook_data(const Environment& environment);
 
 /// Whether dropout keeps an element: Philox4x32-10 keyed by (seed, b, h, q_idx, kv_idx), not by tile.
 bool dropout_keeps(std::uint64_t seed, std::uint32_t threshold, int b, int h, int num_q_heads, int q_idx,

@@ -104,7 +104,7 @@ class Reporter {
       : problem_(problem), tile_q_(tile_q), tile_kv_(tile_kv), probe_(problem.spec.checked(), problem) {}
 
   TileReport run() {
-    report_.has_mask = problem_.spec.checked().mask_mod != nullptr;
+    report_.has_mask = problem_.spec.checked().has_mask_mod();
     report_.has_class = probe_.has_class();
     if (report_.has_mask) {
       whole_ = mask_parts(problem_.spec.checked());

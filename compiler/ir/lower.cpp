@@ -13,6 +13,7 @@
 
 #include "compiler/ir/bounds.h"
 #include "compiler/ir/hook_ir.h"
+#include "compiler/ir/import/import.h"
 #include "compiler/ir/lower_expr.h"
 #include "compiler/ir/simplify.h"
 
@@ -99,7 +100,8 @@ llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bound
 
 }  // namespace
 
-HookIr lower(const CheckedSpec& spec) {
+HookIr lower(const CheckedSpec& written) {
+  const CheckedSpec spec = import_hooks(written);
   HookIr hooks;
   hooks.context = std::make_unique<llvm::LLVMContext>();
   hooks.module = std::make_unique<llvm::Module>(spec.name, *hooks.context);

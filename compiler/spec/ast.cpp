@@ -20,7 +20,7 @@ bool same(const std::vector<AstPtr>& a, const std::vector<AstPtr>& b) {
 
 bool same(const AstItem& a, const AstItem& b) {
   return a.kind == b.kind && a.name == b.name && a.type == b.type && same(a.extents, b.extents) &&
-         same(a.value, b.value);
+         same(a.value, b.value) && a.from.path == b.from.path;
 }
 
 std::vector<const AstItem*> in_order(const Ast& ast) {

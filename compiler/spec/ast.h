@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/spec/expr.h"
+#include "compiler/spec/hook_file.h"
 #include "compiler/spec/source.h"
 
 namespace fa {
@@ -66,7 +67,8 @@ struct AstItem {
   std::string type{};             // dtype, param, tensor
   std::vector<AstPtr> extents{};  // tensor
   AstPtr value{};                 // all but attention and dtype; null for a tensor without an example
-  Span word_span{}, name_span{}, type_span{};
+  HookFile from{};  // score_mod, mask_mod: instead of a value; its path is empty where there is one
+  Span word_span{}, name_span{}, type_span{}, from_span{};
   bool broken = false;  // the parser reported it; the name still counts as declared
 };
 

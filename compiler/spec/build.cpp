@@ -2,6 +2,7 @@
 // name or one expression first, so that no part can bring a second item along.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -38,8 +39,8 @@ class PartsWriter {
     for (const SpecParts::Let& let : parts_.lets) {
       line("let {} = {}", name(let.name, "let"), expression(let.value, "let " + shown(let.name)));
     }
-    if (!parts_.score_mod.empty()) line("score_mod = {}", expression(parts_.score_mod, "score_mod"));
-    if (!parts_.mask_mod.empty()) line("mask_mod = {}", expression(parts_.mask_mod, "mask_mod"));
+    hook("score_mod", parts_.score_mod, parts_.score_mod_from);
+    hook("mask_mod", parts_.mask_mod, parts_.mask_mod_from);
     if (parts_.dropout >= 0) line("dropout {}", expression(number(parts_.dropout), "dropout"));
     if (std::isnan(parts_.dropout)) refuse("dropout", "dropout is not a number");
     if (!errors_.empty()) throw SpecError(std::move(errors_));
@@ -74,6 +75,16 @@ class PartsWriter {
     const AstPtr tree = parse_expression(source, findings);
     for (Diagnostic& error : findings.errors()) errors_.push_back(std::move(error));
     return tree ? print_expr(*tree) : "0";
+  }
+
+  void hook(const std::string& word, const std::string& value, const std::string& from) {
+    if (!value.empty()) line("{} = {}", word, expression(value, word));
+    if (from.empty()) return;
+    const bool writable =
+        std::all_of(from.begin(), from.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"'; });
+    if (!value.empty()) refuse(word + "_from", fmt::format("{0} and {0}_from are both given", word));
+    if (!writable) refuse(word + "_from", fmt::format("'{}' is not a path in printable ASCII", shown(from)));
+    line("{} from \"{}\"", word, from);
   }
 
   // A number as the language writes it; there are no words for NaN, which gets its own refusal.

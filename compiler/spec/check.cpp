@@ -68,9 +68,11 @@ void head_dims(const Ast& ast, ItemChecker& items, Scope& scope, CheckedSpec& sp
   spec.head_dim_v = scope.head_dim_v;
 }
 
-void warn_unused(const Scope& scope, Findings& findings) {
+// What a hook from a file uses is not known here, so it counts as using every param and tensor.
+void warn_unused(const Scope& scope, bool has_file, Findings& findings) {
   for (const auto& [name, symbol] : scope.symbols) {
     if (symbol.used || symbol.kind == Symbol::Kind::broken) continue;
+    if (has_file && symbol.kind != Symbol::Kind::let) continue;
     const char* kind = symbol.kind == Symbol::Kind::param    ? "param"
                        : symbol.kind == Symbol::Kind::tensor ? "tensor"
                                                              : "let";
@@ -99,7 +101,9 @@ std::shared_ptr<const CheckedSpec> check(const std::shared_ptr<const Ast>& ast, 
     if (declares(item) && !item.name.empty()) scope.later.try_emplace(item.name, item.name_span);
   }
   for (const AstItem& item : full.items) items.check(item);
-  warn_unused(scope, findings);
+  const bool has_file = std::any_of(full.items.begin(), full.items.end(),
+                                    [](const AstItem& item) { return !item.from.path.empty(); });
+  warn_unused(scope, has_file, findings);
   if (findings.has_errors()) return nullptr;
 
   spec.file = full.source->file();

@@ -259,6 +259,8 @@ void ItemChecker::let(const AstItem& item) {
 }
 
 void ItemChecker::score_mod(const AstItem& item) {
+  spec_.score_from = item.from;
+  if (!item.value) return;
   ExprChecker checker(scope_, source_, findings_, {.room = Room::score_mod});
   Typed value = checker.check(*item.value);
   if (!value.expr) return;
@@ -275,6 +277,8 @@ void ItemChecker::score_mod(const AstItem& item) {
 }
 
 void ItemChecker::mask_mod(const AstItem& item) {
+  spec_.mask_from = item.from;
+  if (!item.value) return;
   const Typed value = expression(*item.value, Room::mask_mod);
   if (!value.expr) return;
   if (value.expr->type != Type::boolean) {

@@ -28,7 +28,6 @@ constexpr std::array<Habit, 23> kHabits = {{
     {"{", "group with ( )"},
     {"}", "group with ( )"},
     {"\\", "drop it: a line goes on inside brackets and after an operator"},
-    {"\"", "the language has no strings"},
     {"'", "the language has no strings"},
     {"in", "write any(i < N: table[i] == x)"},
     {"for", "write a reduction, such as sum(i < 8: table[i])"},
@@ -41,6 +40,8 @@ constexpr std::array<Habit, 23> kHabits = {{
 }};
 
 std::string_view habit_remedy(const Token& token) {
+  if (token.kind == TokenKind::string)
+    return "only the file of a hook stands in quotes: `mask_mod from \"mask.ll\"`";
   if (token.kind != TokenKind::symbol && token.kind != TokenKind::name) return {};
   const auto found =
       std::find_if(kHabits.begin(), kHabits.end(), [&](const Habit& h) { return h.text == token.text; });
@@ -86,6 +87,11 @@ Token Cursor::expect_name(std::string_view what) {
   return take();
 }
 
+Token Cursor::expect_string(std::string_view what) {
+  if (peek().kind != TokenKind::string) refuse(what, {});
+  return take();
+}
+
 void Cursor::expect_end(std::string_view expected) {
   if (!at_end()) unexpected(expected);
 }
@@ -97,6 +103,9 @@ void Cursor::refuse(std::string_view expected, std::string_view remedy) {
   if (token.kind == TokenKind::bad_number) {
     fail(token.span, fmt::format("{} is not a number", describe(token)),
          "numbers read 42, 0xff, 0b101, 1.5, 2e-3 or .5, with no suffix and no leading zero");
+  }
+  if (token.kind == TokenKind::bad_string) {
+    fail(token.span, "a text in quotes is printable ASCII and ends on its line", "close it with '\"'");
   }
   if (token.kind == TokenKind::bad_byte) {
     fail(token.span, fmt::format("unexpected {}", describe(token)), "outside comments a spec is plain ASCII");

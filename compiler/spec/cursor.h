@@ -25,6 +25,7 @@ class Cursor {
   /// `unexpected` is for expressions: it knows what the habits of other languages are called here.
   void expect(std::string_view symbol, std::string_view after);
   Token expect_name(std::string_view what);
+  Token expect_string(std::string_view what);
   void expect_end(std::string_view expected);
   [[noreturn]] void unexpected(std::string_view expected);
   [[noreturn]] void fail(Span span, std::string message, std::string remedy = {});

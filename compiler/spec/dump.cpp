@@ -36,6 +36,7 @@ class AstDump {
     std::string what(item_word(item.kind));
     if (!item.name.empty()) what += " " + item.name;
     if (!item.type.empty()) what += " : " + item.type;
+    if (!item.from.path.empty()) what += " from " + item.from.path;
     line(0, what, item.word_span);
     for (const AstPtr& extent : item.extents) {
       line(1, "extent", extent->span);
@@ -91,13 +92,22 @@ class TypedDump {
       for (const ExprPtr& extent : tensor.extents) root("  extent", extent, 2);
       if (tensor.example) root("  example", tensor.example, 2);
     }
-    if (spec_.score_mod) root("score_mod", spec_.score_mod, 1);
-    if (spec_.mask_mod) root("mask_mod", spec_.mask_mod, 1);
+    hook("score_mod", spec_.score_mod, spec_.score_from);
+    hook("mask_mod", spec_.mask_mod, spec_.mask_from);
     if (spec_.has_dropout) text_ += fmt::format("dropout {}\n", static_cast<float>(spec_.dropout));
     return std::move(text_);
   }
 
  private:
+  void hook(std::string_view title, const ExprPtr& expr, const HookFile& from) {
+    const std::string whence = from.path.empty() ? "" : fmt::format(" from {}", from.path);
+    if (expr) {
+      root(fmt::format("{}{}", title, whence), expr, 1);
+    } else if (!whence.empty()) {
+      text_ += fmt::format("{}{}\n", title, whence);
+    }
+  }
+
   void root(std::string_view title, const ExprPtr& expr, int indent) {
     text_ += fmt::format("{}\n", title);
     uses_.clear();

@@ -64,6 +64,8 @@ class Scanner {
       while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
     } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
       number(token);
+    } else if (c == '"') {
+      string(token);
     } else if (c > 0x20 && c < 0x7f) {
       token.kind = TokenKind::symbol;
       at_ += among(kTwoCharacters, text_.substr(at_, 2)) ? 2 : 1;
@@ -94,6 +96,19 @@ class Scanner {
         return;
       }
     }
+  }
+
+  // Up to the closing quote, or to the end of the line where there is none.
+  void string(Token& token) {
+    token.kind = TokenKind::string;
+    for (++at_; at_ < text_.size() && text_[at_] != '\n'; ++at_) {
+      if (text_[at_] == '"') {
+        ++at_;
+        return;
+      }
+      if (text_[at_] < 0x20 || text_[at_] > 0x7e) token.kind = TokenKind::bad_string;
+    }
+    token.kind = TokenKind::bad_string;
   }
 
   // Takes everything that a reader sees as one number, then decides what it is: `12abc` is one bad number.

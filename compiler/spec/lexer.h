@@ -15,7 +15,9 @@ enum class TokenKind : std::uint8_t {
   integer,     // decimal, 0x or 0b; int_value
   floating,    // 1.5, 2e-3, .5; float_value
   symbol,      // operators and brackets, by their text; also every other printable ASCII character
+  string,      // "mask.ll", with its quotes; no escapes
   bad_number,  // 12abc, 0b2, 1e
+  bad_string,  // without an end, or with something inside that is not printable ASCII
   bad_byte,    // a control character or something outside ASCII
   end_of_line  // of the logical line
 };

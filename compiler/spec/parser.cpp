@@ -53,6 +53,7 @@ class ItemParser {
         return equals(fmt::format("let '{}'", item_.name));
       case ItemKind::score_mod:
       case ItemKind::mask_mod:
+        if (cursor_.take_if("from")) return from();
         return equals(fmt::format("'{}'", item_word(item_.kind)));
     }
   }
@@ -78,6 +79,15 @@ class ItemParser {
   void equals(const std::string& after) {
     cursor_.expect("=", after);
     value();
+  }
+
+  void from() {
+    const Token token = cursor_.expect_string("the file of LLVM IR, such as \"mask.ll\"");
+    item_.from.path = std::string(token.text.substr(1, token.text.size() - 2));
+    item_.from_span = token.span;
+    if (item_.from.path.empty())
+      cursor_.fail(token.span, "the path is empty", "name the file of LLVM IR: \"mask.ll\"");
+    cursor_.expect_end("the end of the line");
   }
 
   void refuse_equals(std::string_view example) {

@@ -97,6 +97,7 @@ class Printer {
     const bool typed = item.kind == ItemKind::param || item.kind == ItemKind::tensor;
     if (typed) text_ += " : " + item.type;
     if (item.kind == ItemKind::tensor) list("[", item.extents, "]");
+    if (!item.from.path.empty()) text_ += " from \"" + item.from.path + "\"";
     if (!item.value) return;
     const bool defines = typed || item.kind == ItemKind::let || item.kind == ItemKind::score_mod ||
                          item.kind == ItemKind::mask_mod;

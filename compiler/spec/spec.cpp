@@ -73,8 +73,9 @@ Spec Spec::parse(std::string_view text, std::string file) {
   }
   auto source = std::make_shared<const SourceText>(std::move(file), std::string(text));
   Findings findings(*source);
-  const auto ast = std::make_shared<const Ast>(parse_spec(source, findings));
-  return checked_or_throw(ast, findings);
+  Ast ast = parse_spec(source, findings);
+  read_hook_files(ast, findings);
+  return checked_or_throw(std::make_shared<const Ast>(std::move(ast)), findings);
 }
 
 Spec Spec::load(const std::string& path) {

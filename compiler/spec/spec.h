@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/spec/expr.h"
+#include "compiler/spec/hook_file.h"
 #include "fa/spec.h"
 
 namespace fa {
@@ -34,13 +35,18 @@ struct CheckedSpec {
   std::vector<ParamInfo> params;
   std::vector<CheckedTensor> tensors;
   std::vector<TensorInfo> tensor_infos;
-  ExprPtr score_mod;  // f32; null: the score itself
-  ExprPtr mask_mod;   // boolean, true = keep; null: keep everything
+  ExprPtr score_mod;    // f32; null: the score itself, or what `score_from` holds
+  ExprPtr mask_mod;     // boolean, true = keep; null: keep everything, or what `mask_from` holds
+  HookFile score_from;  // of no path: the hook is written in the spec. compiler/ir/import/import.h reads them
+  HookFile mask_from;
   bool has_dropout = false;
   double dropout = 0;              // default probability in [0, 1]
   std::string text;                // canonical text
   std::shared_ptr<const Ast> ast;  // what it was checked from
   std::vector<Diagnostic> warnings;
+
+  bool has_score_mod() const { return score_mod != nullptr || !score_from.path.empty(); }
+  bool has_mask_mod() const { return mask_mod != nullptr || !mask_from.path.empty(); }
 };
 
 /// What a later stage finds about a place of the spec (an Expr's line and column), with the source line it

@@ -57,6 +57,10 @@ struct SpecParts {
   std::vector<Let> lets;
   std::string score_mod;
   std::string mask_mod;
+  /// Instead of score_mod or mask_mod: a file of LLVM IR, relative to the working directory
+  /// (docs/spec_language.md, "Hooks from LLVM IR").
+  std::string score_mod_from;
+  std::string mask_mod_from;
   double dropout = -1;  // negative: no dropout; else the default probability
 };
 

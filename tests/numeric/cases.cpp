@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 #include "runtime/device_target.h"
 #include "tests/catch.h"
+#include "tests/golden.h"
 #include "tools/parallel.h"
 #include "tools/reference.h"
 
@@ -95,18 +95,7 @@ std::string unwritten(const Outputs& outputs) {
 
 }  // namespace
 
-std::vector<std::string> spec_files() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(FA_SOURCE_DIR "/specs")) {
-    if (entry.path().extension() == ".fa") names.push_back(entry.path().stem().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-Spec load_spec(const std::string& name) {
-  return Spec::load(fmt::format("{}/specs/{}.fa", FA_SOURCE_DIR, name));
-}
+Spec load_spec(const std::string& name) { return Spec::load(test::spec_path(name)); }
 
 std::string Case::print() const {
   return fmt::format("{} {} d{}{} B{} H{}/{} {}x{}{}{}", spec, dtype_name(dtype), head_dim,
@@ -128,7 +117,7 @@ ProblemInputs Case::inputs() const {
 }
 
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
-  const auto specs = spec_files();
+  const auto specs = test::all_specs();
   const auto choices = pairwise(
       {specs.size(), dtypes.size() * kHeadDims.size(), kLengths.size(), kLengths.size(), kGroupSizes.size()});
   std::vector<Case> cases;

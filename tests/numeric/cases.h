@@ -13,8 +13,6 @@
 
 namespace fa::tools {
 
-/// Every file of specs/, sorted.
-std::vector<std::string> spec_files();
 Spec load_spec(const std::string& name);  // "causal"
 
 struct Case {

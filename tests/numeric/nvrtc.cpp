@@ -8,6 +8,7 @@
 #include "runtime/build.h"
 #include "runtime/nvrtc.h"
 #include "tests/catch.h"
+#include "tests/golden.h"
 #include "tests/numeric/cases.h"
 #include "tools/parallel.h"
 
@@ -79,7 +80,7 @@ std::vector<DType> dtypes_of(std::string_view target) {
 TEST_CASE("every spec builds for sm_80 and spills nothing", "[nvrtc][slow]") {
   if (skip_without_nvrtc()) return;
   std::vector<Build> builds;
-  for (const auto& spec : spec_files()) {
+  for (const auto& spec : test::all_specs()) {
     for (const DType dtype : {DType::bf16, DType::f16}) {
       for (const int head_dim : kHeadDims) builds.push_back({spec, dtype, head_dim, "a100"});
     }
@@ -97,7 +98,7 @@ TEST_CASE("every spec builds for every architecture", "[nvrtc][slow]") {
   if (skip_without_nvrtc()) return;
   // Each spec meets each architecture; dtypes and head dims take turns.
   std::vector<Build> builds;
-  const auto specs = spec_files();
+  const auto specs = test::all_specs();
   for (std::size_t t = 0; t < kArchitectures.size(); ++t) {
     const auto dtypes = dtypes_of(kArchitectures[t]);
     for (std::size_t s = 0; s < specs.size(); ++s)
@@ -119,7 +120,7 @@ TEST_CASE("every spec, dtype, head_dim and architecture builds", "[.][matrix][sl
   for (const std::string_view target : kArchitectures)
     for (const DType dtype : dtypes_of(target))
       for (const int head_dim : kHeadDims)
-        for (const auto& spec : spec_files()) builds.push_back({spec, dtype, head_dim, target});
+        for (const auto& spec : test::all_specs()) builds.push_back({spec, dtype, head_dim, target});
   const auto start = std::chrono::steady_clock::now();
   const std::vector<Result> results = build_all(builds);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -173,3 +173,13 @@ TEST_CASE("the specs have nothing to warn of", "[tools]") {
     CHECK(first_lines(Spec::load(source_path(std::string("specs/") + name + ".fa"))).empty());
   }
 }
+
+TEST_CASE("a mask from a file is reported whole", "[tools]") {
+  const Spec spec = Spec::load(FA_SOURCE_DIR "/specs/kerple.fa");
+  const TileReport report = report_of(spec, 1024, 1024);
+  CHECK(report.has_mask);
+  CHECK(report.has_class);
+  CHECK(fact(report, TileClass::empty) == "not mask_mod for all");
+  CHECK(fact(report, TileClass::full) == "mask_mod for all");
+  CHECK(first_lines(spec).empty());
+}

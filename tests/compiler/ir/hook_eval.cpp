@@ -106,6 +106,9 @@ ReferenceEval::ReferenceEval(const tools::Problem& problem) : problem_(problem) 
   const CheckedSpec& spec = problem.spec.checked();
   if (spec.score_mod) score_mod_.emplace(spec.score_mod);
   if (spec.mask_mod) mask_.emplace(spec.mask_mod);
+  const HookData data = tools::hook_data(tools::problem_environment(problem));
+  if (!spec.score_from.path.empty()) score_file_.emplace(spec, HookKind::score_mod, data);
+  if (!spec.mask_from.path.empty()) mask_file_.emplace(spec, HookKind::mask_mod, data);
 }
 
 tools::Environment ReferenceEval::environment(Element element) {
@@ -118,6 +121,7 @@ tools::Environment ReferenceEval::environment(Element element) {
 }
 
 double ReferenceEval::score_mod(double score, Element element) {
+  if (score_file_) return score_file_->evaluate(score, element.b, element.h, element.q, element.kv);
   if (!score_mod_) return score;
   tools::Environment here = environment(element);
   here.score = &score;
@@ -125,6 +129,7 @@ double ReferenceEval::score_mod(double score, Element element) {
 }
 
 bool ReferenceEval::mask(Element element) {
+  if (mask_file_) return mask_file_->evaluate(0, element.b, element.h, element.q, element.kv) != 0;
   return !mask_ || mask_->evaluate_i32(environment(element), 1)[0] != 0;
 }
 

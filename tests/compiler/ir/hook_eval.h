@@ -10,6 +10,7 @@
 #include "compiler/analysis/facts.h"
 #include "runtime/hook_jit.h"
 #include "tools/problem.h"
+#include "tools/reference.h"
 
 namespace fa::test {
 
@@ -53,7 +54,7 @@ class HookEval {
                     addend_ = nullptr;
 };
 
-/// The same by the interpreter.
+/// The same by the interpreter; hooks from LLVM IR by their own, as their files have them.
 class ReferenceEval {
  public:
   explicit ReferenceEval(const tools::Problem& problem);
@@ -65,6 +66,7 @@ class ReferenceEval {
 
   const tools::Problem& problem_;
   std::optional<tools::Interpreter> score_mod_, mask_;
+  std::optional<HookEvaluator> score_file_, mask_file_;
 };
 
 }  // namespace fa::test

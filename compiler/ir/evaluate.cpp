@@ -1,0 +1,537 @@
+// A small interpreter of LLVM IR. Values of a function live in numbered slots, so that an element costs no
+// look-up.
+#include "compiler/ir/evaluate.h"
+
+#include "compiler/ir/import/parts.h"
+// after llvm.h
+#include <fmt/format.h>
+#include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/IR/GetElementPtrTypeIterator.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "compiler/spec/words.h"
+
+namespace fa {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr int kDeepestCall = 64;
+constexpr int kFirstLocal = 1 << 20;  // numbers of objects from here on are local variables
+
+/// A number, or an address: an object and a byte offset in it.
+struct Value {
+  double real = 0;
+  std::int64_t bits = 0;  // integers sign-extended; of an address the offset
+  int object = -1;
+};
+
+struct Object {
+  enum class Kind { tensor, number, table, local, unknown };
+  Kind kind = Kind::local;
+  int tensor = 0;
+  Value number;
+  const llvm::GlobalVariable* table = nullptr;
+  std::map<std::int64_t, Value> cells;  // local: what was stored, by offset
+};
+
+std::int64_t sign_extended(std::int64_t bits, unsigned width) {
+  if (width >= 64) return bits;
+  const unsigned rest = 64 - width;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(bits) << rest) >> rest;
+}
+
+std::uint64_t zero_extended(std::int64_t bits, unsigned width) {
+  const auto all = static_cast<std::uint64_t>(bits);
+  return width >= 64 ? all : all & ((std::uint64_t{1} << width) - 1);
+}
+
+std::int64_t saturated(double x, double low, double high) {
+  if (std::isnan(x)) return 0;
+  return static_cast<std::int64_t>(std::clamp(std::trunc(x), low, high));
+}
+
+/// A function with its values numbered; constants fill their slots once.
+struct Code {
+  std::unordered_map<const llvm::Value*, unsigned> slots;
+  std::vector<Value> initial;
+};
+
+}  // namespace
+
+struct HookEvaluator::State {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  const CheckedSpec* spec = nullptr;
+  HookData data;
+  const llvm::Function* hook = nullptr;
+  std::unordered_map<const llvm::Function*, Code> codes;
+  std::unordered_map<const llvm::GlobalVariable*, int> globals;
+  std::map<std::pair<const llvm::GlobalVariable*, std::int64_t>, Value> table_cells;
+  std::vector<Object> objects, locals;
+  std::int64_t steps = 0, outside = 0;
+
+  [[noreturn]] static void cannot(const llvm::Value& at, const char* why = "cannot be evaluated") {
+    throw Error(fmt::format("the reference for hooks from LLVM IR: {} {}", quote(at), why));
+  }
+
+  Object& object_at(int number) {
+    if (number >= kFirstLocal) return locals[static_cast<std::size_t>(number - kFirstLocal)];
+    return objects[static_cast<std::size_t>(number)];
+  }
+
+  int object_of(const llvm::GlobalVariable& global) {
+    if (const auto found = globals.find(&global); found != globals.end()) return found->second;
+    Object object;
+    if (!global.isDeclaration()) {
+      object.kind = Object::Kind::table;
+      object.table = &global;
+    } else {
+      name_object(global, object);
+    }
+    objects.push_back(object);
+    return globals[&global] = static_cast<int>(objects.size()) - 1;
+  }
+
+  void name_object(const llvm::GlobalVariable& global, Object& object) {
+    const std::string name = global.getName().str();
+    for (std::size_t i = 0; i < spec->tensors.size(); ++i)
+      if (spec->tensors[i].info.name == name) {
+        object.kind = Object::Kind::tensor;
+        object.tensor = static_cast<int>(i);
+        return;
+      }
+    object.kind = Object::Kind::number;
+    for (std::size_t i = 0; i < spec->params.size(); ++i)
+      if (spec->params[i].name == name) {
+        const Scalar& value = data.params[i];
+        if (const auto* integer = std::get_if<std::int32_t>(&value)) object.number.bits = *integer;
+        if (const auto* real = std::get_if<float>(&value)) object.number.real = static_cast<double>(*real);
+        return;
+      }
+    if (name == "head_dim_v") {
+      object.number.bits = spec->head_dim_v;
+      return;
+    }
+    const BuiltinInfo* builtin = find_builtin(name);
+    if (builtin == nullptr) {
+      object.kind = Object::Kind::unknown;
+      return;
+    }
+    object.number.bits = builtin->builtin == Builtin::head_dim
+                             ? spec->head_dim
+                             : data.builtins[static_cast<std::size_t>(builtin->builtin)];
+  }
+
+  Value constant(const llvm::Constant& constant) {
+    Value value;
+    if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&constant)) {
+      if (integer->getBitWidth() > 64) cannot(constant);
+      value.bits = integer->getSExtValue();
+    } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(&constant)) {
+      llvm::APFloat widened = real->getValueAPF();
+      bool loses = false;
+      widened.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+      value.real = widened.convertToDouble();
+    } else if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) {
+      value.object = object_of(*global);
+    } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&constant)) {
+      value = this->constant(*llvm::cast<llvm::Constant>(expression->getOperand(0)));
+      if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(expression)) {
+        llvm::APInt offset(64, 0);
+        if (!gep->accumulateConstantOffset(module->getDataLayout(), offset)) cannot(constant);
+        value.bits += offset.getSExtValue();
+      }
+    }
+    return value;  // undef and null: zero
+  }
+
+  const Code& code_of(const llvm::Function& function) {
+    if (const auto found = codes.find(&function); found != codes.end()) return found->second;
+    Code code;
+    const auto number = [&](const llvm::Value* value) {
+      if (!code.slots.try_emplace(value, static_cast<unsigned>(code.initial.size())).second) return;
+      code.initial.emplace_back();
+      const auto* known = llvm::dyn_cast<llvm::Constant>(value);
+      if (known != nullptr && !llvm::isa<llvm::Function>(known)) code.initial.back() = constant(*known);
+    };
+    for (const llvm::Argument& argument : function.args()) number(&argument);
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      number(&instruction);
+      for (const llvm::Value* operand : instruction.operand_values())
+        if (!llvm::isa<llvm::BasicBlock, llvm::MetadataAsValue>(operand)) number(operand);
+    }
+    return codes[&function] = std::move(code);
+  }
+
+  Value run(const llvm::Function& function, const std::vector<Value>& arguments, int depth) {
+    if (depth > kDeepestCall) cannot(function, "calls itself too deep");
+    const Code& code = code_of(function);
+    std::vector<Value> slots = code.initial;
+    std::copy(arguments.begin(), arguments.end(), slots.begin());
+    const auto get = [&](const llvm::Value* value) -> const Value& { return slots[code.slots.at(value)]; };
+    const llvm::BasicBlock* before = nullptr;
+    const llvm::BasicBlock* block = &function.getEntryBlock();
+    while (true) {
+      std::vector<std::pair<unsigned, Value>> phis;
+      for (const llvm::PHINode& phi : block->phis())
+        phis.emplace_back(code.slots.at(&phi), get(phi.getIncomingValueForBlock(before)));
+      for (const auto& [slot, value] : phis) slots[slot] = value;
+      for (const llvm::Instruction& instruction : *block) {
+        if (llvm::isa<llvm::PHINode>(instruction)) continue;
+        if (++steps > kMostSteps) cannot(instruction, "is still running after a million steps");
+        if (instruction.isTerminator()) break;
+        slots[code.slots.at(&instruction)] = step(instruction, get, depth);
+      }
+      const llvm::Instruction* last = block->getTerminator();
+      if (const auto* result = llvm::dyn_cast<llvm::ReturnInst>(last))
+        return result->getReturnValue() == nullptr ? Value{} : get(result->getReturnValue());
+      before = block;
+      if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(last)) {
+        block =
+            branch->getSuccessor(branch->isConditional() && get(branch->getCondition()).bits == 0 ? 1 : 0);
+      } else if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(last)) {
+        block = choice->getDefaultDest();
+        for (const auto& option : choice->cases())
+          if (option.getCaseValue()->getSExtValue() == get(choice->getCondition()).bits)
+            block = option.getCaseSuccessor();
+      } else {
+        cannot(*last);
+      }
+    }
+  }
+
+  Value step(const llvm::Instruction& instruction, const auto& get, int depth) {
+    using llvm::Instruction;
+    const llvm::Type* type = instruction.getType();
+    if (type->isVectorTy() || type->isAggregateType()) cannot(instruction);
+    const unsigned width = type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
+    if (width > 64) cannot(instruction);
+    const auto operand = [&](unsigned i) -> const Value& { return get(instruction.getOperand(i)); };
+    switch (instruction.getOpcode()) {
+      case Instruction::FAdd:
+        return {.real = operand(0).real + operand(1).real};
+      case Instruction::FSub:
+        return {.real = operand(0).real - operand(1).real};
+      case Instruction::FMul:
+        return {.real = operand(0).real * operand(1).real};
+      case Instruction::FDiv:
+        return {.real = operand(0).real / operand(1).real};
+      case Instruction::FNeg:
+        return {.real = -operand(0).real};
+      case Instruction::FPExt:
+      case Instruction::Freeze:
+      case Instruction::BitCast:
+      case Instruction::AddrSpaceCast:
+        if (instruction.getOpcode() == Instruction::BitCast && !type->isPointerTy()) cannot(instruction);
+        return operand(0);
+      case Instruction::Select:
+        return operand(operand(0).bits != 0 ? 1 : 2);
+      case Instruction::ICmp:
+        return {.bits = compare(llvm::cast<llvm::ICmpInst>(instruction), operand(0), operand(1)) ? -1 : 0};
+      case Instruction::FCmp:
+        return {.bits =
+                    llvm::FCmpInst::compare(llvm::APFloat(operand(0).real), llvm::APFloat(operand(1).real),
+                                            llvm::cast<llvm::FCmpInst>(instruction).getPredicate())
+                        ? -1
+                        : 0};
+      case Instruction::SExt:
+        return operand(0);
+      case Instruction::ZExt:
+        return {.bits = static_cast<std::int64_t>(zero_extended(
+                    operand(0).bits, instruction.getOperand(0)->getType()->getIntegerBitWidth()))};
+      case Instruction::Trunc:
+        return {.bits = sign_extended(operand(0).bits, width)};
+      case Instruction::SIToFP:
+        return {.real = static_cast<double>(operand(0).bits)};
+      case Instruction::UIToFP:
+        return {.real = static_cast<double>(zero_extended(
+                    operand(0).bits, instruction.getOperand(0)->getType()->getIntegerBitWidth()))};
+      case Instruction::FPToSI:
+      case Instruction::FPToUI:
+        return to_integer(operand(0).real, width, instruction.getOpcode() == Instruction::FPToSI);
+      case Instruction::GetElementPtr:
+        return address(llvm::cast<llvm::GEPOperator>(instruction), get);
+      case Instruction::Alloca:
+        locals.emplace_back();
+        return {.object = kFirstLocal + static_cast<int>(locals.size()) - 1};
+      case Instruction::Load:
+        return load(llvm::cast<llvm::LoadInst>(instruction), operand(0));
+      case Instruction::Store:
+        if (operand(1).object < kFirstLocal) cannot(instruction);
+        object_at(operand(1).object).cells[operand(1).bits] = operand(0);
+        return {};
+      case Instruction::Call:
+        return call(llvm::cast<llvm::CallInst>(instruction), get, depth);
+      default:
+        if (instruction.isBinaryOp()) return binary(instruction, operand(0).bits, operand(1).bits, width);
+        cannot(instruction);
+    }
+  }
+
+  static Value to_integer(double x, unsigned width, bool is_signed) {
+    // What does not fit 32 bits saturates there, before it is narrowed.
+    const unsigned wide = std::max(width, 32u);
+    const double high = std::ldexp(1.0, static_cast<int>(is_signed ? wide - 1 : wide)) - 1;
+    const double low = is_signed ? -high - 1 : 0;
+    return {.bits = sign_extended(saturated(x, low, high), width)};
+  }
+
+  static bool compare(const llvm::ICmpInst& compare, const Value& a, const Value& b) {
+    if (!compare.getOperand(0)->getType()->isIntegerTy()) cannot(compare);
+    const unsigned width = compare.getOperand(0)->getType()->getIntegerBitWidth();
+    return llvm::ICmpInst::compare(llvm::APInt(width, zero_extended(a.bits, width)),
+                                   llvm::APInt(width, zero_extended(b.bits, width)), compare.getPredicate());
+  }
+
+  static Value binary(const llvm::Instruction& at, std::int64_t a, std::int64_t b, unsigned width) {
+    using llvm::Instruction;
+    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    const std::uint64_t ux = zero_extended(a, width), uy = zero_extended(b, width);
+    const std::uint64_t amount = y & (width > 32 ? 63 : 31);
+    const auto wrapped = [&](std::uint64_t bits) {
+      return Value{.bits = sign_extended(static_cast<std::int64_t>(bits), width)};
+    };
+    switch (at.getOpcode()) {
+      case Instruction::Add:
+        return wrapped(x + y);
+      case Instruction::Sub:
+        return wrapped(x - y);
+      case Instruction::Mul:
+        return wrapped(x * y);
+      case Instruction::Shl:
+        return wrapped(x << amount);
+      case Instruction::LShr:
+        return wrapped(ux >> amount);
+      case Instruction::AShr:
+        return wrapped(static_cast<std::uint64_t>(a >> amount));
+      case Instruction::And:
+        return wrapped(x & y);
+      case Instruction::Or:
+        return wrapped(x | y);
+      case Instruction::Xor:
+        return wrapped(x ^ y);
+      case Instruction::SDiv:
+        return b == 0 ? Value{} : b == -1 ? wrapped(0 - x) : wrapped(static_cast<std::uint64_t>(a / b));
+      case Instruction::SRem:
+        return b == 0 || b == -1 ? Value{} : wrapped(static_cast<std::uint64_t>(a % b));
+      case Instruction::UDiv:
+        return uy == 0 ? Value{} : wrapped(ux / uy);
+      case Instruction::URem:
+        return uy == 0 ? Value{} : wrapped(ux % uy);
+      default:
+        cannot(at);
+    }
+  }
+
+  Value address(const llvm::GEPOperator& gep, const auto& get) {
+    const llvm::DataLayout& layout = module->getDataLayout();
+    Value at = get(gep.getPointerOperand());
+    for (auto it = llvm::gep_type_begin(gep), end = llvm::gep_type_end(gep); it != end; ++it) {
+      const std::int64_t index = get(it.getOperand()).bits;
+      if (llvm::StructType* structure = it.getStructTypeOrNull())
+        at.bits += static_cast<std::int64_t>(layout.getStructLayout(structure)
+                                                 ->getElementOffset(static_cast<unsigned>(index))
+                                                 .getFixedValue());
+      else
+        at.bits += index * static_cast<std::int64_t>(it.getSequentialElementStride(layout).getFixedValue());
+    }
+    return at;
+  }
+
+  Value load(const llvm::LoadInst& load, const Value& at) {
+    if (at.object < 0) cannot(load);
+    Object& object = object_at(at.object);
+    switch (object.kind) {
+      case Object::Kind::number:
+        return object.number;
+      case Object::Kind::local:
+        return object.cells[at.bits];
+      case Object::Kind::table:
+        return table_element(load, *object.table, at.bits);
+      case Object::Kind::unknown:
+        cannot(load, "reads what the spec does not declare");
+      case Object::Kind::tensor:
+        break;
+    }
+    if (load.getType()->isPointerTy()) return at;
+    return element(load, object.tensor, at.bits);
+  }
+
+  Value table_element(const llvm::LoadInst& load, const llvm::GlobalVariable& table, std::int64_t offset) {
+    const llvm::DataLayout& layout = module->getDataLayout();
+    const auto bytes = static_cast<std::int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
+    const auto total =
+        static_cast<std::int64_t>(layout.getTypeAllocSize(table.getValueType()).getFixedValue());
+    offset = std::clamp<std::int64_t>(offset, 0, total - bytes);
+    const auto [place, is_new] = table_cells.try_emplace({&table, offset});
+    if (!is_new) return place->second;
+    const llvm::Constant* found =
+        llvm::ConstantFoldLoadFromConst(const_cast<llvm::Constant*>(table.getInitializer()), load.getType(),
+                                        llvm::APInt(64, static_cast<std::uint64_t>(offset)), layout);
+    if (found == nullptr) cannot(load);
+    return place->second = constant(*found);
+  }
+
+  Value element(const llvm::LoadInst& load, int tensor, std::int64_t offset) {
+    const std::vector<std::int64_t>& shape = data.shapes[static_cast<std::size_t>(tensor)];
+    const std::int64_t bytes = dtype_bytes(spec->tensors[static_cast<std::size_t>(tensor)].info.dtype);
+    std::int64_t row = 1;
+    for (std::size_t i = 1; i < shape.size(); ++i) row *= shape[i];
+    std::int64_t index = offset / bytes - (offset % bytes < 0 ? 1 : 0);
+    const std::int64_t inner = ((index % row) + row) % row;
+    const std::int64_t outer = (index - inner) / row;
+    if (outer < 0 || outer >= shape[0]) ++outside;
+    index = std::clamp<std::int64_t>(outer, 0, shape[0] - 1) * row + inner;
+    const double value = data.read(tensor, index);
+    if (load.getType()->isFloatingPointTy()) return {.real = value};
+    return {.bits = sign_extended(static_cast<std::int64_t>(value), load.getType()->getIntegerBitWidth())};
+  }
+
+  Value call(const llvm::CallInst& call, const auto& get, int depth) {
+    const llvm::Function* callee = call.getCalledFunction();
+    if (callee == nullptr) cannot(call);
+    if (!callee->isDeclaration()) {
+      std::vector<Value> arguments;
+      for (const llvm::Value* argument : call.args()) arguments.push_back(get(argument));
+      return run(*callee, arguments, depth + 1);
+    }
+    const auto arg = [&](unsigned i) -> const Value& { return get(call.getArgOperand(i)); };
+    if (call.getType()->isFloatTy()) return {.real = float_call(call, arg)};
+    if (call.getType()->isVoidTy() && call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic) {
+      if (llvm::isa<llvm::MemIntrinsic>(call)) cannot(call);
+      return {};
+    }
+    return integer_call(call, arg);
+  }
+
+  static double float_call(const llvm::CallInst& call, const auto& arg) {
+    llvm::StringRef name = call.getCalledFunction()->getName();
+    name.consume_front("__nv_");
+    if (name.consume_front("llvm.")) name = name.substr(0, name.find('.'));
+    const std::string plain = name.str();
+    const double x = arg(0).real;
+    if (plain == "fabsf" || plain == "fabs") return std::fabs(x);
+    if (plain == "floorf" || plain == "floor") return std::floor(x);
+    if (plain == "ceilf" || plain == "ceil") return std::ceil(x);
+    if (plain == "truncf" || plain == "trunc") return std::trunc(x);
+    if (plain == "sqrtf" || plain == "sqrt") return std::sqrt(x);
+    if (plain == "rsqrtf") return 1 / std::sqrt(x);
+    if (plain == "expf" || plain == "exp") return std::exp(x);
+    if (plain == "exp2f" || plain == "exp2") return std::exp2(x);
+    if (plain == "logf" || plain == "log") return std::log(x);
+    if (plain == "log2f" || plain == "log2") return std::log2(x);
+    if (plain == "tanhf" || plain == "tanh") return std::tanh(x);
+    if (plain == "erff") return std::erf(x);
+    if (plain == "sinf" || plain == "sin") return std::sin(x);
+    if (plain == "cosf" || plain == "cos") return std::cos(x);
+    if (plain == "canonicalize" || plain == "expect") return x;
+    if (plain == "fmuladd") return x * arg(1).real + arg(2).real;
+    if (plain == "fminf" || plain == "minnum") return std::fmin(x, arg(1).real);
+    if (plain == "fmaxf" || plain == "maxnum") return std::fmax(x, arg(1).real);
+    if (plain == "minimum" || plain == "maximum") {
+      const double y = arg(1).real;
+      if (std::isnan(x) || std::isnan(y)) return x + y;
+      return plain == "minimum" ? std::fmin(x, y) : std::fmax(x, y);
+    }
+    cannot(call);
+  }
+
+  static Value integer_call(const llvm::CallInst& call, const auto& arg) {
+    if (!call.getType()->isIntegerTy()) cannot(call);
+    const unsigned width = call.getType()->getIntegerBitWidth();
+    const std::int64_t a = arg(0).bits;
+    const std::uint64_t ua = zero_extended(a, width);
+    const auto b = [&] { return arg(1).bits; };
+    const auto ub = [&] { return zero_extended(arg(1).bits, width); };
+    const auto of = [&](std::uint64_t bits) {
+      return Value{.bits = sign_extended(static_cast<std::int64_t>(bits), width)};
+    };
+    if (call.getCalledFunction()->getName() == "abs") return of(static_cast<std::uint64_t>(a < 0 ? -a : a));
+    switch (call.getIntrinsicID()) {
+      case llvm::Intrinsic::smin:
+        return {.bits = std::min(a, b())};
+      case llvm::Intrinsic::smax:
+        return {.bits = std::max(a, b())};
+      case llvm::Intrinsic::umin:
+        return of(std::min(ua, ub()));
+      case llvm::Intrinsic::umax:
+        return of(std::max(ua, ub()));
+      case llvm::Intrinsic::abs:
+        return of(static_cast<std::uint64_t>(a < 0 ? -a : a));
+      case llvm::Intrinsic::usub_sat:
+        return of(ua < ub() ? 0 : ua - ub());
+      case llvm::Intrinsic::ctpop:
+        return of(static_cast<std::uint64_t>(std::popcount(ua)));
+      case llvm::Intrinsic::cttz:
+        return of(ua == 0 ? width : static_cast<std::uint64_t>(std::countr_zero(ua)));
+      case llvm::Intrinsic::ctlz:
+        return of(static_cast<std::uint64_t>(std::countl_zero(ua)) - (64 - width));
+      case llvm::Intrinsic::fshl:
+      case llvm::Intrinsic::fshr: {
+        std::uint64_t left = zero_extended(arg(2).bits, width) % width;
+        if (call.getIntrinsicID() == llvm::Intrinsic::fshr) left = width - left;
+        if (left == 0) return of(ua);
+        return of(left == width ? ub() : (ua << left) | (ub() >> (width - left)));
+      }
+      case llvm::Intrinsic::fptosi_sat: {
+        const double high = std::ldexp(1.0, static_cast<int>(width) - 1) - 1;
+        return {.bits = saturated(arg(0).real, -high - 1, high)};
+      }
+      case llvm::Intrinsic::fptoui_sat:
+        return of(static_cast<std::uint64_t>(
+            saturated(arg(0).real, 0, std::ldexp(1.0, static_cast<int>(width)) - 1)));
+      case llvm::Intrinsic::is_fpclass: {
+        const double x = arg(0).real;
+        const auto asked = static_cast<unsigned>(arg(1).bits);
+        const unsigned is = std::isnan(x) ? llvm::fcNan : std::isinf(x) ? llvm::fcInf : llvm::fcFinite;
+        return {.bits = (asked & is) == is ? -1 : 0};
+      }
+      case llvm::Intrinsic::expect:
+        return arg(0);
+      default:
+        cannot(call);
+    }
+  }
+};
+
+HookEvaluator::HookEvaluator(const CheckedSpec& spec, HookKind kind, HookData data) : state_(new State) {
+  state_->spec = &spec;
+  state_->data = std::move(data);
+  const HookFile& file = kind == HookKind::score_mod ? spec.score_from : spec.mask_from;
+  try {
+    state_->module = read_hook_module(*file.bytes, state_->context);
+    state_->hook = &find_hook(*state_->module, kind);
+    scalarise(*state_->module);
+  } catch (const Refusal& refusal) {
+    throw SpecError({Diagnostic{.place = {.file = spec.file, .line = file.line, .column = file.column},
+                                .message = fmt::format("'{}': {}", file.path, refusal.message),
+                                .remedy = refusal.remedy}});
+  }
+}
+
+HookEvaluator::~HookEvaluator() = default;
+HookEvaluator::HookEvaluator(HookEvaluator&&) noexcept = default;
+
+double HookEvaluator::evaluate(double score, int b, int h, int q_idx, int kv_idx) {
+  State& state = *state_;
+  std::vector<Value> arguments;
+  const bool is_score = state.hook->arg_size() == 5;
+  if (is_score) arguments.push_back({.real = score});
+  for (const int index : {b, h, q_idx, kv_idx}) arguments.push_back({.bits = index});
+  state.steps = 0;
+  const Value result = state.run(*state.hook, arguments, 0);
+  state.locals.clear();
+  if (is_score) return result.real;
+  return result.bits != 0 ? 1 : 0;
+}
+
+std::int64_t HookEvaluator::reads_outside() const { return state_->outside; }
+
+}  // namespace fa

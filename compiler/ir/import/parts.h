@@ -1,0 +1,45 @@
+// The steps of importing a hook, each a verb. Internal to compiler/ir/import.
+#pragma once
+
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <memory>
+#include <string>
+
+#include "compiler/ir/import/import.h"
+
+namespace fa {
+
+/// Why a file is no hook; import.cpp makes a finding of it.
+struct Refusal {
+  std::string message;
+  std::string remedy;
+};
+
+/// "score_mod" or "mask_mod": the function's name in the file.
+std::string hook_name(HookKind kind);
+
+/// An instruction as messages show it: its text on one line, and where its source is if the file says so.
+std::string quote(const llvm::Value& value);
+
+/// Text or bitcode to a verified module with Facet's data layout and no triple. Throws Refusal.
+std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::LLVMContext& context);
+
+/// Text of a later LLVM without the words that only that one knows and that say nothing about values; lines
+/// stay where they are.
+std::string without_newer_words(const std::string& text);
+
+/// The hook's function, its signature checked. Throws Refusal.
+llvm::Function& find_hook(llvm::Module& module, HookKind kind);
+
+/// Takes apart what a vectoriser joined, by LLVM's own passes.
+void scalarise(llvm::Module& module);
+
+/// Inlines, promotes and unrolls until the function has no call to a function of its file, no loop and one
+/// return. Throws Refusal where that cannot be.
+void normalise(llvm::Function& hook);
+
+/// The normalised function as an expression over the spec's names. Throws Refusal.
+ExprPtr translate(const CheckedSpec& spec, const HookFile& file, llvm::Function& hook);
+
+}  // namespace fa

@@ -1,0 +1,63 @@
+struct Hooks {
+  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
+  static constexpr bool kHasMask = true;
+  static constexpr bool kMultiplierIsUniform = true;
+  static constexpr bool kAddendIsZero = false;
+  static constexpr bool kHeadIsCheap = false;
+  static constexpr bool kRowIsCheap = true;
+  static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kRowReads = false;
+  static constexpr bool kColumnReads = false;
+
+  struct Head {
+    int b;
+    int h;
+    float r1;
+    float r2;
+    int difference;
+  };
+
+  struct Row {
+    int q_idx;
+    float q_idx_f;
+    float sum_f;
+    int sum;
+  };
+
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+  };
+
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const float r1 = __ldg(static_cast<const float*>(p.tensors[0]) + h);
+    const float r2 = __ldg(static_cast<const float*>(p.tensors[1]) + h);
+    return {b, h, r1, r2, p.kv_len - p.q_len};
+  }
+
+  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+    const int sum = q_idx + head.difference;
+    return {q_idx, q_idx_f, static_cast<float>(sum), sum};
+  }
+
+  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+    return {kv_idx, kv_idx_f};
+  }
+
+  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return p.scale_log2;
+  }
+
+  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    const float product = head.r1 * fast_log2(head.r2 * fmaxf(row.sum_f - column.kv_idx_f, 0.0f) + 1.0f);
+    return -product;
+  }
+
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
+  }
+
+  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+    return row.sum >= column.kv_idx;
+  }
+};

@@ -1,0 +1,1 @@
+; expect: no function @mask_mod

@@ -1,0 +1,6 @@
+; expect: @mask_mod: `%x = call i32 asm "mov $1, $0", "=r,r"(i32 %q_idx)` is inline assembly
+define i1 @mask_mod(i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {
+  %x = call i32 asm "mov $1, $0", "=r,r"(i32 %q_idx)
+  %keep = icmp slt i32 %x, 7
+  ret i1 %keep
+}
