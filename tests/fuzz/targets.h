@@ -16,12 +16,16 @@ void fuzz_spec(std::string_view bytes);
 void fuzz_bundle(std::string_view bytes);
 /// A cache entry's file and its name; after a byte 'c' with the checksum put right.
 void fuzz_cache(std::string_view bytes);
+/// The file of a hook, as text: refused with one finding, or it becomes a kernel's source. Bitcode is refused
+/// here: LLVM's reader trusts it (docs/testing.md).
+void fuzz_import(std::string_view bytes);
 
 struct Target {
   std::string_view name;
   void (*run)(std::string_view bytes);
 };
-constexpr Target kTargets[] = {{"spec", fuzz_spec}, {"bundle", fuzz_bundle}, {"cache", fuzz_cache}};
+constexpr Target kTargets[] = {
+    {"spec", fuzz_spec}, {"bundle", fuzz_bundle}, {"cache", fuzz_cache}, {"import", fuzz_import}};
 
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);

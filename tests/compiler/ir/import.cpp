@@ -17,32 +17,17 @@
 #include "runtime/memory_cache.h"
 #include "tests/compiler/ir/random_hooks.h"
 #include "tests/golden.h"
+#include "tests/import/head.h"
 #include "tests/runtime/temporary.h"
 
 namespace {
 
 using namespace fa;
 using namespace fa::test;
+using tests::kImportHead;
 using tests::read_file;
 using tests::TemporaryFolder;
 using tests::write_file;
-
-// What the files of tests/import use.
-constexpr const char* kHead =
-    "attention t\n"
-    "head_dim 64\n"
-    "param window : i32 = 9\n"
-    "param gain : f32 = 0.75\n"
-    "tensor doc : i32[batch, kv_len]\n"
-    "tensor other : i32[kv_len]\n"
-    "tensor slopes : f32[num_q_heads]\n"
-    "tensor topk : i32[num_q_heads, ceil_div(q_len, 8), 4]\n"
-    "tensor taps : f32[6]\n"
-    "tensor bias : f32[num_q_heads, q_len, kv_len]\n"
-    "tensor relative : f32[num_q_heads, 2 * window + 1]\n"
-    "tensor halves : f16[num_q_heads, 16]\n"
-    "tensor flags : bool[batch, kv_len]\n"
-    "tensor small : i8[kv_len]\n";
 
 const std::filesystem::path kFolder = std::filesystem::path(FA_SOURCE_DIR) / "tests" / "import";
 
@@ -63,7 +48,7 @@ std::vector<std::string> hooks_in(const std::string& text) {
 }
 
 Spec imported(const std::string& hook, const std::string& path) {
-  return Spec::parse(fmt::format("{}{} from \"{}\"\n", kHead, hook, path), "t.fa");
+  return Spec::parse(fmt::format("{}{} from \"{}\"\n", kImportHead, hook, path), "t.fa");
 }
 
 /// The finding that lowering reports; fails where there is none.
@@ -206,7 +191,7 @@ TEST_CASE("an imported hook is the same hook in the language", "[import]") {
       INFO(c.file);
       const tools::Problem problem =
           small_problem(imported(c.hook, (kFolder / "good" / c.file).string()), 3, size);
-      const tools::Problem same = small_problem(Spec::parse(kHead + std::string(c.same)), 3, size);
+      const tools::Problem same = small_problem(Spec::parse(kImportHead + std::string(c.same)), 3, size);
       const HookEval eval(problem, HookEval::Fuse::forbidden);
       ReferenceEval reference(same);
       agree(eval, reference, size, 300);
@@ -414,7 +399,7 @@ TEST_CASE("a spec holds its file: later changes to it are another spec's", "[imp
   const TemporaryFolder folder;
   const std::string text = read_file((kFolder / "good" / "document.ll").string());
   write_file(folder / "hook.ll", text);
-  write_file(folder / "t.fa", kHead + std::string("mask_mod from \"hook.ll\"\n"));
+  write_file(folder / "t.fa", kImportHead + std::string("mask_mod from \"hook.ll\"\n"));
   const Spec spec = Spec::load(folder / "t.fa");
   const std::string want = lower(spec.checked()).print();
   write_file(folder / "hook.ll", read_file((kFolder / "good" / "modern.ll").string()));
