@@ -21,6 +21,7 @@ struct Products<Ffma> {
   static constexpr int kPWords = 16;  // eight keys of row g, then of row g + 8
   static constexpr int kUnrolledSteps = 2;
   static constexpr bool kStagesOutput = false;
+  static constexpr bool kLosesInfinities = false;
 
   /// Row g, chunk 0.
   static __device__ __forceinline__ unsigned lane_offset_q(int lane) {

@@ -104,18 +104,54 @@ struct Forward {
 #pragma unroll(kUnrolledSteps)
     for (int step = 0; step < kKSteps; ++step) {
       unsigned q[kMTiles][Product::kQWords];
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m) {
-        if constexpr (Config::kQInRegisters) {
-#pragma unroll
-          for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
-        } else {
-          Product::template load_q<QTile>(q[m], q_lane, m, step);
-        }
-      }
+      read_q(q, step);
 #pragma unroll
       for (int n = 0; n < kNTiles; n += 2)
         Product::template multiply_qk<KTile>(s, n, q, k_lane_of_stage, step);
+    }
+    if constexpr (Product::kLosesInfinities) restore_infinities(k_lane_of_stage);
+  }
+
+  /// Of scores that are NaN, what they would be were no infinity lost: a key far below all others is masked
+  /// out, not the end of its rows. Tiles of finite numbers pay one comparison for two scores.
+  __device__ __forceinline__ void restore_infinities(unsigned k_lane_of_stage) {
+    bool lost = false;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; i += 2) lost |= unordered(s[m][n][i], s[m][n][i + 1]);
+    if (!__any_sync(0xffffffffu, lost)) return;
+#pragma unroll
+    for (int n = 0; n < kNTiles; n += 2) {
+      float again[kMTiles][2][4] = {};
+#pragma unroll(Config::kQInRegisters ? kKSteps : 1)
+      for (int step = 0; step < kKSteps; ++step) {
+        unsigned q[kMTiles][Product::kQWords];
+        read_q(q, step);
+        Product::template multiply_hi<KTile>(again, n, q, k_lane_of_stage, step);
+      }
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          float& x = s[m][n + i / 4][i % 4];
+          x = x != x ? again[m][i / 4][i % 4] : x;
+        }
+    }
+  }
+
+  /// The fragments of this warp's rows of Q and of step `step`'s columns.
+  __device__ __forceinline__ void read_q(unsigned (&q)[kMTiles][Product::kQWords], int step) const {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m) {
+      if constexpr (Config::kQInRegisters) {
+#pragma unroll
+        for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
+      } else {
+        Product::template load_q<QTile>(q[m], q_lane, m, step);
+      }
     }
   }
 

@@ -24,6 +24,8 @@ struct Products {
   static constexpr int kUnrolledSteps = 16;  // of Q K^T: all there are
   static constexpr bool kStagesOutput =
       true;  // a thread's columns of O are scattered: they leave through shared memory
+  // Whether an infinity in Q or K may come out as NaN; `multiply_hi` then says what it should have been.
+  static constexpr bool kLosesInfinities = false;
 
   static __device__ __forceinline__ unsigned lane_offset_q(int lane) { return lane_offset_a(lane); }
   static __device__ __forceinline__ unsigned lane_offset_k(int lane) { return lane_offset_b(lane); }

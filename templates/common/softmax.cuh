@@ -10,6 +10,9 @@ namespace fa {
 
 __device__ __forceinline__ float negative_infinity() { return __int_as_float(0xff800000); }
 
+/// Whether one of them is NaN.
+__device__ __forceinline__ bool unordered(float a, float b) { return !(a <= b) && !(a >= b); }
+
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));

@@ -2,6 +2,10 @@
 // tf32 holds to 11 bits; hi hi + hi lo + lo hi leaves out lo lo and the tail of lo, about 2^-22 of each
 // product.
 //
+// Rounding is two integer operations, which is all that finite numbers need; cvt.rna.tf32 takes two more for
+// the rest. So infinities and NaN have a lo that is NaN, and a hi that may be anything: scores that come out
+// NaN are found anew from his that cvt.rna makes (multiply_hi).
+//
 // Tensor cores add with truncation, so a long chain of them drifts toward zero by half a spacing a link. Each
 // step's three products therefore start from zero, the small ones first, and their sum is added to the
 // accumulator by an FADD, which rounds to nearest.
@@ -27,9 +31,8 @@ struct Tf32Pair {
   unsigned lo[kWords];
 
   __device__ __forceinline__ void set(int i, unsigned bits) {
-    const float x = __uint_as_float(bits);
-    hi[i] = to_tf32(x);
-    lo[i] = __float_as_uint(x - __uint_as_float(hi[i]));
+    hi[i] = (bits + 0x1000u) & 0xffffe000u;
+    lo[i] = __float_as_uint(__uint_as_float(bits) - __uint_as_float(hi[i]));
   }
 };
 
@@ -51,6 +54,7 @@ struct Products<Tf32x3> {
   static constexpr int kPWords = 4;
   static constexpr int kUnrolledSteps = 1;
   static constexpr bool kStagesOutput = false;
+  static constexpr bool kLosesInfinities = true;
 
   static __device__ __forceinline__ unsigned lane_offset_q(int lane) { return lane_offset_a(lane); }
   static __device__ __forceinline__ unsigned lane_offset_k(int lane) { return lane_offset_b(lane); }
@@ -79,6 +83,29 @@ struct Products<Tf32x3> {
       const Tf32Pair<4> a = split(q[m]);
       multiply_3xtf32(s[m][n], a, b[0]);
       multiply_3xtf32(s[m][n + 1], a, b[1]);
+    }
+  }
+
+  /// s[.][0], s[.][1] += q K^T over one step's columns of tiles n and n + 1, to tf32's precision, with the
+  /// infinities and NaN that f32 would have.
+  template <class KTile, int kM>
+  static __device__ __forceinline__ void multiply_hi(float (&s)[kM][2][4], int n,
+                                                     const unsigned (&q)[kM][kQWords], unsigned k_lane,
+                                                     int step) {
+    unsigned k[4];
+    ldmatrix_x4(k, KTile::at(k_lane, n * 8, step));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) k[i] = to_tf32(__uint_as_float(k[i]));
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      unsigned a[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) a[i] = to_tf32(__uint_as_float(q[m][i]));
+#pragma unroll
+      for (int side = 0; side < 2; ++side) {
+        const unsigned b[2] = {k[2 * side], k[2 * side + 1]};
+        mma_m16n8k8_tf32(s[m][side], a, b, s[m][side]);
+      }
     }
   }
 
