@@ -38,6 +38,7 @@ class ExprPrinter {
     // 16-bit data.
     bool fast_math = false;
     bool fast_division = false;  // division too, where it runs once an element
+    bool eager_bools = false;    // & and | instead of && and ||: more values at once, but no branches
     int indent = 4;
   };
   /// Text of a value that is defined outside the items (an argument, a field); empty: it is not.

@@ -168,14 +168,17 @@ ExprPrinter::Text ExprPrinter::print_binary(const llvm::Instruction& instruction
   const auto infix = [&](const char* op, int level) {
     return Text{fmt::format("{} {} {}", at_level(a, level), op, at_level(b, level - 1)), level};
   };
-  // Mixing && with || needs no parentheses in C++, but compilers warn and readers stumble.
-  const auto logical = [&](const char* op, int level) {
+  // && and || are a branch for each operand, of every element of unrolled code, and taking those out again
+  // was a third of the compile time; & and | compute all operands, as the IR does.
+  const auto logical = [&](const char* lazy, const char* eager, int lazy_level, int eager_level) {
+    const int level = options_.eager_bools ? eager_level : lazy_level;
+    // Which operator binds stronger needs no parentheses in C++, but compilers warn and readers stumble.
     const auto side = [&](const llvm::Value& value) {
       const Text text = operand(value);
-      const bool plain = text.level < kAnd || text.level == level;
-      return plain ? text.text : "(" + text.text + ")";
+      const int plain = options_.eager_bools ? kUnary : kBitOr;
+      return text.level <= plain || text.level == level ? text.text : "(" + text.text + ")";
     };
-    return Text{fmt::format("{} {} {}", side(a), op, side(b)), level};
+    return Text{fmt::format("{} {} {}", side(a), options_.eager_bools ? eager : lazy, side(b)), level};
   };
   const auto call = [&](const char* name) {
     return Text{fmt::format("{}({})", name, arguments(instruction, 2)), kTerm};
@@ -215,10 +218,10 @@ ExprPrinter::Text ExprPrinter::print_binary(const llvm::Instruction& instruction
     case llvm::Instruction::AShr:
       return {fmt::format("{} >> {}", at_level(a, kUnary), at_level(b, kUnary)), kShift};
     case llvm::Instruction::And:
-      return is_bool ? logical("&&", kAnd)
+      return is_bool ? logical("&&", "&", kAnd, kBitAnd)
                      : Text{fmt::format("{} & {}", at_level(a, kUnary), at_level(b, kUnary)), kBitAnd};
     case llvm::Instruction::Or:
-      return is_bool ? logical("||", kOr)
+      return is_bool ? logical("||", "|", kOr, kBitOr)
                      : Text{fmt::format("{} | {}", at_level(a, kUnary), at_level(b, kUnary)), kBitOr};
     case llvm::Instruction::Xor:
       if (is_all_ones(&b)) return {(is_bool ? "!" : "~") + at_level(a, kTerm), kUnary};

@@ -62,6 +62,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return row.side >= column.kv_idx && row.side_2 < column.kv_idx && row.remainder == column.remainder;
+    return (row.side >= column.kv_idx) & (row.side_2 < column.kv_idx) & (row.remainder == column.remainder);
   }
 };

@@ -58,6 +58,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return row.document_id == column.document_id && row.sum >= column.kv_idx;
+    return (row.document_id == column.document_id) & (row.sum >= column.kv_idx);
   }
 };

@@ -58,7 +58,7 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    const bool holds = (row.side <= column.kv_idx && column.kv_idx <= row.side_2) || column.holds;
-    return holds || row.holds;
+    const bool holds = ((row.side <= column.kv_idx) & (column.kv_idx <= row.side_2)) | column.holds;
+    return holds | row.holds;
   }
 };

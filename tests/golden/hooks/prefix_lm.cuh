@@ -54,6 +54,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return column.holds || row.side >= column.kv_idx;
+    return column.holds | (row.side >= column.kv_idx);
   }
 };

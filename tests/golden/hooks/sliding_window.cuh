@@ -54,6 +54,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return row.side >= column.kv_idx && row.side_2 < column.kv_idx;
+    return (row.side >= column.kv_idx) & (row.side_2 < column.kv_idx);
   }
 };

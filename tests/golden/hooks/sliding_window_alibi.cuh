@@ -58,6 +58,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return row.sum >= column.kv_idx && row.side < column.kv_idx;
+    return (row.sum >= column.kv_idx) & (row.side < column.kv_idx);
   }
 };
