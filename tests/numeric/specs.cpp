@@ -110,8 +110,10 @@ TEST_CASE("host: head_dim_v may differ from head_dim", "[numeric]") {
 
 TEST_CASE("cuda: every spec is within its bound of the reference, on every path", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  for (const Path& path : gpu_paths())
-    check_all(on_target(covering_cases(path.dtypes), path.target), Device::cuda);
+  for (const Path& path : gpu_paths())  // -c "of t4" runs one of them
+    DYNAMIC_SECTION("of " << (path.target.empty() ? "this GPU" : path.target)) {
+      check_all(on_target(covering_cases(path.dtypes), path.target), Device::cuda);
+    }
 }
 
 TEST_CASE("cuda: ragged lengths are within the bound, on every path", "[numeric][gpu]") {
