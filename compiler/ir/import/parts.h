@@ -5,6 +5,7 @@
 // after llvm.h
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "compiler/ir/import/import.h"
 
@@ -28,6 +29,9 @@ std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::L
 /// Text of a later LLVM without the words that only that one knows and that say nothing about values; lines
 /// stay where they are.
 std::string without_newer_words(const std::string& text);
+
+/// The first line of text whose instruction makes a value and has a label among its operands, or 0.
+int line_of_label_value(std::string_view text);
 
 /// The hook's function, its signature checked. Throws Refusal.
 llvm::Function& find_hook(llvm::Module& module, HookKind kind);

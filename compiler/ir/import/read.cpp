@@ -74,10 +74,13 @@ std::string quote(const llvm::Value& value) {
 std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::LLVMContext& context) {
   // Nothing is printed: what LLVM has to say about a module is either an error here or of no weight.
   context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {});
-  llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> module = parse(bytes, context, error);
   const auto* begin = reinterpret_cast<const unsigned char*>(bytes.data());
   const bool is_bitcode = llvm::isBitcode(begin, begin + bytes.size());
+  if (const int line = is_bitcode ? 0 : line_of_label_value(bytes); line != 0)
+    throw Refusal{fmt::format("not valid LLVM IR: line {} has a label where a value belongs", line),
+                  "give the file as the compiler wrote it"};
+  llvm::SMDiagnostic error;
+  std::unique_ptr<llvm::Module> module = parse(bytes, context, error);
   if (module == nullptr && !is_bitcode) {
     llvm::SMDiagnostic second;
     module = parse(without_newer_words(bytes), context, second);
