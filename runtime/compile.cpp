@@ -9,6 +9,7 @@
 
 #include "runtime/arguments.h"
 #include "runtime/build.h"
+#include "runtime/checked.h"
 #include "runtime/device_target.h"
 #include "runtime/host_jit.h"
 #include "runtime/host_run.h"
@@ -119,6 +120,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
       run_host(*code, params, threads);
     };
   }
+  if (options.checked) kernel->check = make_check(spec, options, device);
   return kernel;
 }
 
@@ -132,9 +134,10 @@ Kernel compile(const Spec& spec, const Options& requested) {
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
     // The other device's settings stay out of the key: they change nothing.
-    const Key key = device == Device::cuda
-                        ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target)
-                        : memory_key(spec, device, 0, options.num_threads, options.plan, {});
+    const Key key =
+        device == Device::cuda
+            ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target, options.checked)
+            : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked);
     times.source = CompileTimes::Source::memory;  // unless it is made here
     loaded = MemoryCache::get().find_or_make(key, [&] {
       times.source = CompileTimes::Source::compiled;

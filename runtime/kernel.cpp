@@ -67,6 +67,7 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
       }
       return;
     case Work::kernel:
+      if (kernel.check) kernel.check(args, stream);
       if (kernel.cuda != nullptr) {
         params.summaries = static_cast<int*>(args.workspace);
         check_workspace(*kernel.cuda, params, args);

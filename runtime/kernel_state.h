@@ -21,6 +21,8 @@ struct LoadedKernel {
   // kernel.
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
+  // Of a checked kernel, before each launch (runtime/checked.h).
+  std::function<void(const ForwardArgs&, Stream)> check = {};
 };
 
 struct KernelState {

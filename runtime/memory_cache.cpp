@@ -42,14 +42,14 @@ void MemoryCache::clear() {
 }
 
 Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
-               std::string_view target) {
-  const std::array<int, 3> numbers = {static_cast<int>(device), cuda_device, num_threads};
-  const CheckedSpec& checked = spec.checked();
+               std::string_view target, bool checked) {
+  const std::array<int, 4> numbers = {static_cast<int>(device), checked ? 1 : 0, cuda_device, num_threads};
+  const CheckedSpec& content = spec.checked();
   const auto bytes = [](const HookFile& file) { return file.bytes ? std::string_view(*file.bytes) : ""; };
   const std::string_view texts[] = {
-      checked.text,
-      bytes(checked.score_from),
-      bytes(checked.mask_from),
+      content.text,
+      bytes(content.score_from),
+      bytes(content.mask_from),
       plan,
       target,
       std::string_view(reinterpret_cast<const char*>(numbers.data()), sizeof numbers)};

@@ -30,7 +30,8 @@ The problem's size is that of the given q, k and v; what they leave open is batc
 .npy files: float16, float32, int32, int8 and bool as NumPy writes them. bf16 is written as float32, and float32
 files are rounded where the spec's dtype is bf16 or f16.
 --verify compares with an fp64 reference written independently of the compiler, and fails (exit 1) where the error
-exceeds the bound of docs/numerics.md.
+exceeds the bound of docs/numerics.md. A read outside its tensor, which kernels clamp in silence, ends --checked with
+the index and the first element that reads it.
 
 Examples:
   facet run specs/sliding_window_alibi.fa --verify
@@ -51,6 +52,7 @@ struct RunArguments {
   std::string layout = "bhsd";
   int repeat = 0;
   bool verify = false;
+  bool checked = false;
   std::int64_t verify_rows = 0;
   bool json = false;
 };
@@ -88,7 +90,9 @@ void declare(CLI::App& command, RunArguments& arguments) {
   command.add_option("--repeat", arguments.repeat, "Timed runs [as many as fit half a second, 3 to 20]")
       ->type_name("N")
       ->check(positive());
-  command.add_flag("--verify", arguments.verify, "Compare with the fp64 reference");
+  command.add_flag("--verify", arguments.verify,
+                   "Compare with the fp64 reference, and check as --checked does");
+  command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -149,11 +153,16 @@ struct RunReport {
   std::optional<Comparison> comparison;
 };
 
-RunReport compute(const RunArguments& arguments, int cuda_device, const Problem& problem,
+RunReport compute(const RunArguments& arguments, Options options, const Problem& problem,
                   const Kernel& kernel, Progress& progress) {
   RunReport report;
   const Layout layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd;
-  Session session(problem, kernel.device(), cuda_device, layout);
+  Session session(problem, kernel.device(), options.cuda_device, layout);
+  if (arguments.checked || arguments.verify) {
+    progress.relabel("looking for reads outside their tensors");
+    options.checked = true;
+    session.launch(compile_with(problem.spec, options));
+  }
   session.poison_outputs();
   progress.relabel("running");
   const double first = session.time(kernel, 1)[0];  // also the warm-up
@@ -281,7 +290,7 @@ int run_run(const RunArguments& arguments) {
     problem = make_problem(spec, inputs);
     progress.relabel("compiling");
     kernel = compile_with(spec, options);
-    report = compute(arguments, options.cuda_device, *problem, *kernel, progress);
+    report = compute(arguments, options, *problem, *kernel, progress);
   }
 
   if (!arguments.out.empty()) write_npy(arguments.out, report.outputs.o);
