@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -25,13 +26,15 @@ namespace {
 
 constexpr const char* kFooter = R"help(
 Needs NVRTC and no GPU. Every spec is built for every --arch, --head-dim and --dtype; where one of them has no kernel
-the command says which and why, and writes nothing. The bundle is written aside and renamed: it is there whole or not
+the command says which and why, and writes nothing. An architecture may have dtypes of its own: sm_75, which knows no
+bf16, as sm_75:f16. The bundle is written aside and renamed: it is there whole or not
 at all. Plans are those that `facet explain --gpu` shows for the first GPU of that architecture.
 A program loads it with fa::load_bundle and links facet::bundle, which holds neither LLVM nor NVRTC: docs/bundles.md.
 
 Examples:
   facet build specs/causal.fa --arch sm_80,sm_90a -o causal.facet-bundle
   facet build specs/*.fa --arch sm_80 --head-dim 64,128 --dtype f16,bf16 -o kernels/
+  facet build specs/causal.fa --arch sm_75:f16,sm_80:f16+bf16,sm_90a:bf16 -o kernels/
   facet bundle kernels/                                    # what it holds)help";
 
 struct BuildArguments {
@@ -40,6 +43,19 @@ struct BuildArguments {
   std::string output;
   bool json = false;
   bool no_cache = false;
+};
+
+/// An architecture and what is built for it; a dtype of "" is the spec's own.
+struct Wanted {
+  std::string arch;
+  std::vector<std::string> dtypes;
+};
+
+/// A spec with one of the sizes and dtypes asked for.
+struct Built {
+  std::vector<std::string>
+      dtypes;  // the words that ask for it: its own dtype may be asked for by name as well
+  Spec spec;
 };
 
 struct Job {
@@ -51,28 +67,55 @@ struct Job {
   double milliseconds = 0;
 };
 
-/// Every spec with every size and dtype asked for; `specs` names the files in messages.
-std::vector<Spec> load_specs(const BuildArguments& arguments) {
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// "sm_75:f16+f32", or a bare "sm_80" with the dtypes of --dtype.
+Wanted parse_wanted(const std::string& text, const std::vector<std::string>& dtypes) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {text, dtypes.empty() ? std::vector<std::string>{""} : dtypes};
+  Wanted wanted{.arch = text.substr(0, colon), .dtypes = {}};
+  for (std::size_t begin = colon + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    wanted.dtypes.push_back(text.substr(begin, end - begin));
+    const std::string& dtype = wanted.dtypes.back();
+    if (dtype != "f16" && dtype != "bf16" && dtype != "f32")
+      throw ArgumentError(
+          fmt::format("--arch {}: '{}' is no dtype: write f16, bf16 or f32, as sm_80:f16+bf16", text, dtype));
+    begin = end + 1;
+  }
+  return wanted;
+}
+
+/// Every spec with every size and dtype that an architecture wants.
+std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector<Wanted>& wanted) {
   const std::vector<int> head_dims = arguments.head_dims.empty() ? std::vector{0} : arguments.head_dims;
-  const std::vector<std::string> dtypes =
-      arguments.dtypes.empty() ? std::vector<std::string>{""} : arguments.dtypes;
-  std::vector<Spec> specs;
-  for (const auto& path : arguments.specs) {
+  std::vector<std::string> dtypes;
+  for (const Wanted& one : wanted)
+    for (const std::string& dtype : one.dtypes)
+      if (!has(dtypes, dtype)) dtypes.push_back(dtype);
+  std::vector<Built> specs;
+  for (const std::string& path : arguments.specs) {
+    const std::size_t of_file = specs.size();
     for (const int head_dim : head_dims) {
       for (const auto& dtype : dtypes) {
-        SpecArguments wanted;
-        wanted.head_dim = head_dim;
-        wanted.dtype = dtype;
-        const Spec spec = wanted.load(path);
-        for (const Spec& other : specs) {
-          if (other.name() != spec.name() || other.head_dim() != spec.head_dim() ||
-              other.dtype() != spec.dtype())
-            continue;
+        SpecArguments arguments_of_one;
+        arguments_of_one.head_dim = head_dim;
+        arguments_of_one.dtype = dtype;
+        const Spec spec = arguments_of_one.load(path);
+        const auto same = std::ranges::find_if(specs, [&](const Built& other) {
+          return other.spec.name() == spec.name() && other.spec.head_dim() == spec.head_dim() &&
+                 other.spec.dtype() == spec.dtype();
+        });
+        if (same == specs.end())
+          specs.push_back({.dtypes = {dtype}, .spec = spec});
+        else if (same - specs.begin() >= static_cast<std::ptrdiff_t>(of_file) && !has(same->dtypes, dtype))
+          same->dtypes.push_back(dtype);
+        else
           throw ArgumentError(
               fmt::format("{}: '{}' {} d{} is in the bundle already: give it a name of its own", path,
                           spec.name(), dtype_name(spec.dtype()), spec.head_dim()));
-        }
-        specs.push_back(spec);
       }
     }
   }
@@ -80,22 +123,26 @@ std::vector<Spec> load_specs(const BuildArguments& arguments) {
 }
 
 /// The front end for all, so that what cannot be built is said before anything is.
-std::vector<Job> plan_jobs(const std::vector<Spec>& specs, const std::vector<std::string>& archs) {
+std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted) {
   std::vector<Job> jobs;
   std::vector<Diagnostic> refused;
-  for (const auto& arch : archs) {
-    const Target target = target_of_arch(arch);
+  for (const Wanted& one : wanted) {
+    const Target target = target_of_arch(one.arch);
     for (std::size_t i = 0; i < specs.size(); ++i) {
+      const auto is_wanted = [&](const std::string& dtype) { return has(one.dtypes, dtype); };
+      if (std::ranges::none_of(specs[i].dtypes, is_wanted)) continue;
       try {
-        Compiled compiled = front_end(specs[i], target, "");
+        Compiled compiled = front_end(specs[i].spec, target, "");
         jobs.push_back({.spec = i,
-                        .arch = arch,
+                        .arch = one.arch,
                         .plan = compiled.choice.plan.print(),
                         .source = std::move(*compiled.source),
                         .result = {},
                         .milliseconds = 0});
       } catch (const SpecError& error) {
         refused.insert(refused.end(), error.diagnostics().begin(), error.diagnostics().end());
+        if (!target.has_bf16 && specs[i].spec.dtype() == DType::bf16)
+          refused.back().remedy += fmt::format("; or build f16 for it alone: --arch {}:f16", one.arch);
       }
     }
   }
@@ -103,7 +150,7 @@ std::vector<Job> plan_jobs(const std::vector<Spec>& specs, const std::vector<std
   return jobs;
 }
 
-void build_jobs(std::vector<Job>& jobs, const std::vector<Spec>& specs, bool no_cache) {
+void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
   const DiskCache cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string(),
                         environment().cache_size);
   Progress progress(fmt::format("building {} kernels with NVRTC", jobs.size()));
@@ -111,7 +158,7 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Spec>& specs, bool no_
   parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
       Job& job = jobs[static_cast<std::size_t>(at)];
-      const Spec& spec = specs[job.spec];
+      const Spec& spec = specs[job.spec].spec;
       const auto start = std::chrono::steady_clock::now();
       job.result =
           build(job.source, cache, fmt::format("{} {}, {}", spec.name(), describe_spec(spec), job.arch));
@@ -152,20 +199,24 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
 
 int run_build(const BuildArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<Spec> specs = load_specs(arguments);
-  for (const Spec& spec : specs)
-    for (const auto& warning : spec.warnings()) report_diagnostic(warning);
-  std::vector<Job> jobs = plan_jobs(specs, arguments.archs);
+  std::vector<Wanted> wanted;
+  for (const std::string& arch : arguments.archs) wanted.push_back(parse_wanted(arch, arguments.dtypes));
+  const std::vector<Built> specs = load_specs(arguments, wanted);
+  BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
+  for (const Built& one : specs) {
+    for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);
+    contents.specs.push_back(one.spec);
+  }
+  std::vector<Job> jobs = plan_jobs(specs, wanted);
   build_jobs(jobs, specs, arguments.no_cache);
 
-  BundleContents contents{
-      .facet = FA_VERSION, .nvrtc = Nvrtc::get().version(), .specs = specs, .kernels = {}};
+  contents.nvrtc = Nvrtc::get().version();
   nlohmann::json report = nlohmann::json::array();
   for (Job& job : jobs) {
     if (arguments.json)
-      report.push_back(job_json(job, specs[job.spec]));
+      report.push_back(job_json(job, specs[job.spec].spec));
     else
-      fmt::print("{}\n", print_job(job, specs[job.spec]));
+      fmt::print("{}\n", print_job(job, specs[job.spec].spec));
     contents.kernels.push_back(
         {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
   }
@@ -194,7 +245,9 @@ void add_build_command(CLI::App& app, Action& action) {
       app.add_subcommand("build", "Build kernels into a bundle, for GPUs that are elsewhere");
   command->footer(kFooter);
   command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->type_name("FILE")->required();
-  command->add_option("--arch", arguments->archs, "Architectures, as sm_80,sm_89,sm_90a")
+  command
+      ->add_option("--arch", arguments->archs,
+                   "Architectures, as sm_80,sm_89,sm_90a; sm_75:f16 with dtypes of its own")
       ->type_name("ARCH,...")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -91,7 +91,8 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
   };
   // Of two architectures one has no bf16: nothing is built for the other either.
   CHECK(missing(refused({"--arch", "sm_80,sm_75", "--dtype", "bf16"}),
-                {causal() + ": error: dtype bf16 is more than t4 has: its tensor cores multiply f16"}) == "");
+                {causal() + ": error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
+                 "or build f16 for it alone: --arch sm_75:f16"}) == "");
   CHECK(first_line(refused({"--arch", "sm_52"}))
             .find("facet: error: no GPU of architecture 'sm_52' is "
                   "known; the architectures are sm_75, sm_80, ") == 0);
@@ -99,7 +100,24 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
   CHECK(first_line(refused({causal(), "--arch", "sm_80"})) ==
         "facet: error: " + causal() +
             ": 'causal' bf16 d128 is in the bundle already: give it a name of its own");
+  CHECK(first_line(refused({"--arch", "sm_80:f16+half"})) ==
+        "facet: error: --arch sm_80:f16+half: 'half' is no dtype: write f16, bf16 or f32, as sm_80:f16+bf16");
   CHECK(missing(refused({}), {"--arch is required"}) == "");
+}
+
+TEST_CASE("an architecture of a bundle may have dtypes of its own", "[tools][bundle]") {
+  if (!has_nvrtc()) return;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("mixed");
+  const auto built =
+      facet({"build", causal(), "--arch", "sm_75:f16,sm_80:f16+bf16,sm_90a", "--head-dim", "64", "-o", path});
+  CHECK(built.err == "");
+  REQUIRE(built.status == 0);
+  const json listed = json::parse(facet({"bundle", path, "--json"}).out);
+  std::vector<std::string> kernels;
+  for (const json& kernel : listed["kernels"])
+    kernels.push_back(kernel["arch"].get<std::string>() + " " + kernel["spec"]["dtype"].get<std::string>());
+  CHECK(kernels == std::vector<std::string>{"sm_75 f16", "sm_80 f16", "sm_80 bf16", "sm_90a bf16"});
 }
 
 TEST_CASE("a program that runs bundles holds neither LLVM nor NVRTC", "[tools][bundle]") {
