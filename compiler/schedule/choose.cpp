@@ -26,10 +26,12 @@ constexpr std::string_view kAskedFor = "asked for";
 // - At most 128 rows: more of them are mostly padding in a short sequence.
 // - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower).
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
-bool is_preferable(const Plan& plan) {
+// - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
+// d128).
+bool is_preferable(const Plan& plan, const CheckedSpec& spec) {
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
-         row_tiles_per_warp(plan) <= 2;
+         row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
 }
 
 // Among equals the plainer one. A second stage gets no credit in the model until one is measured.
@@ -109,7 +111,7 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
     });
     if (best) return explain(question, *best, fmt::format("measured best ({})", line->source));
   }
-  auto best = cheapest(question, plans, is_preferable);
+  auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec); });
   // Where shared memory is small and rows are long (f32 at d256 on a T4) none of these fits.
   if (!best) best = cheapest(question, plans, [](const Plan&) { return true; });
   if (!best)
