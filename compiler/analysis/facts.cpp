@@ -7,6 +7,7 @@
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/region.h"
+#include "compiler/analysis/relative.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"
 
@@ -14,6 +15,7 @@ namespace fa {
 namespace {
 
 constexpr float kLog2e = 1.4426950408889634f;
+constexpr const char* kRelative = ", on q and kv through q - kv alone";
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
 struct Rewrite {
@@ -180,6 +182,7 @@ Facts analyse(const CheckedSpec&, HookIr& hooks) {
       hooks.logit_addend = build_part(hooks, Part::addend);
       facts.multiplier = result_depends(*hooks.logit_multiplier, hooks.args);
       facts.addend = result_depends(*hooks.logit_addend, hooks.args);
+      facts.addend_is_relative = is_relative(*hooks.logit_addend);
     } else if (facts.score_form == ScoreForm::general) {
       hooks.logit = build_logit(hooks);
     }
@@ -188,6 +191,7 @@ Facts analyse(const CheckedSpec&, HookIr& hooks) {
   }
   if (hooks.mask_mod != nullptr) {
     facts.mask_mod = result_depends(*hooks.mask_mod, hooks.args);
+    facts.mask_is_relative = is_relative(*hooks.mask_mod);
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
       facts.mask_is_always_true = constant->isOne();
@@ -210,7 +214,8 @@ std::string Facts::print() const {
     text += fmt::format("  multiplier: {}depends on {}\n", multiplier_is_one ? "the scale alone, " : "",
                         multiplier.print());
     text += addend_is_zero ? std::string("  addend: zero\n")
-                           : fmt::format("  addend: depends on {}\n", addend.print());
+                           : fmt::format("  addend: depends on {}{}\n", addend.print(),
+                                         addend_is_relative ? kRelative : "");
   }
   if (!has_mask)
     text += "mask_mod: none\n";
@@ -219,7 +224,7 @@ std::string Facts::print() const {
   else if (mask_is_always_false)
     text += "mask_mod: always false\n";
   else
-    text += fmt::format("mask_mod: depends on {}\n", mask_mod.print());
+    text += fmt::format("mask_mod: depends on {}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "");
   text += fmt::format("operations: {} per element, {} per row, {} per column\n", element_ops, row_ops,
                       column_ops);
   for (const ClampedRead& read : clamped)

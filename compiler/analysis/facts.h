@@ -30,10 +30,13 @@ struct Facts {
   ScoreForm score_form = ScoreForm::identity;
   DependsOn score_mod;  // of the whole result
   DependsOn mask_mod;
-  DependsOn multiplier;              // affine only
-  DependsOn addend;                  // affine only
-  bool addend_is_zero = true;        // affine only
-  bool multiplier_is_one = true;     // affine only: the spec's own; the scale comes on top
+  DependsOn multiplier;           // affine only
+  DependsOn addend;               // affine only
+  bool addend_is_zero = true;     // affine only
+  bool multiplier_is_one = true;  // affine only: the spec's own; the scale comes on top
+  // Whether q_idx and kv_idx come in through their difference alone (relative.h).
+  bool addend_is_relative = false;
+  bool mask_is_relative = false;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;

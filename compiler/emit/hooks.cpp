@@ -75,6 +75,7 @@ class HooksPrinter {
   std::string print_body(const StageBody& body, const llvm::Value& result);
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
+  std::string print_relative(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
   std::string print_element(std::string_view signature, const llvm::Function* function, const StageBody& body,
@@ -85,6 +86,7 @@ class HooksPrinter {
   const Facts& facts_;
   StageSplit split_;
   std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
+  std::string functions_;                                       // that stand before the struct
 };
 
 std::string HooksPrinter::print_argument(const HookArg& arg, Stage at) const {
@@ -179,6 +181,20 @@ std::string HooksPrinter::print_element(std::string_view signature, const llvm::
   return print_function(signature, print_body(body, *split_.result(*function)));
 }
 
+// The whole function, at the place of its difference that needs no other stage: (distance, 0).
+std::string HooksPrinter::print_relative(const llvm::Function& function, std::string_view name) {
+  const std::string of = fmt::format("relative_{}_of", name);
+  functions_ +=
+      fa::print_function(function, of, {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
+  functions_ += "\n";
+  std::string arguments = "0.0f, head.b, head.h, distance, 0";
+  for (const HookArg& arg : hooks_.args)
+    if (arg.kind > HookArgKind::kv_idx) arguments += ", " + print_uniform(arg);
+  return print_function(fmt::format("{} relative_{}(const ForwardParams& p, const Head& head, int distance)",
+                                    cpp_type(*region_of(function).result), name),
+                        fmt::format("    return {}({});\n", of, arguments));
+}
+
 std::string HooksPrinter::print() {
   const bool has_mask = facts_.has_mask && !facts_.mask_is_always_true;
   const bool is_general = facts_.score_form == ScoreForm::general;
@@ -205,8 +221,13 @@ std::string HooksPrinter::print() {
   text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
   text += flag("kHeadIsCheap", split_.stage(Stage::head).is_cheap());
   text += flag("kRowIsCheap", split_.stage(Stage::row).is_cheap());
-  const bool element_reads = logit.reads() || multiplier.reads() || addend.reads() || keep.reads();
+  const bool relative_addend = facts_.addend_is_relative && uniform && addend.is_worth_sharing();
+  const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
+  const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
+                             (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
+  text += flag("kAddendIsRelative", relative_addend);
+  text += flag("kMaskIsRelative", relative_mask);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_struct(stage);
@@ -224,7 +245,9 @@ std::string HooksPrinter::print() {
                                   "addend(p, head, row, column));\n");
   }
   text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
-  return text + "};\n";
+  if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
+  if (relative_mask) text += "\n" + print_relative(*mask, "mask");
+  return functions_ + text + "};\n";
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ bool StageBody::is_heavy() const {
          });
 }
 
+bool StageBody::is_worth_sharing() const {
+  constexpr std::size_t kFew = 3;  // two comparisons and their `and`
+  return items.size() > kFew || reads();
+}
+
 const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   const auto found = canonical_.find(&value);
   return found == canonical_.end() ? &value : found->second;

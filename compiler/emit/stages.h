@@ -28,6 +28,9 @@ struct StageBody {
   /// Whether it has a loop, or so many operations that its code may not be there once for each element of a
   /// tile.
   bool is_heavy() const;
+  /// Whether evaluating it once for all elements that share its value is worth fetching the value from
+  /// another thread of the warp.
+  bool is_worth_sharing() const;
 };
 
 class StageSplit {

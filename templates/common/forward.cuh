@@ -264,6 +264,39 @@ struct Forward {
     }
   }
 
+  /// q_idx - kv_idx of this lane in diagonal pair `pair` (for_each_diagonal), within what exists.
+  __device__ __forceinline__ int distance_of(const ForwardParams& params, int kv0, int pair) {
+    const int first_row =
+        block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
+    const int distance = first_row - kv0 + 16 * pair + static_cast<int>(threadIdx.x % 32) - 8;
+    return min(max(distance, 1 - params.kv_len), params.q_len - 1);
+  }
+
+  /// Calls `body(x, of(distance))` on every element of S, distance = q_idx - kv_idx, with `of` evaluated once
+  /// a lane for two diagonals of 8 x 8 blocks: those meet 23 distances, one a lane, and lanes fetch theirs.
+  template <class Of, class Body>
+  __device__ __forceinline__ void for_each_diagonal(const ForwardParams& params, int kv0, Of of, Body body) {
+    const int lane = threadIdx.x % 32;
+    const int from = 8 + lane / 4 - 2 * (lane % 4);
+#pragma unroll
+    for (int pair = -(kNTiles / 2); pair < kMTiles; ++pair) {
+      const int first_block = pair < 0 ? -2 * pair - 1 : 0;  // of columns
+      if (kColumnsApart && kv0 + 8 * first_block >= params.kv_len) continue;
+      const float mine = of(distance_of(params, kv0, pair));
+#pragma unroll
+      for (int side = 0; side < 2; ++side)
+#pragma unroll
+        for (int column = 0; column < 2; ++column) {
+          const float value = __shfl_sync(0xffffffffu, mine, from + 8 * side - column);
+#pragma unroll
+          for (int block = 0; block < 2 * kMTiles; ++block) {  // of eight rows
+            const int n = block - (2 * pair + side);
+            if (n >= 0 && n < kNTiles) body(s[block / 2][n][2 * (block % 2) + column], value);
+          }
+        }
+    }
+  }
+
   /// The mask, where its code is long: a loop that is not unrolled writes down what is kept, and unrolled
   /// code reads it. A loop cannot index the scores, which live in registers; unrolled, the mask's code would
   /// be there once for each of a thread's elements, and half of the compile time would go there.
@@ -317,21 +350,40 @@ struct Forward {
         x = Hooks::logit(x, params, head, row, column);
       });
     } else if constexpr (kHasShift) {
-      if (step.plain()) {
+      const float inverse = 1.0f / params.scale_log2;
+      const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
+      if (step.plain() && Hooks::kAddendIsRelative) {
+        if constexpr (Hooks::kAddendIsRelative) shift = relative(distance_of(params, kv0, 0));
+      } else if (step.plain()) {
         const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
         shift = Hooks::addend(params, head, rows[0][0], first);
+      } else if constexpr (Hooks::kAddendIsRelative) {
+        for_each_diagonal(
+            params, kv0, [&](int distance) { return relative(distance) * inverse; },
+            [](float& x, float addend) { x += addend; });
       } else {
-        const float inverse = 1.0f / params.scale_log2;
         for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
           x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
         });
       }
+    } else if constexpr (Hooks::kAddendIsRelative) {
+      const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
+      const float multiplier = Hooks::multiplier(params, head, rows[0][0], first);  // uniform
+      for_each_diagonal(
+          params, kv0, [&](int distance) { return Hooks::relative_addend(params, head, distance); },
+          [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
     } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
       });
     }
-    if constexpr (Hooks::kHasMask) {
+    if constexpr (Hooks::kMaskIsRelative) {
+      const auto most = [&](int distance) {
+        return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
+      };
+      if (!step.full())
+        for_each_diagonal(params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
+    } else if constexpr (Hooks::kHasMask) {
       if (!step.full() && Hooks::kMaskIsHeavy) {
         apply_heavy_mask(params, head, kv0);
       } else if (!step.full()) {

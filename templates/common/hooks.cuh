@@ -15,6 +15,11 @@
 // `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
 // `mask` is true where the element is kept. It does not depend on s.
 //
+// What depends on q_idx and kv_idx through q_idx - kv_idx alone, and is worth it, may be asked of a distance
+// instead, once for all elements that share it: where kAddendIsRelative, relative_addend(p, head, distance)
+// is the addend; where kMaskIsRelative, relative_mask(p, head, distance) is the mask. -kv_len < distance <
+// q_len.
+//
 // Contract of every caller: the hooks are asked only for 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx <
 // q_len, 0 <= kv_idx < kv_len (so never when kv_len or q_len is 0): an index past the end would read outside
 // a captured tensor. Ragged tiles pass min(q_idx, q_len - 1) and min(kv_idx, kv_len - 1) and throw the result
@@ -36,6 +41,8 @@ struct IdentityHooks {
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
+  static constexpr bool kAddendIsRelative = false;
+  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx
   static constexpr bool kColumnReads = false;  // at what follows from kv_idx
 

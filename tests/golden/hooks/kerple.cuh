@@ -1,3 +1,10 @@
+__device__ __forceinline__ float relative_addend_of(float s_value, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, const float* t_r1, const float* t_r2) {
+  const float r1 = __ldg(t_r1 + h);
+  const float r2 = __ldg(t_r2 + h);
+  const float difference = static_cast<float>(q_idx + (kv_len - q_len)) - static_cast<float>(kv_idx);
+  return -(r1 * fast_log2(r2 * fmaxf(difference, 0.0f) + 1.0f));
+}
+
 struct Hooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = true;
@@ -6,6 +13,8 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = false;
   static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kAddendIsRelative = true;
+  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;
   static constexpr bool kColumnReads = false;
 
@@ -59,5 +68,9 @@ struct Hooks {
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     return row.sum >= column.kv_idx;
+  }
+
+  static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {
+    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]), static_cast<const float*>(p.tensors[1]));
   }
 };

@@ -6,6 +6,8 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
+  static constexpr bool kAddendIsRelative = false;
+  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;
   static constexpr bool kColumnReads = false;
 

@@ -1,3 +1,9 @@
+__device__ __forceinline__ float relative_addend_of(float s_value, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, const float* t_table) {
+  const float* table_at = t_table + static_cast<long long>(h) * 257LL + (min(max(kv_idx - q_idx, -128), 128) + 128);
+  const float table = __ldg(table_at);
+  return table * 1.442695f;
+}
+
 struct Hooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = false;
@@ -6,8 +12,10 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kRowReads = true;
-  static constexpr bool kColumnReads = true;
+  static constexpr bool kAddendIsRelative = true;
+  static constexpr bool kMaskIsRelative = false;
+  static constexpr bool kRowReads = false;
+  static constexpr bool kColumnReads = false;
 
   struct Head {
     int b;
@@ -52,5 +60,9 @@ struct Hooks {
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     return true;
+  }
+
+  static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {
+    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
   }
 };
