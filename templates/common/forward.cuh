@@ -264,12 +264,11 @@ struct Forward {
     }
   }
 
-  /// q_idx - kv_idx of this lane in diagonal pair `pair` (for_each_diagonal), within what exists.
-  __device__ __forceinline__ int distance_of(const ForwardParams& params, int kv0, int pair) {
+  /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
+  __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
     const int first_row =
         block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
-    const int distance = first_row - kv0 + 16 * pair + static_cast<int>(threadIdx.x % 32) - 8;
-    return min(max(distance, 1 - params.kv_len), params.q_len - 1);
+    return min(max(first_row - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
   }
 
   /// Calls `body(x, of(distance))` on every element of S, distance = q_idx - kv_idx, with `of` evaluated once
@@ -282,7 +281,7 @@ struct Forward {
     for (int pair = -(kNTiles / 2); pair < kMTiles; ++pair) {
       const int first_block = pair < 0 ? -2 * pair - 1 : 0;  // of columns
       if (kColumnsApart && kv0 + 8 * first_block >= params.kv_len) continue;
-      const float mine = of(distance_of(params, kv0, pair));
+      const float mine = of(distance_at(params, kv0, 16 * pair + lane - 8));
 #pragma unroll
       for (int side = 0; side < 2; ++side)
 #pragma unroll
@@ -353,7 +352,7 @@ struct Forward {
       const float inverse = 1.0f / params.scale_log2;
       const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
       if (step.plain() && Hooks::kAddendIsRelative) {
-        if constexpr (Hooks::kAddendIsRelative) shift = relative(distance_of(params, kv0, 0));
+        if constexpr (Hooks::kAddendIsRelative) shift = relative(distance_at(params, kv0, 0));
       } else if (step.plain()) {
         const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
         shift = Hooks::addend(params, head, rows[0][0], first);
