@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 /// The one grid there is so far: blocks (ceil(q_len / tile_q), num_q_heads, batch).
-constexpr std::string_view kGrid = "q_tiles, num_q_heads, batch";
+constexpr std::string_view kGrid = "q_tiles << head_shift, num_q_heads >> head_shift, batch";
 
 std::string abi_hash() {
   const std::string abi = launch_abi();

@@ -22,13 +22,13 @@ std::string fields() {
   static const ForwardParams p = {};
   const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, batch, num_q_heads, num_kv_heads,
                group_size, q_len, kv_len, scale, scale_log2, drop_threshold, keep_scale, seed, params,
-               tensors, summaries] = p;
+               tensors, summaries, head_shift] = p;
 #define FA_AT(field) at(#field, p, field)
   return FA_AT(q) + FA_AT(k) + FA_AT(v) + FA_AT(o) + FA_AT(lse) + FA_AT(q_strides) + FA_AT(k_strides) +
          FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +
          FA_AT(group_size) + FA_AT(q_len) + FA_AT(kv_len) + FA_AT(scale) + FA_AT(scale_log2) +
          FA_AT(drop_threshold) + FA_AT(keep_scale) + FA_AT(seed) + FA_AT(params) + FA_AT(tensors) +
-         FA_AT(summaries);
+         FA_AT(summaries) + FA_AT(head_shift);
 #undef FA_AT
 }
 

@@ -49,6 +49,10 @@ struct ForwardParams {
   const void* tensors[kMaxTensors];
 
   int* summaries;  // common/summaries.h; workspace of the call, null where the mask has none
+
+  // Blocks are numbered with 2^head_shift heads taking turns at each q tile, then the q tiles, then the heads
+  // left: where some tiles have more work, those of several heads run first and what runs last is short.
+  int head_shift;
 };
 
 }  // namespace fa

@@ -219,10 +219,18 @@ std::string HooksPrinter::print() {
   text += flag("kHasMask", has_mask);
   text += flag("kMultiplierIsUniform", !is_general && uniform);
   text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
-  text += flag("kHeadIsCheap", split_.stage(Stage::head).is_cheap());
-  text += flag("kRowIsCheap", split_.stage(Stage::row).is_cheap());
   const bool relative_addend = facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
+  // Where only the mask asks, heads and rows are needed in partial tiles alone: many values are better found
+  // there than kept in the registers of every tile.
+  const auto found_anew = [&](Stage at) {
+    constexpr std::size_t kManyValues = 4;
+    const StageBody& stage = split_.stage(at);
+    const bool only_mask = !is_general && !is_affine;
+    return stage.is_cheap() || (only_mask && stage.fields.size() >= kManyValues && !stage.reads());
+  };
+  text += flag("kHeadIsCheap", found_anew(Stage::head));
+  text += flag("kRowIsCheap", found_anew(Stage::row));
   const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
                              (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());

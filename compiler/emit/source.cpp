@@ -27,7 +27,7 @@ std::string_view folder(Family family) {
 }
 
 constexpr std::string_view kSummariesEntry =
-    R"(extern "C" __global__ void __launch_bounds__(128) facet_summaries(const __grid_constant__ fa::ForwardParams params) {
+    R"(extern "C" __global__ void __launch_bounds__(32 * fa::kTilesPerGroup) facet_summaries(const __grid_constant__ fa::ForwardParams params) {
   fa::summarise<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params);
 }
 

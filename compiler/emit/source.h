@@ -11,7 +11,8 @@
 
 namespace fa {
 
-constexpr int kSummaryThreads = 128;  // what common/tile_class.cuh's `summarise` is written for
+constexpr int kSummaryThreads =
+    32 * kTilesPerGroup;  // what common/tile_class.cuh's `summarise` is written for
 
 /// A file the generated text includes, under the path it is included by.
 struct SourceHeader {

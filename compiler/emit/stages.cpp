@@ -39,9 +39,11 @@ bool StageBody::is_cheap() const {
 
 bool StageBody::is_heavy() const {
   constexpr std::size_t kMany = 6;
-  return items.size() > kMany || std::any_of(items.begin(), items.end(), [](const Region::Item* item) {
-           return item->instruction == nullptr;
-         });
+  constexpr int kManyNumbers = 2;  // which take a register an element, while conditions take a predicate
+  const auto numbers = std::count_if(items.begin(), items.end(), [](const Region::Item* item) {
+    return item->instruction != nullptr && !item->instruction->getType()->isIntegerTy(1);
+  });
+  return items.size() > kMany || numbers > kManyNumbers || reads();
 }
 
 bool StageBody::is_worth_sharing() const {

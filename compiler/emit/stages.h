@@ -25,8 +25,8 @@ struct StageBody {
   bool reads() const;
   /// Whether it is a handful of plain operations: cheaper to ask again than to keep.
   bool is_cheap() const;
-  /// Whether it has a loop, or so many operations that its code may not be there once for each element of a
-  /// tile.
+  /// Whether it has a loop, a read, or so many operations that its code may not be there once for each
+  /// element of a tile.
   bool is_heavy() const;
   /// Whether evaluating it once for all elements that share its value is worth fetching the value from
   /// another thread of the warp.

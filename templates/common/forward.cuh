@@ -11,7 +11,8 @@
 //              barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides behind S and
 //              the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy has a whole
 //              step. Both barriers also say that every warp is done with the buffer that the following copy
-//              overwrites.
+//              overwrites. After the last tile zeros are copied: a branch around the copy would keep ptxas
+//              from filling its latencies with exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the
 // hooks, whose
 //              indices are clamped there; rows past q_len are computed and not stored.
@@ -199,7 +200,8 @@ struct Forward {
   /// thread holds of a row.
   __device__ __forceinline__ void draw_dropout(const ForwardParams& params, int kv0,
                                                PhiloxWords (&words)[kMTiles][2]) {
-    const unsigned bh = blockIdx.z * params.num_q_heads + blockIdx.y;
+    const auto [b, h] = block_head(params);
+    const unsigned bh = b * params.num_q_heads + h;
     const unsigned row0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
                           threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
 #pragma unroll
@@ -218,15 +220,17 @@ struct Forward {
   /// What the hooks know of this head. What is cheap to find is found anew in every tile: kept, it would take
   /// registers that the products need.
   __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
-    const auto [b, h] = block_head();
+    const auto [b, h] = block_head(params);
     return Hooks::head(params, b, h);
   }
 
   /// The same of this thread's rows.
   __device__ __forceinline__ void find_rows(const ForwardParams& params, const typename Hooks::Head& head) {
-    int first = block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp +
-                threadIdx.x % 32 / 4;
-    if constexpr (Hooks::kRowIsCheap) asm volatile("" : "+r"(first));
+    unsigned thread = threadIdx.x;
+    if constexpr (Hooks::kRowIsCheap)
+      asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));  // nor is this kept
+    const int first = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
+                      static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -342,8 +346,11 @@ struct Forward {
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;
     float shift = 0.0f;
-    if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
-    if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
+    const auto find_cheap = [&] {
+      if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
+      if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
+    };
+    if constexpr (!kIdentity) find_cheap();
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = Hooks::logit(x, params, head, row, column);
@@ -380,15 +387,20 @@ struct Forward {
       const auto most = [&](int distance) {
         return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
       };
-      if (!step.full())
+      if (!step.full()) {
+        if constexpr (kIdentity) find_cheap();
         for_each_diagonal(params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
+      }
     } else if constexpr (Hooks::kHasMask) {
-      if (!step.full() && Hooks::kMaskIsHeavy) {
-        apply_heavy_mask(params, head, kv0);
-      } else if (!step.full()) {
-        for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-          x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
-        });
+      if (!step.full()) {
+        if constexpr (kIdentity) find_cheap();
+        if constexpr (Hooks::kMaskIsHeavy) {
+          apply_heavy_mask(params, head, kv0);
+        } else {
+          for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+            x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
+          });
+        }
       }
     }
     if (kv0 + kTileKv > params.kv_len) {
@@ -439,11 +451,12 @@ struct Forward {
   /// leave as whole 16-byte pieces.
   __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
     // Found anew, so that the kv loop need not hold them.
-    const auto [b, h] = block_head();
+    const auto [b, h] = block_head(params);
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
     const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
-    await_copies<0>();  // where every tile was empty, Q is still on its way into this room
+    await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
+                        // room
     __syncthreads();    // every warp is done with K and V
 
 #pragma unroll
@@ -489,7 +502,7 @@ struct Forward {
 
   /// Row 0 of this CTA's head of o.
   static __device__ __forceinline__ char* output(const ForwardParams& params) {
-    const auto [b, h] = block_head();
+    const auto [b, h] = block_head(params);
     return static_cast<char*>(params.o) +
            Element::kBytes * (b * params.o_strides.batch + h * params.o_strides.head);
   }
@@ -514,7 +527,7 @@ struct Forward {
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
     const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
-    const auto [b, h] = block_head();
+    const auto [b, h] = block_head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
     k_lane = smem + kKOffset + Product::lane_offset_k(lane);
@@ -558,10 +571,10 @@ struct Forward {
     const typename Hooks::Head head = find_head(params);
     Walk walk;
     WalkStep now = walk.first(params);
-    if (now.exists()) load_k(now.tile(), 0);
+    load_k(now.tile(), 0);
     close_copies();
     if constexpr (Config::kStages == 2) {
-      if (now.exists()) load_v(now.tile(), 0);
+      load_v(now.tile(), 0);
       close_copies();
     }
 
@@ -581,31 +594,28 @@ struct Forward {
     int stage = 0;
 #pragma unroll 1
     while (now.exists()) {
-      WalkStep then = {-1};
-      if constexpr (Config::kStages == 2) then = walk.after(params, now);
+      // Here, where no score is held, what finds the next run has registers; mostly it is the next tile.
+      const WalkStep then = walk.after(params, now);
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();
       if constexpr (Config::kStages == 1) {
         load_v(now.tile(), 0);
-      } else if (then.exists()) {
+      } else {
         load_k(then.tile(), other);
       }
       close_copies();
       multiply_qk(k_lane + stage * KTile::kBytes);
       const float shift = apply_hooks(params, head, now);
       rescale(scale, shift);
-      if constexpr (Config::kStages == 1) then = walk.after(params, now);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();
-      if (then.exists()) {
-        if constexpr (Config::kStages == 1) {
-          load_k(then.tile(), 0);
-        } else {
-          load_v(then.tile(), other);
-        }
+      if constexpr (Config::kStages == 1) {
+        load_k(then.tile(), 0);
+      } else {
+        load_v(then.tile(), other);
       }
       close_copies();
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);

@@ -42,12 +42,12 @@ struct Tile {
                                                         int first_row, int length, Body body) {
     constexpr int kRowsPerPass = kThreads / 8;
     const int chunk = threadIdx.x % 8;
-    const int first = first_row + static_cast<int>(threadIdx.x) / 8;
+    const int first = first_row + static_cast<int>(threadIdx.x / 8);
     const char* first_from = multiply_add(Element::kBytes * first, row_stride, base + chunk * 16);
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
       const int tile_row = pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && tile_row + static_cast<int>(threadIdx.x) / 8 >= kRows) break;
+      if (kRows % kRowsPerPass != 0 && tile_row + static_cast<int>(threadIdx.x / 8) >= kRows) break;
       const int row = first + tile_row;
       const char* from = multiply_add(row_stride, Element::kBytes * tile_row, first_from);
 #pragma unroll

@@ -48,11 +48,18 @@ struct SummaryRows {
   }
 };
 
-/// Fills the summaries: CTA (g, h, b) those of group g. 128 threads, no shared memory but a pair a warp.
+__device__ __forceinline__ int2 extrema_of_warp(int2 pair) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    pair = {min(pair.x, __shfl_xor_sync(0xffffffffu, pair.x, distance)),
+            max(pair.y, __shfl_xor_sync(0xffffffffu, pair.y, distance))};
+  return pair;
+}
+
+/// Fills the summaries: CTA (g, h, b) those of group g, a tile a warp: the forward pass waits for it, and
+/// what it waits for are reads one after the other. No shared memory but a pair a warp.
 template <class Classes, int kTileQ, int kTileKv>
 __device__ __forceinline__ void summarise(const ForwardParams& p) {
-  constexpr int kWarps = 4;
-  __shared__ int2 of_warp[kWarps];
+  __shared__ int2 of_warp[kTilesPerGroup];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int b = blockIdx.z;
@@ -68,28 +75,22 @@ __device__ __forceinline__ void summarise(const ForwardParams& p) {
     const int length = shape.of_query ? p.q_len : p.kv_len;
     const int tiles = summary_tiles(shape, p, kTileQ, kTileKv);
     if (static_cast<int>(blockIdx.x) * kTilesPerGroup >= tiles) continue;
-    int2 group = {0x7fffffff, -0x7fffffff - 1};
-#pragma unroll 1
-    for (int i = warp; i < kTilesPerGroup; i += kWarps) {
-      const int index = blockIdx.x * kTilesPerGroup + i;
-      if (index >= tiles) break;
-      int2 pair = {0x7fffffff, -0x7fffffff - 1};
+    const int index = blockIdx.x * kTilesPerGroup + warp;
+    int2 pair = {0x7fffffff, -0x7fffffff - 1};
+    if (index < tiles) {
 #pragma unroll 1
       for (int idx = index * tile + lane; idx < min((index + 1) * tile, length); idx += 32) {
         const int value = Classes::summary(which, p, b, h, idx);
         pair = {min(pair.x, value), max(pair.y, value)};
       }
-      for (int distance = 16; distance > 0; distance /= 2)
-        pair = {min(pair.x, __shfl_xor_sync(0xffffffffu, pair.x, distance)),
-                max(pair.y, __shfl_xor_sync(0xffffffffu, pair.y, distance))};
+      pair = extrema_of_warp(pair);
       if (lane == 0) row[index] = pair;
-      group = {min(group.x, pair.x), max(group.y, pair.y)};
     }
-    if (lane == 0) of_warp[warp] = group;
+    if (lane == 0) of_warp[warp] = pair;
     __syncthreads();
-    if (threadIdx.x == 0) {
-      for (int i = 1; i < kWarps; ++i) group = {min(group.x, of_warp[i].x), max(group.y, of_warp[i].y)};
-      row[tiles + blockIdx.x] = group;
+    if (warp == 0) {
+      const int2 group = extrema_of_warp(of_warp[lane]);
+      if (lane == 0) row[tiles + blockIdx.x] = group;
     }
     __syncthreads();
   }

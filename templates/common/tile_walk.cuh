@@ -2,28 +2,37 @@
 //
 // Classes are found as the walk goes, 32 at a time, one lane each; every warp of the CTA finds the same ones,
 // so that no barrier is needed. A first look at groups of 32 tiles skips empty stretches 1024 tiles at a
-// time.
+// time. Neighbours of one class are a run: inside it a step costs one addition.
 #pragma once
 
 #include "common/tile_class.cuh"
 
 namespace fa {
 
-/// One step of a walk, in one register.
+/// One step of a walk, in one register: a bit where the mask keeps all of the tile, a bit where score_mod
+/// adds one number to all of it, five bits for how many tiles alike follow it, then the tile.
 struct WalkStep {
-  int code;  // 4 * tile, + 1 where the mask keeps all of it, + 2 where score_mod adds one number; or -1 at
-             // the end
+  int code;
 
-  __device__ __forceinline__ bool exists() const { return code >= 0; }
-  __device__ __forceinline__ int tile() const { return code >> 2; }
+  static constexpr int kOneMore = 4;
+  static constexpr int kOneTile = 128;
+  static constexpr int kEnd = 1 << 27;  // tile 2^20, past every kv_len; what is copied of it are zeros
+
+  __device__ __forceinline__ bool exists() const { return code < kEnd; }
+  __device__ __forceinline__ int tile() const { return code >> 7; }
   __device__ __forceinline__ bool full() const { return (code & 1) != 0; }
   __device__ __forceinline__ bool plain() const { return (code & 2) != 0; }
+  __device__ __forceinline__ bool has_more() const { return (code & (kOneTile - kOneMore)) != 0; }
+  /// The next of the tiles alike.
+  __device__ __forceinline__ WalkStep more() const { return {code + (kOneTile - kOneMore)}; }
 };
 
 /// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
 /// so that what runs last is short.
 __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
-  return (params.q_len + tile_q - 1) / tile_q - 1 - static_cast<int>(blockIdx.x);
+  int x;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));  // see block_head
+  return (params.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
 }
 
 /// The head this CTA works on.
@@ -34,10 +43,22 @@ struct BlockHead {
 
 /// Reads it where it is asked for, each time: compilers keep blockIdx from its first use on, across the kv
 /// loop, which has no register to spare.
-__device__ __forceinline__ BlockHead block_head() {
-  BlockHead head;
-  asm volatile("mov.u32 %0, %%ctaid.z;\n\tmov.u32 %1, %%ctaid.y;" : "=r"(head.b), "=r"(head.h));
-  return head;
+__device__ __forceinline__ BlockHead block_head(const ForwardParams& params) {
+  int x, y, z;
+  asm volatile("mov.u32 %0, %%ctaid.x;\n\tmov.u32 %1, %%ctaid.y;\n\tmov.u32 %2, %%ctaid.z;"
+               : "=r"(x), "=r"(y), "=r"(z));
+  const int of_turn = x & ((1 << params.head_shift) - 1);
+  return {z, (y << params.head_shift) + of_turn};
+}
+
+/// The value of one lane, the same `lane` in the whole warp. By a reduction where there is one: ptxas knows
+/// that its result is one for the warp, and keeps what follows free of code for a warp gone apart.
+__device__ __forceinline__ int of_lane(int value, int lane) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(0xffffffffu, threadIdx.x % 32 == lane ? value : 0));
+#else
+  return __shfl_sync(0xffffffffu, value, lane);
+#endif
 }
 
 /// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
@@ -45,28 +66,33 @@ __device__ __forceinline__ BlockHead block_head() {
 template <int kTileKv>
 struct FullWalk {
   __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
-    return {params.kv_len > 0 ? 0 : -1};
+    return {params.kv_len > 0 ? 0 : WalkStep::kEnd};
   }
 
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
-    return {tile * kTileKv < params.kv_len ? 4 * tile : -1};  // whether a mask drops something is not known
+    // Whether a mask drops something is not known.
+    return {tile * kTileKv < params.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
   }
 };
 
-/// A walk that asks `Classes::tile_class`, for the rows of one q tile. What it asks with is found anew every
-/// 32 tiles and kept out of the registers in between: the kv loop has none to spare.
+/// A walk that asks `Classes::tile_class`, for the rows of one q tile. The kv loop has no register to spare,
+/// so what is known of 32 tiles and 32 groups is one word of each lane, and what classes are asked with is
+/// found anew every time.
 template <class Classes, int kTileQ, int kTileKv>
 struct ClassWalk {
-  int next_group = 0;   // the first group not looked at yet
-  int first_tile = 0;   // of the group being visited
-  unsigned groups = 0;  // non-empty groups before next_group, still to visit
-  unsigned tiles = 0;   // non-empty tiles of the group being visited, still to visit
-  unsigned full_tiles = 0;
-  unsigned plain_tiles = 0;
+  // Of lane i: the step to the first non-empty tile from the group's tile i on, with tiles counted from the
+  // group's first; beside it the bits below.
+  int lanes = 0;
 
-  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return next(params); }
-  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep) { return next(params); }
+  static constexpr int kSomeTile = 1 << 28;  // there is such a tile
+  static constexpr int kGroup = 1 << 29;     // group i of the 32 that are known has a non-empty tile
+
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return next(params, 0); }
+
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
+    return now.has_more() ? now.more() : next(params, now.tile() + 1);
+  }
 
   static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
     return (params.kv_len + kTileKv - 1) / kTileKv;
@@ -78,7 +104,7 @@ struct ClassWalk {
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
     const int tiles_in_all = num_tiles(params);
     if (first >= tiles_in_all) return kTileEmpty;
-    const auto [b, h] = block_head();
+    const auto [b, h] = block_head(params);
     const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
     const int q_tile = block_q_tile(params, kTileQ);
     const int q_lo = q_tile * kTileQ;
@@ -93,33 +119,56 @@ struct ClassWalk {
     return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
   }
 
-  /// Groups and tiles take turns on one call of `classify`: inlined once, it costs half the code.
-  __device__ __forceinline__ WalkStep next(const ForwardParams& params) {
-    while (tiles == 0) {
-      const int lane = threadIdx.x % 32;
-      const bool by_group = groups == 0;
-      if (by_group && next_group * kTilesPerGroup >= num_tiles(params)) return {-1};
-      if (!by_group) {
-        first_tile = (next_group - 32 + __ffs(groups) - 1) * kTilesPerGroup;
-        groups &= groups - 1;
+  /// The bits of `lanes` that tell of tiles, from the class of each lane's tile.
+  static __device__ __forceinline__ int runs(int tile_class) {
+    const unsigned all = 0xffffffffu;
+    const unsigned found = __ballot_sync(all, tile_class != kTileEmpty);
+    const unsigned full = __ballot_sync(all, (tile_class & ~kPlain) == kTileFull);
+    const unsigned plain = Classes::kHasScoreClass ? __ballot_sync(all, (tile_class & kPlain) != 0) : 0;
+    const int lane = threadIdx.x % 32;
+    const int start = __ffs(found & all << lane) - 1;
+    if (start < 0) return 0;
+    const int kind = static_cast<int>((full >> start & 1) + 2 * (plain >> start & 1));
+    const unsigned others = ~found | (kind & 1 ? ~full : full) | (kind & 2 ? ~plain : plain);
+    const unsigned other = others & all << start;
+    const int end = other == 0 ? 32 : __ffs(other) - 1;
+    return kind + start * WalkStep::kOneTile + (end - start - 1) * WalkStep::kOneMore + kSomeTile;
+  }
+
+  /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
+  /// call of `classify`: inlined once, it costs half the code.
+  __device__ __forceinline__ WalkStep next(const ForwardParams& params, int tile) {
+    const int lane = threadIdx.x % 32;
+    bool asked = false;  // for the groups that start at `tile`
+    while (tile < num_tiles(params)) {
+      if (tile % kTilesPerGroup == 0) {
+        const bool by_group = tile % (32 * kTilesPerGroup) == 0 && !asked;
+        if (!by_group) {
+          const unsigned groups =
+              __ballot_sync(0xffffffffu, (lanes & kGroup) != 0) >> tile / kTilesPerGroup % 32;
+          if (groups == 0) {
+            tile = (tile | (32 * kTilesPerGroup - 1)) + 1;
+            asked = false;
+            continue;
+          }
+          tile += (__ffs(groups) - 1) * kTilesPerGroup;
+        }
+        const int tile_class =
+            classify(params, tile + (by_group ? kTilesPerGroup : 1) * lane, by_group ? kTilesPerGroup : 1);
+        if (by_group) {
+          lanes = tile_class != kTileEmpty ? kGroup : 0;
+          asked = true;
+          continue;
+        }
+        lanes = (lanes & kGroup) | runs(tile_class);
       }
-      const int first = by_group ? (next_group + lane) * kTilesPerGroup : first_tile + lane;
-      const int tile_class = classify(params, first, by_group ? kTilesPerGroup : 1);
-      const unsigned found = __ballot_sync(0xffffffffu, tile_class != kTileEmpty);
-      if (by_group) {
-        groups = found;
-        next_group += 32;
-      } else {
-        tiles = found;
-        full_tiles = __ballot_sync(0xffffffffu, (tile_class & ~kPlain) == kTileFull);
-        if constexpr (Classes::kHasScoreClass)
-          plain_tiles = __ballot_sync(0xffffffffu, (tile_class & kPlain) != 0);
-      }
+      const int step = of_lane(lanes, tile % 32);
+      if ((step & kSomeTile) != 0)
+        return {(step & (kSomeTile - 1)) + tile / kTilesPerGroup * kTilesPerGroup * WalkStep::kOneTile};
+      tile = (tile | (kTilesPerGroup - 1)) + 1;
+      asked = false;
     }
-    const int bit = __ffs(tiles) - 1;
-    tiles &= tiles - 1;
-    return {(first_tile + bit) * 4 + static_cast<int>(full_tiles >> bit & 1) +
-            2 * static_cast<int>(plain_tiles >> bit & 1)};
+    return {WalkStep::kEnd};
   }
 };
 

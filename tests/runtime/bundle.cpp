@@ -169,8 +169,9 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
             .find("x: manifest: specs[0].text is no spec to this program (") == 0);
   CHECK(edited("sm_75", "sm_80") ==
         "x: manifest: kernels[1].arch is that of another kernel of the same spec; build it again");
-  CHECK(edited("q_tiles, num_q_heads, batch", "batch") ==
-        "x: manifest: kernels[0].grid is not \"q_tiles, num_q_heads, batch\"; build it again");
+  CHECK(edited("q_tiles << head_shift, num_q_heads >> head_shift, batch", "batch") ==
+        "x: manifest: kernels[0].grid is not \"q_tiles << head_shift, num_q_heads >> head_shift, batch\"; "
+        "build it again");
   CHECK(edited("\"offset\": 0", "\"offset\": 64").find("x: manifest: kernels[0].image: does not lie") == 0);
   CHECK(edited("\"bytes\": 1000", "\"bytes\": 100000").find("x: manifest: kernels[0].image: does not lie") ==
         0);
