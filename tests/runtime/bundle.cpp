@@ -320,6 +320,6 @@ TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]")
   const std::string abi = launch_abi();
   CHECK(abi.find("params 1, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
-  CHECK(abi.find(" summaries@" + std::to_string(offsetof(ForwardParams, summaries)) +
+  CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
                  "; summaries: 32 tiles a group, pairs of 8 bytes") != std::string::npos);
 }

@@ -80,8 +80,9 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(launch.function == fake_function());
   CHECK(launch.context == fake_context());
   CHECK(launch.stream == at(0x9000));
-  CHECK(launch.grid[0] == 3);  // 130 rows, 64 a tile
-  CHECK(launch.grid[1] == 6);
+  CHECK(launch.grid[0] == 3 * 2);  // q tiles, at each of which two heads take turns; 130 rows, 64 a tile
+  CHECK(launch.grid[1] == 6 / 2);
+  CHECK(launch.params.head_shift == 1);
   CHECK(launch.grid[2] == 3);
   CHECK(launch.block[0] == 128);
   CHECK(launch.block[1] == 1);
@@ -192,7 +193,7 @@ TEST_CASE("summaries are filled by a kernel before the forward pass, in the call
   CHECK(fake().previous.stream == at(0x9000));
   CHECK(fake().previous.params.summaries == at(0x10000));
   CHECK(fake().launch.function == fake_function());
-  CHECK(fake().launch.grid[0] == 3);
+  CHECK(fake().launch.grid[0] == 3 * 2);
   CHECK(fake().launch.params.summaries == at(0x10000));
   args.q.shape[2] = args.o.shape[2] = 0;
   CHECK(kernel.workspace_bytes(args) == 0);
