@@ -18,6 +18,53 @@ llvm::Function* declare_class(llvm::Function& mask, std::size_t summaries) {
   return make_class_function(mask, "tile_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, trailing);
 }
 
+/// Whether lo..hi touches more than two blocks of `size` indices.
+llvm::Value* touches_more(llvm::IRBuilder<>& builder, llvm::Value* lo, llvm::Value* hi, int size) {
+  const auto block = [&](llvm::Value* index) {
+    return builder.CreateUDiv(index, builder.getInt32(static_cast<unsigned>(size)));
+  };
+  return builder.CreateICmpUGT(builder.CreateSub(block(hi), block(lo)), builder.getInt32(1));
+}
+
+llvm::Value* result_of(llvm::Function& mask) {
+  return llvm::cast<llvm::ReturnInst>(mask.getEntryBlock().getTerminator())->getReturnValue();
+}
+
+AbstractBool of_tile(llvm::Function& mask, const MaskSides& sides, llvm::IRBuilder<>& builder,
+                     TileClasses& classes) {
+  Transfer transfer(mask, sides, *classes.function, builder);
+  const AbstractBool kept{transfer.may(result_of(mask), true), transfer.may(result_of(mask), false)};
+  classes.imprecise = transfer.imprecise();
+  return kept;
+}
+
+/// One row of a tile. Where its columns touch at most two blocks, two elements show all of them.
+AbstractBool of_row(llvm::Function& mask, const MaskSides& sides, llvm::IRBuilder<>& builder,
+                    TileClasses& classes, llvm::Value* row) {
+  Transfer transfer(mask, sides, *classes.function, builder, row);
+  AbstractBool kept{transfer.may(result_of(mask), true), transfer.may(result_of(mask), false)};
+  classes.imprecise = transfer.imprecise();
+  if (sides.columns_a_block() == 1) return kept;
+  llvm::Value* const more = touches_more(builder, classes.function->getArg(4), classes.function->getArg(5),
+                                         sides.columns_a_block());
+  const AbstractBool ends = transfer.at_ends(result_of(mask));
+  return {builder.CreateSelect(more, kept.may_be_true, ends.may_be_true),
+          builder.CreateSelect(more, kept.may_be_false, ends.may_be_false)};
+}
+
+/// A tile whose rows touch at most two blocks is as its first and its last row are; of others nothing is
+/// known.
+AbstractBool of_blocks(llvm::Function& mask, const MaskSides& sides, llvm::IRBuilder<>& builder,
+                       TileClasses& classes) {
+  llvm::Value* const q_lo = classes.function->getArg(2);
+  llvm::Value* const q_hi = classes.function->getArg(3);
+  const AbstractBool first = of_row(mask, sides, builder, classes, q_lo);
+  const AbstractBool last = of_row(mask, sides, builder, classes, q_hi);
+  llvm::Value* const more = touches_more(builder, q_lo, q_hi, sides.rows_a_block());
+  return {builder.CreateOr(more, builder.CreateOr(first.may_be_true, last.may_be_true)),
+          builder.CreateOr(more, builder.CreateOr(first.may_be_false, last.may_be_false))};
+}
+
 }  // namespace
 
 TileClasses derive_tile_classes(HookIr& hooks) {
@@ -32,15 +79,12 @@ TileClasses derive_tile_classes(HookIr& hooks) {
   classes.summaries = sides.summaries();
   classes.function = declare_class(mask, classes.summaries.size());
   llvm::IRBuilder<> builder(&classes.function->getEntryBlock());
-  Transfer transfer(mask, sides, *classes.function, builder);
-  llvm::Value* kept = llvm::cast<llvm::ReturnInst>(mask.getEntryBlock().getTerminator())->getReturnValue();
-  llvm::Value* some_kept = transfer.may(kept, true);
-  llvm::Value* some_dropped = transfer.may(kept, false);
-  builder.CreateRet(builder.CreateSelect(
-      some_kept, builder.CreateSelect(some_dropped, builder.getInt32(1), builder.getInt32(2)),
-      builder.getInt32(0)));
+  const AbstractBool kept = sides.rows_a_block() > 0 ? of_blocks(mask, sides, builder, classes)
+                                                     : of_tile(mask, sides, builder, classes);
+  llvm::Value* const of_kept =
+      builder.CreateSelect(kept.may_be_false, builder.getInt32(1), builder.getInt32(2));
+  builder.CreateRet(builder.CreateSelect(kept.may_be_true, of_kept, builder.getInt32(0)));
   simplify(*classes.function);
-  classes.imprecise = transfer.imprecise();
   return classes;
 }
 

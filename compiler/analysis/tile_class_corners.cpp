@@ -86,6 +86,11 @@ AbstractBool Transfer::by_corners(const AbstractBool& otherwise, const std::vect
           builder.CreateSelect(shown, at_corners.may_be_false, otherwise.may_be_false)};
 }
 
+AbstractBool Transfer::at_ends(llvm::Value* condition) {
+  return tile().either(tile().known(at_corner(condition, false, false)),
+                       tile().known(at_corner(condition, false, true)));
+}
+
 AbstractBool Transfer::condition_by_corners(llvm::Instruction& condition) {
   const AbstractBool by_points = tile().exact_where(operands_are_points(condition), corner(&condition));
   return by_corners(by_points, {&condition}, [&](bool last_row, bool last_column) {

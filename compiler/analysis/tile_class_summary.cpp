@@ -2,6 +2,9 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "compiler/analysis/tile_class_summary.h"
 #include "compiler/ir/simplify.h"
 
@@ -50,6 +53,38 @@ bool is_opaque(const llvm::Instruction& instruction) {
   }
 }
 
+/// The n for which `use`, of an index that is never negative, depends on floor(index / n) alone.
+int indices_alike(const llvm::User& use, const llvm::Value& index) {
+  constexpr unsigned kMostBits = 24;  // of an index
+  const llvm::APInt* by = nullptr;
+  llvm::CmpInst::Predicate predicate{};
+  if (match(&use, m_Shr(m_Specific(&index), m_APInt(by))) && by->ult(kMostBits))
+    return 1 << by->getZExtValue();
+  if ((match(&use, m_SDiv(m_Specific(&index), m_APInt(by))) ||
+       match(&use, m_UDiv(m_Specific(&index), m_APInt(by)))) &&
+      by->isStrictlyPositive())
+    return static_cast<int>(by->getSExtValue());
+  if (match(&use, m_ICmp(predicate, m_Specific(&index), m_APInt(by))) && by->isStrictlyPositive() &&
+      by->getActiveBits() <= kMostBits) {
+    const int bound = static_cast<int>(by->getSExtValue());
+    switch (predicate) {
+      case llvm::CmpInst::ICMP_SLT:
+      case llvm::CmpInst::ICMP_ULT:
+      case llvm::CmpInst::ICMP_SGE:
+      case llvm::CmpInst::ICMP_UGE:
+        return bound;
+      case llvm::CmpInst::ICMP_SGT:
+      case llvm::CmpInst::ICMP_UGT:
+      case llvm::CmpInst::ICMP_SLE:
+      case llvm::CmpInst::ICMP_ULE:
+        return bound + 1;
+      default:
+        break;
+    }
+  }
+  return 1;
+}
+
 }  // namespace
 
 llvm::Function* make_class_function(llvm::Function& mask, const std::string& name,
@@ -76,7 +111,9 @@ llvm::Function* make_class_function(llvm::Function& mask, const std::string& nam
 
 MaskSides::MaskSides(llvm::Function& mask, Summaries summaries) : mask_(mask) {
   find_dependences();
-  if (summaries == Summaries::find) find_summaries();
+  if (summaries == Summaries::none) return;
+  find_rows_a_block();
+  find_summaries();
 }
 
 unsigned MaskSides::depends(const llvm::Value* value) const {
@@ -101,10 +138,28 @@ void MaskSides::find_dependences() {
   }
 }
 
+/// Every use of the index itself has to be a division by, or a comparison with, a multiple of one number.
+int MaskSides::alike(unsigned index) const {
+  const llvm::Argument& argument = *mask_.getArg(index);
+  int count = 0;
+  for (const llvm::User* user : argument.users()) count = std::gcd(count, indices_alike(*user, argument));
+  return std::max(count, 1);
+}
+
+void MaskSides::find_rows_a_block() {
+  constexpr int kFewest = 64;  // kernels have tiles of at most 128 rows, at multiples of 32
+  bool needs_summary = false;
+  for (const llvm::Instruction& instruction : mask_.getEntryBlock())
+    needs_summary |= (depends(&instruction) & (kQ | kKv)) == kQ && opaque_.contains(&instruction);
+  const int rows = alike(kQIdx);
+  if (needs_summary && rows >= kFewest) rows_a_block_ = rows;
+}
+
 void MaskSides::find_summaries() {
   for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
     const unsigned side = depends(&instruction) & (kQ | kKv);
     if ((side != kQ && side != kKv) || !opaque_.contains(&instruction)) continue;
+    if (side == kQ && rows_a_block_ > 0) continue;
     const bool i32 = instruction.getType()->isIntegerTy(32);
     const bool i1 = instruction.getType()->isIntegerTy(1);
     if (!i32 && !i1) continue;

@@ -37,9 +37,18 @@ class MaskSides {
   /// The number of the summary whose value this is, or -1.
   int summary_of(const llvm::Value* value) const;
   const std::vector<Summary>& summaries() const { return summaries_; }
+  /// n where the mask depends on q_idx through floor(q_idx / n) alone, for an n that a tile's rows touch at
+  /// most two of, and would need summaries of that; then the tile's first and last row show all. Else 0.
+  int rows_a_block() const { return rows_a_block_; }
+  /// The n where the mask depends on kv_idx through floor(kv_idx / n) alone; 1 where there is none.
+  int columns_a_block() const { return alike(kKvIdx); }
 
  private:
   void find_dependences();
+  static constexpr unsigned kQIdx = 3;  // the mask's arguments
+  static constexpr unsigned kKvIdx = 4;
+  int alike(unsigned index) const;
+  void find_rows_a_block();
   void find_summaries();
   int add_summary(llvm::Instruction& root, bool of_query);
 
@@ -48,6 +57,7 @@ class MaskSides {
   std::unordered_map<const llvm::Value*, bool> opaque_;
   std::unordered_map<const llvm::Value*, int> roots_;
   std::vector<Summary> summaries_;
+  int rows_a_block_ = 0;
 };
 
 }  // namespace fa

@@ -9,16 +9,18 @@
 namespace fa {
 
 Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
-                   llvm::IRBuilder<>& builder)
-    : mask_(mask), sides_(sides), class_(tile_class) {
-  domains_.emplace_back(builder, Domain::tile(builder, argument("q_lo"), argument("q_hi"), argument("kv_lo"),
-                                              argument("kv_hi")));
+                   llvm::IRBuilder<>& builder, llvm::Value* only_row)
+    : mask_(mask), sides_(sides), class_(tile_class), has_rows_(only_row == nullptr) {
+  llvm::Value* const first_row = has_rows_ ? argument("q_lo") : only_row;
+  llvm::Value* const last_row = has_rows_ ? argument("q_hi") : only_row;
+  domains_.emplace_back(builder,
+                        Domain::tile(builder, first_row, last_row, argument("kv_lo"), argument("kv_hi")));
   // The mask at the tile's first element: where all that goes into a value is the same over the tile, this is
   // it. What is not asked for goes when the function is simplified.
   corner_[mask_.getArg(0)] = llvm::ConstantFP::get(mask_.getArg(0)->getType(), 0.0);
   corner_[mask_.getArg(1)] = argument("b");
   corner_[mask_.getArg(2)] = argument("h");
-  corner_[mask_.getArg(3)] = argument("q_lo");
+  corner_[mask_.getArg(3)] = first_row;
   corner_[mask_.getArg(4)] = argument("kv_lo");
   for (unsigned i = kFirstUniform; i < mask_.arg_size(); ++i) corner_[mask_.getArg(i)] = class_.getArg(i + 1);
   for (llvm::Instruction& instruction : mask_.getEntryBlock()) {

@@ -48,19 +48,25 @@ struct Narrowing {
 
 class Transfer {
  public:
-  /// Writes into `tile_class` by `builder`.
+  /// Writes into `tile_class` by `builder`. With `only_row` (an i32) it looks at that row of the tile alone,
+  /// where all that depends on rows is one value.
   Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
-           llvm::IRBuilder<>& builder);
+           llvm::IRBuilder<>& builder, llvm::Value* only_row = nullptr);
 
   /// Whether `condition` may come out as `wanted` somewhere in the tile, as an i1.
   llvm::Value* may(llvm::Value* condition, bool wanted) { return may(condition, wanted, tile()); }
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
+  /// What `condition` is in the tile's first and in its last column, of a tile of one row.
+  AbstractBool at_ends(llvm::Value* condition);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
 
  private:
   const Domain& tile() const { return domains_.front(); }
-  unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
+  unsigned depends(const llvm::Value* value) const {
+    const unsigned bits = sides_.depends(value);
+    return has_rows_ ? bits : bits & ~static_cast<unsigned>(kQ);
+  }
   bool is_uniform(const llvm::Value* value) const { return (depends(value) & (kQ | kKv | kScore)) == 0; }
   llvm::Value* argument(llvm::StringRef name) const;
   /// The value at the tile's first element.
@@ -135,6 +141,7 @@ class Transfer {
   llvm::Function& mask_;
   const MaskSides& sides_;
   llvm::Function& class_;
+  const bool has_rows_;         // more than one
   std::deque<Domain> domains_;  // the tile's first, then narrower boxes
   std::unordered_map<const llvm::Value*, llvm::Value*> corner_;
   std::map<std::tuple<const llvm::Value*, const Domain*>, AbstractInt> integers_;

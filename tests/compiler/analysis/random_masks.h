@@ -166,4 +166,54 @@ class PlausibleMask {
   std::mt19937& random_;
 };
 
+/// Masks that see rows by blocks, of which a tile has one, two or more: numbers drawn for a block of rows
+/// against a column or a block of columns.
+class BlockedMask {
+ public:
+  explicit BlockedMask(std::mt19937& random) : random_(random) {}
+
+  std::string boolean(int depth) {
+    if (depth <= 0) return atom();
+    switch (pick(4)) {
+      case 0:
+        return fmt::format("({} and {})", boolean(depth - 1), boolean(depth - 1));
+      case 1:
+        return fmt::format("(not {})", boolean(depth - 1));
+      default:
+        return fmt::format("({} or {})", boolean(depth - 1), boolean(depth - 1));
+    }
+  }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  std::string block() {
+    static constexpr const char* kBlocks[] = {"q_idx / 64", "q_idx / 128", "(q_idx >> 6)", "q_idx / 96"};
+    return kBlocks[pick(8) == 0 ? 3 : pick(3)];
+  }
+  std::string drawn() {
+    return fmt::format("(((({}) * {} + h) ^ (({}) * {})) & {})", block(), pick(40), block(), pick(9),
+                       pick(2) == 0 ? 7 : 31);
+  }
+
+  std::string atom() {
+    switch (pick(7)) {
+      case 0:
+      case 1:
+        return fmt::format("{} == kv_idx / {}", drawn(), 1 + pick(40));
+      case 2:
+        return fmt::format("{} * 5 < kv_idx", drawn());
+      case 3:
+        return fmt::format("q_idx {} {}", pick(2) == 0 ? "<" : ">=", 64 * pick(5));
+      case 4:
+        return fmt::format("abs({} - kv_idx / 64) <= {}", block(), pick(3));
+      case 5:
+        return fmt::format("table[{}] == {}", block(), drawn());
+      default:
+        return pick(4) == 0 ? "q_idx >= kv_idx" : fmt::format("kv_idx < {}", pick(90));
+    }
+  }
+
+  std::mt19937& random_;
+};
+
 }  // namespace fa::test

@@ -5,7 +5,7 @@ struct Hooks {
   static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = false;
   static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kMaskIsHeavy = true;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = true;

@@ -115,4 +115,4 @@ extern "C" __global__ void __launch_bounds__(128, 2)
 // What the host launches with is what the device was built for.
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == 128);
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == 32768);
-static_assert(sizeof(fa::ForwardParams) == 384);
+static_assert(sizeof(fa::ForwardParams) == 392);
