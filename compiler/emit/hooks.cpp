@@ -221,13 +221,15 @@ std::string HooksPrinter::print() {
   text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
   const bool relative_addend = facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
-  // Where only the mask asks, heads and rows are needed in partial tiles alone: many values are better found
-  // there than kept in the registers of every tile.
+  // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
+  // operations are better found there than kept in the registers of every tile.
   const auto found_anew = [&](Stage at) {
     constexpr std::size_t kManyValues = 4;
+    constexpr std::size_t kFewOperations = 16;
     const StageBody& stage = split_.stage(at);
     const bool only_mask = !is_general && !is_affine;
-    return stage.is_cheap() || (only_mask && stage.fields.size() >= kManyValues && !stage.reads());
+    const bool saves = stage.fields.size() >= kManyValues && stage.items.size() <= kFewOperations;
+    return stage.is_cheap() || (only_mask && saves && !stage.reads());
   };
   text += flag("kHeadIsCheap", found_anew(Stage::head));
   text += flag("kRowIsCheap", found_anew(Stage::row));
