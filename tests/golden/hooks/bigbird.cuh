@@ -4,7 +4,7 @@ struct Hooks {
   static constexpr bool kMultiplierIsUniform = true;
   static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = true;
-  static constexpr bool kRowIsCheap = true;
+  static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
