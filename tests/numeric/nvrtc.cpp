@@ -97,7 +97,7 @@ constexpr std::array<Spilling, 27> kSpilling{{
     {"l4", DType::f32, 64, "", 192},           {"l4", DType::f32, 256, "document", 244},
     {"l4", DType::f32, 256, "", 72},           {"h100", DType::bf16, 128, "tree", 216},
     {"h100", DType::f16, 128, "tree", 216},    {"h100", DType::f32, 64, "sigmoid_gate", 708},
-    {"h100", DType::f32, 64, "", 140},         {"h100", DType::f32, 128, "", 64},
+    {"h100", DType::f32, 64, "", 108},         {"h100", DType::f32, 128, "", 72},
     {"h100", DType::f32, 256, "", 388},
 }};
 
