@@ -87,7 +87,7 @@ struct Spilling {
 constexpr std::array<Spilling, 27> kSpilling{{
     {"t4", DType::f16, 256, "tree", 504},      {"t4", DType::f16, 256, "", 264},
     {"t4", DType::f32, 256, "tree", 584},      {"t4", DType::f32, 256, "", 156},
-    {"a100", DType::f32, 64, "", 112},         {"a100", DType::f32, 128, "", 156},
+    {"a100", DType::f32, 64, "", 112},         {"a100", DType::f32, 128, "", 48},
     {"a100", DType::f32, 256, "", 244},        {"a10", DType::bf16, 128, "tree", 200},
     {"a10", DType::bf16, 256, "", 72},         {"a10", DType::f16, 128, "tree", 200},
     {"a10", DType::f16, 256, "", 72},          {"a10", DType::f32, 64, "", 192},
