@@ -70,6 +70,10 @@ struct Forward {
   // of all columns first and has no registers for the results.
   static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
 
+  // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
+  // to find it anew costs more than it frees.
+  static constexpr bool kKeepsQTile = !kIdentity || Config::kDropout;
+
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   float o[kMTiles][kDTiles][4];  // acc_o
   SoftmaxRow softmax[kMTiles][2];
@@ -92,7 +96,7 @@ struct Forward {
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
   static constexpr int kBaseV = 1;
 
-  using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv>::Type;
+  using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv, Config::kDropout>::Type;
 
   /// S = Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
@@ -202,7 +206,7 @@ struct Forward {
                                                PhiloxWords (&words)[kMTiles][2]) {
     const auto [b, h] = block_head(params);
     const unsigned bh = b * params.num_q_heads + h;
-    const unsigned row0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
+    const unsigned row0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ +
                           threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -229,7 +233,7 @@ struct Forward {
     unsigned thread = threadIdx.x;
     if constexpr (Hooks::kRowIsCheap)
       asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));  // nor is this kept
-    const int first = block_q_tile(params, Config::kTileQ) * Config::kTileQ +
+    const int first = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ +
                       static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -271,7 +275,7 @@ struct Forward {
   /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
   __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
     const int first_row =
-        block_q_tile(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
+        block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
     return min(max(first_row - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
   }
 
@@ -454,7 +458,7 @@ struct Forward {
     const auto [b, h] = block_head(params);
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
+    const int q0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
     await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
                         // room
     __syncthreads();    // every warp is done with K and V
@@ -526,7 +530,7 @@ struct Forward {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile(params, Config::kTileQ) * Config::kTileQ;
+    const int q0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
     const auto [b, h] = block_head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
@@ -612,10 +616,12 @@ struct Forward {
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();
-      if constexpr (Config::kStages == 1) {
-        load_k(then.tile(), 0);
-      } else {
-        load_v(then.tile(), other);
+      if (!Config::kDropout || then.exists()) {  // the branch costs time, but there it saves f32's registers
+        if constexpr (Config::kStages == 1) {
+          load_k(then.tile(), 0);
+        } else {
+          load_v(then.tile(), other);
+        }
       }
       close_copies();
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);

@@ -29,9 +29,11 @@ struct WalkStep {
 
 /// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
 /// so that what runs last is short.
+/// Read anew like block_head, unless it may be kept.
+template <bool kMayBeKept>
 __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
-  int x;
-  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));  // see block_head
+  int x = blockIdx.x;
+  if constexpr (!kMayBeKept) asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));  // see block_head
   return (params.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
 }
 
@@ -79,7 +81,7 @@ struct FullWalk {
 /// A walk that asks `Classes::tile_class`, for the rows of one q tile. The kv loop has no register to spare,
 /// so what is known of 32 tiles and 32 groups is one word of each lane, and what classes are asked with is
 /// found anew every time.
-template <class Classes, int kTileQ, int kTileKv>
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
 struct ClassWalk {
   // Of lane i: the step to the first non-empty tile from the group's tile i on, with tiles counted from the
   // group's first; beside it the bits below.
@@ -106,7 +108,7 @@ struct ClassWalk {
     if (first >= tiles_in_all) return kTileEmpty;
     const auto [b, h] = block_head(params);
     const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
-    const int q_tile = block_q_tile(params, kTileQ);
+    const int q_tile = block_q_tile<kKeepsQTile>(params, kTileQ);
     const int q_lo = q_tile * kTileQ;
     const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
     const int kv_lo = first * kTileKv;
@@ -173,14 +175,14 @@ struct ClassWalk {
 };
 
 /// Which of the two a kernel walks.
-template <class Classes, int kTileQ, int kTileKv,
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile,
           bool kHasClasses = Classes::kHasTileClass || Classes::kHasScoreClass>
 struct WalkOf {
   using Type = FullWalk<kTileKv>;
 };
-template <class Classes, int kTileQ, int kTileKv>
-struct WalkOf<Classes, kTileQ, kTileKv, true> {
-  using Type = ClassWalk<Classes, kTileQ, kTileKv>;
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
+struct WalkOf<Classes, kTileQ, kTileKv, kKeepsQTile, true> {
+  using Type = ClassWalk<Classes, kTileQ, kTileKv, kKeepsQTile>;
 };
 
 }  // namespace fa
