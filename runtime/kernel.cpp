@@ -71,7 +71,8 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
       if (kernel.cuda != nullptr) {
         params.summaries = static_cast<int*>(args.workspace);
         check_workspace(*kernel.cuda, params, args);
-        launch_forward(*kernel.cuda, params, stream);
+        const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
+        launch_forward(*kernel.cuda, params, params.kv_len * row, stream);
       } else {
         kernel.host(params);
       }

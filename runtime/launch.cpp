@@ -36,10 +36,16 @@ void enqueue(const CudaKernel& kernel, CUfunction function, Grid grid, const For
   }
 }
 
-/// Up to four heads take turns at a q tile: their K and V share the L2 cache, and more heads shorten the end
-/// of a launch little (a causal mask at 16384 rows: 6% of the ideal time with one, 0.2% with four and with
-/// 16).
-int head_shift(int heads) { return heads % 4 == 0 ? 2 : heads % 2 == 0 ? 1 : 0; }
+/// Up to four heads take turns at a q tile, as long as their K and V fit the L2 cache together: more heads
+/// shorten the end of a launch (a causal mask at 16384 rows: 6% of the ideal time with one, 0.2% with four
+/// and with 16), but what tiles of one head read in common would fall out of it.
+int head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
+  const auto fits = [&](int heads) {
+    const int kv_heads = (heads + params.group_size - 1) / params.group_size;
+    return params.num_q_heads % heads == 0 && kv_heads * kv_bytes <= l2_bytes;
+  };
+  return fits(4) ? 2 : fits(2) ? 1 : 0;
+}
 
 std::int64_t rows(const ForwardParams& params) {
   return std::int64_t{params.batch} * params.num_q_heads * params.q_len;
@@ -54,7 +60,8 @@ std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& param
   return static_cast<std::size_t>(pairs) * 2 * sizeof(int);
 }
 
-void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream) {
+void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::int64_t kv_bytes,
+                    Stream stream) {
   const CudaDevice::Current current(kernel.device);
   const Launch& launch = kernel.launch;
   const int q_tiles = tiles(params.q_len, launch.tile_q);
@@ -65,7 +72,7 @@ void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Strea
             params, stream);
   }
   ForwardParams ordered = params;
-  ordered.head_shift = head_shift(params.num_q_heads);
+  ordered.head_shift = head_shift(params, kv_bytes, kernel.device.info().l2_bytes);
   enqueue(kernel, kernel.function,
           {.x = q_tiles << ordered.head_shift,
            .y = params.num_q_heads >> ordered.head_shift,

@@ -10,9 +10,11 @@ namespace fa {
 /// Bytes of workspace a call needs on the device: the summaries of its tile classes.
 std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params);
 
-/// Enqueues the forward kernel, its summaries first where it has any: grid (q tiles, q heads, batch).
-/// Allocates nothing and can be captured in a graph. Throws DeviceError.
-void launch_forward(const CudaKernel& kernel, const ForwardParams& params, Stream stream);
+/// Enqueues the forward kernel, its summaries first where it has any: grid (q tiles x heads in turn, heads /
+/// those, batch). `kv_bytes`: K and V of one kv head. Allocates nothing and can be captured in a graph.
+/// Throws DeviceError.
+void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::int64_t kv_bytes,
+                    Stream stream);
 
 /// What a call with queries but no keys leaves behind, o zero and lse -inf, enqueued as memsets (`element`
 /// bytes each).

@@ -19,6 +19,9 @@ CUresult attribute(int* value, CUdevice_attribute which, CUdevice) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = fake().num_sms;
       break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *value = fake().l2_bytes;
+      break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       *value = fake().max_smem_per_block;
       break;

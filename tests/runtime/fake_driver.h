@@ -34,6 +34,7 @@ struct FakeDriver {
   int device_count = 1;
   int compute_capability = 90;
   int num_sms = 132;
+  int l2_bytes = 1 << 20;
   int driver_version = 13000;
   int max_smem_per_block = 227 * 1024;
   CUresult launch_result = CUDA_SUCCESS;

@@ -117,6 +117,29 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(fake().allocations.empty());
 }
 
+TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
+  const auto shift = [&](int heads, int kv_heads, int kv_len) {
+    kernel.forward({.q = tensor(0x100, heads, 130),
+                    .k = tensor(0x200, kv_heads, kv_len),
+                    .v = tensor(0x300, kv_heads, kv_len),
+                    .o = tensor(0x400, heads, 130)});
+    CHECK(fake().launch.grid[0] == 3U << fake().launch.params.head_shift);
+    return fake().launch.params.head_shift;
+  };
+  // A row of K and V has 256 bytes, the cache 1 MiB.
+  CHECK(shift(8, 8, 1024) == 2);
+  CHECK(shift(8, 8, 1025) == 1);
+  CHECK(shift(8, 8, 2048) == 1);
+  CHECK(shift(8, 8, 2049) == 0);
+  CHECK(shift(8, 2, 4096) == 2);
+  CHECK(shift(8, 2, 4097) == 0);
+  CHECK(shift(6, 6, 1) == 1);
+  CHECK(shift(3, 3, 1) == 0);
+}
+
 TEST_CASE("the caller's context is used as it is, and another is put back", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
