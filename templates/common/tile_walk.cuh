@@ -121,10 +121,10 @@ struct ClassWalk {
     return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
   }
 
-  /// The bits of `lanes` that tell of tiles, from the class of each lane's tile.
-  static __device__ __forceinline__ int runs(int tile_class) {
+  /// The bits of `lanes` that tell of tiles, from the class of each lane's tile; the tiles `found` are not
+  /// empty.
+  static __device__ __forceinline__ int runs(unsigned found, int tile_class) {
     const unsigned all = 0xffffffffu;
-    const unsigned found = __ballot_sync(all, tile_class != kTileEmpty);
     const unsigned full = __ballot_sync(all, (tile_class & ~kPlain) == kTileFull);
     const unsigned plain = Classes::kHasScoreClass ? __ballot_sync(all, (tile_class & kPlain) != 0) : 0;
     const int lane = threadIdx.x % 32;
@@ -162,7 +162,13 @@ struct ClassWalk {
           asked = true;
           continue;
         }
-        lanes = (lanes & kGroup) | runs(tile_class);
+        const unsigned found = __ballot_sync(0xffffffffu, tile_class != kTileEmpty);
+        if (found == 0) {  // a group that only its tiles tell to be empty: masks that jump have many
+          tile += kTilesPerGroup;
+          asked = false;
+          continue;
+        }
+        lanes = (lanes & kGroup) | runs(found, tile_class);
       }
       const int step = of_lane(lanes, tile % 32);
       if ((step & kSomeTile) != 0)
