@@ -87,6 +87,10 @@ class Domain {
   AbstractInt floor_mod(const AbstractInt& x, std::int64_t divisor) const;
   /// x >> bits, arithmetic.
   AbstractInt shift_right(const AbstractInt& x, int bits) const;
+  /// Bit by bit. What all values of an operand share above their first different bit is known of the result.
+  AbstractInt bit_and(const AbstractInt& x, const AbstractInt& y) const;  // one of them never negative
+  AbstractInt bit_or(const AbstractInt& x, const AbstractInt& y) const;   // neither ever negative
+  AbstractInt bit_xor(const AbstractInt& x, const AbstractInt& y) const;  // likewise
   /// x & -2^bits.
   AbstractInt align_down(const AbstractInt& x, int bits) const;
   AbstractInt minimum(const AbstractInt& x, const AbstractInt& y) const;
@@ -121,6 +125,7 @@ class Domain {
   llvm::Value* extremum(llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) const;
   /// x / y rounded down, y >= 1.
   llvm::Value* floor_quotient(llvm::Value* x, llvm::Value* y) const;
+  llvm::Value* free_bits(const Range& a, const Range& b) const;
   /// Drops what may have wrapped around an i32.
   AbstractInt wrapped(AbstractInt x, bool cannot_wrap) const;
 

@@ -12,9 +12,13 @@ namespace fa {
 
 using namespace llvm::PatternMatch;
 
-AbstractInt Transfer::fallback(llvm::Instruction& instruction, std::int64_t min, std::int64_t max) {
+void Transfer::note_fallback(llvm::Instruction& instruction) {
   note_imprecise(instruction);
   fallbacks_.insert(&instruction);
+}
+
+AbstractInt Transfer::fallback(llvm::Instruction& instruction, std::int64_t min, std::int64_t max) {
+  note_fallback(instruction);
   return tile().exact_where(operands_are_points(instruction), corner(&instruction), min, max);
 }
 
@@ -105,9 +109,9 @@ AbstractInt Transfer::transfer_and(llvm::Instruction& instruction, const Domain&
     if (c < 0 && (-c & (-c - 1)) == 0) return where.align_down(x, __builtin_ctzll(-c));
   }
   const AbstractInt y = integer(instruction.getOperand(1), where);
-  if (x.min >= 0 || y.min >= 0)
-    return fallback(instruction, 0, x.min < 0 ? y.max : (y.min < 0 ? x.max : std::min(x.max, y.max)));
-  return fallback(instruction);
+  if (x.min < 0 && y.min < 0) return fallback(instruction);
+  note_fallback(instruction);
+  return where.bit_and(x, y);
 }
 
 AbstractInt Transfer::transfer_or_xor(llvm::Instruction& instruction, const Domain& where) {
@@ -116,9 +120,8 @@ AbstractInt Transfer::transfer_or_xor(llvm::Instruction& instruction, const Doma
   const auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
   if (disjoint != nullptr && disjoint->isDisjoint()) return where.add(x, y, true);
   if (x.min < 0 || y.min < 0) return fallback(instruction);
-  std::int64_t bound = 1;
-  while (bound <= std::max(x.max, y.max)) bound *= 2;
-  return fallback(instruction, 0, bound - 1);
+  note_fallback(instruction);
+  return instruction.getOpcode() == llvm::Instruction::Or ? where.bit_or(x, y) : where.bit_xor(x, y);
 }
 
 AbstractInt Transfer::transfer_select(llvm::SelectInst& select, const Domain& where) {

@@ -81,6 +81,8 @@ class Transfer {
   void note_imprecise(const llvm::Instruction& instruction);
 
   // tile_class_integer.cpp
+  /// Remembers an instruction whose values intervals see badly: corners may know more.
+  void note_fallback(llvm::Instruction& instruction);
   /// Exact where every operand is the same over the tile; else anything.
   AbstractInt fallback(llvm::Instruction& instruction, std::int64_t min = kI32Min,
                        std::int64_t max = kI32Max);
