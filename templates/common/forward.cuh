@@ -74,6 +74,10 @@ struct Forward {
   // to find it anew costs more than it frees.
   static constexpr bool kKeepsQTile = !kIdentity || Config::kDropout;
 
+  // Whether a branch leaves out the copy after the last tile, which is of zeros. It costs time, but saves the
+  // registers that f32 and dropout lack.
+  static constexpr bool kEndsCopies = Config::kDropout || !Product::kStagesOutput;
+
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   float o[kMTiles][kDTiles][4];  // acc_o
   SoftmaxRow softmax[kMTiles][2];
@@ -616,7 +620,7 @@ struct Forward {
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();
-      if (!Config::kDropout || then.exists()) {  // the branch costs time, but there it saves f32's registers
+      if (!kEndsCopies || then.exists()) {
         if constexpr (Config::kStages == 1) {
           load_k(then.tile(), 0);
         } else {
