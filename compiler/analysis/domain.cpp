@@ -16,13 +16,6 @@ bool is_constant(const AbstractInt& x, std::int64_t& value) {
   return x.min == x.max;
 }
 
-/// The least 2^k - 1 that is no less than `value`, which is not negative.
-std::int64_t all_ones_from(std::int64_t value) {
-  std::int64_t ones = 0;
-  while (ones < value) ones = 2 * ones + 1;
-  return ones;
-}
-
 }  // namespace
 
 Box Domain::tile(llvm::IRBuilder<>& builder, llvm::Value* q_lo, llvm::Value* q_hi, llvm::Value* kv_lo,
@@ -253,47 +246,6 @@ AbstractInt Domain::align_down(const AbstractInt& x, int bits) const {
   const std::int64_t mask = -(std::int64_t{1} << bits);
   return interval(builder_.CreateAnd(r.lo, i64(mask)), builder_.CreateAnd(r.hi, i64(mask)), r.min & mask,
                   r.max & mask);
-}
-
-// The bits of which not all values of both intervals have the same.
-llvm::Value* Domain::free_bits(const Range& a, const Range& b) const {
-  llvm::Value* bits = builder_.CreateOr(builder_.CreateXor(a.lo, a.hi), builder_.CreateXor(b.lo, b.hi));
-  for (const int shift : {1, 2, 4, 8, 16, 32})
-    bits = builder_.CreateOr(bits, builder_.CreateAShr(bits, i64(shift)));
-  return bits;
-}
-
-AbstractInt Domain::bit_and(const AbstractInt& x, const AbstractInt& y) const {
-  const Range a = range(x);
-  const Range b = range(y);
-  llvm::Value* const free = free_bits(a, b);
-  llvm::Value* const known = builder_.CreateAnd(a.lo, b.lo);
-  // At most each operand that is never negative.
-  llvm::Value* most = a.min < 0 ? b.hi : b.min < 0 ? a.hi : min(a.hi, b.hi);
-  most = builder_.CreateSelect(builder_.CreateICmpSLT(free, i64(0)), most,
-                               min(most, builder_.CreateOr(known, free)));
-  return interval(builder_.CreateAnd(known, builder_.CreateNot(free)), most, 0,
-                  a.min < 0   ? b.max
-                  : b.min < 0 ? a.max
-                              : std::min(a.max, b.max));
-}
-
-AbstractInt Domain::bit_or(const AbstractInt& x, const AbstractInt& y) const {
-  const Range a = range(x);
-  const Range b = range(y);
-  llvm::Value* const free = free_bits(a, b);
-  llvm::Value* const known = builder_.CreateOr(a.lo, b.lo);
-  return interval(builder_.CreateAnd(known, builder_.CreateNot(free)), builder_.CreateOr(known, free), 0,
-                  all_ones_from(std::max(a.max, b.max)));
-}
-
-AbstractInt Domain::bit_xor(const AbstractInt& x, const AbstractInt& y) const {
-  const Range a = range(x);
-  const Range b = range(y);
-  llvm::Value* const free = free_bits(a, b);
-  llvm::Value* const known = builder_.CreateXor(a.lo, b.lo);
-  return interval(builder_.CreateAnd(known, builder_.CreateNot(free)), builder_.CreateOr(known, free), 0,
-                  all_ones_from(std::max(a.max, b.max)));
 }
 
 AbstractInt Domain::minimum(const AbstractInt& x, const AbstractInt& y) const {

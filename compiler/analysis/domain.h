@@ -125,7 +125,9 @@ class Domain {
   llvm::Value* extremum(llvm::Intrinsic::ID id, llvm::Value* x, llvm::Value* y) const;
   /// x / y rounded down, y >= 1.
   llvm::Value* floor_quotient(llvm::Value* x, llvm::Value* y) const;
+  // domain_bits.cpp
   llvm::Value* free_bits(const Range& a, const Range& b) const;
+  AbstractInt known_bits(const Range& a, const Range& b, llvm::Value* of_ends) const;
   /// Drops what may have wrapped around an i32.
   AbstractInt wrapped(AbstractInt x, bool cannot_wrap) const;
 

@@ -2,6 +2,7 @@
 // look-up.
 #include "compiler/ir/evaluate.h"
 
+#include "compiler/ir/evaluate_arithmetic.h"
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include <llvm/IR/Operator.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -21,16 +21,11 @@
 namespace fa {
 namespace {
 
+using Value = EvaluatorValue;
+
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr int kDeepestCall = 64;
 constexpr int kFirstLocal = 1 << 20;  // numbers of objects from here on are local variables
-
-/// A number, or an address: an object and a byte offset in it.
-struct Value {
-  double real = 0;
-  std::int64_t bits = 0;  // integers sign-extended; of an address the offset
-  int object = -1;
-};
 
 struct Object {
   enum class Kind { tensor, number, table, local, unknown };
@@ -40,22 +35,6 @@ struct Object {
   const llvm::GlobalVariable* table = nullptr;
   std::map<std::int64_t, Value> cells;  // local: what was stored, by offset
 };
-
-std::int64_t sign_extended(std::int64_t bits, unsigned width) {
-  if (width >= 64) return bits;
-  const unsigned rest = 64 - width;
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(bits) << rest) >> rest;
-}
-
-std::uint64_t zero_extended(std::int64_t bits, unsigned width) {
-  const auto all = static_cast<std::uint64_t>(bits);
-  return width >= 64 ? all : all & ((std::uint64_t{1} << width) - 1);
-}
-
-std::int64_t saturated(double x, double low, double high) {
-  if (std::isnan(x)) return 0;
-  return static_cast<std::int64_t>(std::clamp(std::trunc(x), low, high));
-}
 
 /// A function with its values numbered; constants fill their slots once.
 struct Code {
@@ -76,10 +55,6 @@ struct HookEvaluator::State {
   std::map<std::pair<const llvm::GlobalVariable*, std::int64_t>, Value> table_cells;
   std::vector<Object> objects, locals;
   std::int64_t steps = 0, outside = 0;
-
-  [[noreturn]] static void cannot(const llvm::Value& at, const char* why = "cannot be evaluated") {
-    throw Error(fmt::format("the reference for hooks from LLVM IR: {} {}", quote(at), why));
-  }
 
   Object& object_at(int number) {
     if (number >= kFirstLocal) return locals[static_cast<std::size_t>(number - kFirstLocal)];
@@ -132,7 +107,7 @@ struct HookEvaluator::State {
   Value constant(const llvm::Constant& constant) {
     Value value;
     if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&constant)) {
-      if (integer->getBitWidth() > 64) cannot(constant);
+      if (integer->getBitWidth() > 64) cannot_evaluate(constant);
       value.bits = integer->getSExtValue();
     } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(&constant)) {
       llvm::APFloat widened = real->getValueAPF();
@@ -145,7 +120,7 @@ struct HookEvaluator::State {
       value = this->constant(*llvm::cast<llvm::Constant>(expression->getOperand(0)));
       if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(expression)) {
         llvm::APInt offset(64, 0);
-        if (!gep->accumulateConstantOffset(module->getDataLayout(), offset)) cannot(constant);
+        if (!gep->accumulateConstantOffset(module->getDataLayout(), offset)) cannot_evaluate(constant);
         value.bits += offset.getSExtValue();
       }
     }
@@ -171,7 +146,7 @@ struct HookEvaluator::State {
   }
 
   Value run(const llvm::Function& function, const std::vector<Value>& arguments, int depth) {
-    if (depth > kDeepestCall) cannot(function, "calls itself too deep");
+    if (depth > kDeepestCall) cannot_evaluate(function, "calls itself too deep");
     const Code& code = code_of(function);
     std::vector<Value> slots = code.initial;
     std::copy(arguments.begin(), arguments.end(), slots.begin());
@@ -185,7 +160,7 @@ struct HookEvaluator::State {
       for (const auto& [slot, value] : phis) slots[slot] = value;
       for (const llvm::Instruction& instruction : *block) {
         if (llvm::isa<llvm::PHINode>(instruction)) continue;
-        if (++steps > kMostSteps) cannot(instruction, "is still running after a million steps");
+        if (++steps > kMostSteps) cannot_evaluate(instruction, "is still running after a million steps");
         if (instruction.isTerminator()) break;
         slots[code.slots.at(&instruction)] = step(instruction, get, depth);
       }
@@ -202,7 +177,7 @@ struct HookEvaluator::State {
           if (option.getCaseValue()->getSExtValue() == get(choice->getCondition()).bits)
             block = option.getCaseSuccessor();
       } else {
-        cannot(*last);
+        cannot_evaluate(*last);
       }
     }
   }
@@ -210,9 +185,9 @@ struct HookEvaluator::State {
   Value step(const llvm::Instruction& instruction, const auto& get, int depth) {
     using llvm::Instruction;
     const llvm::Type* type = instruction.getType();
-    if (type->isVectorTy() || type->isAggregateType()) cannot(instruction);
+    if (type->isVectorTy() || type->isAggregateType()) cannot_evaluate(instruction);
     const unsigned width = type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
-    if (width > 64) cannot(instruction);
+    if (width > 64) cannot_evaluate(instruction);
     const auto operand = [&](unsigned i) -> const Value& { return get(instruction.getOperand(i)); };
     switch (instruction.getOpcode()) {
       case Instruction::FAdd:
@@ -229,12 +204,14 @@ struct HookEvaluator::State {
       case Instruction::Freeze:
       case Instruction::BitCast:
       case Instruction::AddrSpaceCast:
-        if (instruction.getOpcode() == Instruction::BitCast && !type->isPointerTy()) cannot(instruction);
+        if (instruction.getOpcode() == Instruction::BitCast && !type->isPointerTy())
+          cannot_evaluate(instruction);
         return operand(0);
       case Instruction::Select:
         return operand(operand(0).bits != 0 ? 1 : 2);
       case Instruction::ICmp:
-        return {.bits = compare(llvm::cast<llvm::ICmpInst>(instruction), operand(0), operand(1)) ? -1 : 0};
+        return {.bits = integer_compare(llvm::cast<llvm::ICmpInst>(instruction), operand(0), operand(1)) ? -1
+                                                                                                         : 0};
       case Instruction::FCmp:
         return {.bits =
                     llvm::FCmpInst::compare(llvm::APFloat(operand(0).real), llvm::APFloat(operand(1).real),
@@ -264,69 +241,15 @@ struct HookEvaluator::State {
       case Instruction::Load:
         return load(llvm::cast<llvm::LoadInst>(instruction), operand(0));
       case Instruction::Store:
-        if (operand(1).object < kFirstLocal) cannot(instruction);
+        if (operand(1).object < kFirstLocal) cannot_evaluate(instruction);
         object_at(operand(1).object).cells[operand(1).bits] = operand(0);
         return {};
       case Instruction::Call:
         return call(llvm::cast<llvm::CallInst>(instruction), get, depth);
       default:
-        if (instruction.isBinaryOp()) return binary(instruction, operand(0).bits, operand(1).bits, width);
-        cannot(instruction);
-    }
-  }
-
-  static Value to_integer(double x, unsigned width, bool is_signed) {
-    // What does not fit 32 bits saturates there, before it is narrowed.
-    const unsigned wide = std::max(width, 32u);
-    const double high = std::ldexp(1.0, static_cast<int>(is_signed ? wide - 1 : wide)) - 1;
-    const double low = is_signed ? -high - 1 : 0;
-    return {.bits = sign_extended(saturated(x, low, high), width)};
-  }
-
-  static bool compare(const llvm::ICmpInst& compare, const Value& a, const Value& b) {
-    if (!compare.getOperand(0)->getType()->isIntegerTy()) cannot(compare);
-    const unsigned width = compare.getOperand(0)->getType()->getIntegerBitWidth();
-    return llvm::ICmpInst::compare(llvm::APInt(width, zero_extended(a.bits, width)),
-                                   llvm::APInt(width, zero_extended(b.bits, width)), compare.getPredicate());
-  }
-
-  static Value binary(const llvm::Instruction& at, std::int64_t a, std::int64_t b, unsigned width) {
-    using llvm::Instruction;
-    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-    const std::uint64_t ux = zero_extended(a, width), uy = zero_extended(b, width);
-    const std::uint64_t amount = y & (width > 32 ? 63 : 31);
-    const auto wrapped = [&](std::uint64_t bits) {
-      return Value{.bits = sign_extended(static_cast<std::int64_t>(bits), width)};
-    };
-    switch (at.getOpcode()) {
-      case Instruction::Add:
-        return wrapped(x + y);
-      case Instruction::Sub:
-        return wrapped(x - y);
-      case Instruction::Mul:
-        return wrapped(x * y);
-      case Instruction::Shl:
-        return wrapped(x << amount);
-      case Instruction::LShr:
-        return wrapped(ux >> amount);
-      case Instruction::AShr:
-        return wrapped(static_cast<std::uint64_t>(a >> amount));
-      case Instruction::And:
-        return wrapped(x & y);
-      case Instruction::Or:
-        return wrapped(x | y);
-      case Instruction::Xor:
-        return wrapped(x ^ y);
-      case Instruction::SDiv:
-        return b == 0 ? Value{} : b == -1 ? wrapped(0 - x) : wrapped(static_cast<std::uint64_t>(a / b));
-      case Instruction::SRem:
-        return b == 0 || b == -1 ? Value{} : wrapped(static_cast<std::uint64_t>(a % b));
-      case Instruction::UDiv:
-        return uy == 0 ? Value{} : wrapped(ux / uy);
-      case Instruction::URem:
-        return uy == 0 ? Value{} : wrapped(ux % uy);
-      default:
-        cannot(at);
+        if (instruction.isBinaryOp())
+          return integer_binary(instruction, operand(0).bits, operand(1).bits, width);
+        cannot_evaluate(instruction);
     }
   }
 
@@ -346,7 +269,7 @@ struct HookEvaluator::State {
   }
 
   Value load(const llvm::LoadInst& load, const Value& at) {
-    if (at.object < 0) cannot(load);
+    if (at.object < 0) cannot_evaluate(load);
     Object& object = object_at(at.object);
     switch (object.kind) {
       case Object::Kind::number:
@@ -356,7 +279,7 @@ struct HookEvaluator::State {
       case Object::Kind::table:
         return table_element(load, *object.table, at.bits);
       case Object::Kind::unknown:
-        cannot(load, "reads what the spec does not declare");
+        cannot_evaluate(load, "reads what the spec does not declare");
       case Object::Kind::tensor:
         break;
     }
@@ -375,7 +298,7 @@ struct HookEvaluator::State {
     const llvm::Constant* found =
         llvm::ConstantFoldLoadFromConst(const_cast<llvm::Constant*>(table.getInitializer()), load.getType(),
                                         llvm::APInt(64, static_cast<std::uint64_t>(offset)), layout);
-    if (found == nullptr) cannot(load);
+    if (found == nullptr) cannot_evaluate(load);
     return place->second = constant(*found);
   }
 
@@ -396,7 +319,7 @@ struct HookEvaluator::State {
 
   Value call(const llvm::CallInst& call, const auto& get, int depth) {
     const llvm::Function* callee = call.getCalledFunction();
-    if (callee == nullptr) cannot(call);
+    if (callee == nullptr) cannot_evaluate(call);
     if (!callee->isDeclaration()) {
       std::vector<Value> arguments;
       for (const llvm::Value* argument : call.args()) arguments.push_back(get(argument));
@@ -405,99 +328,10 @@ struct HookEvaluator::State {
     const auto arg = [&](unsigned i) -> const Value& { return get(call.getArgOperand(i)); };
     if (call.getType()->isFloatTy()) return {.real = float_call(call, arg)};
     if (call.getType()->isVoidTy() && call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic) {
-      if (llvm::isa<llvm::MemIntrinsic>(call)) cannot(call);
+      if (llvm::isa<llvm::MemIntrinsic>(call)) cannot_evaluate(call);
       return {};
     }
     return integer_call(call, arg);
-  }
-
-  static double float_call(const llvm::CallInst& call, const auto& arg) {
-    llvm::StringRef name = call.getCalledFunction()->getName();
-    name.consume_front("__nv_");
-    if (name.consume_front("llvm.")) name = name.substr(0, name.find('.'));
-    const std::string plain = name.str();
-    const double x = arg(0).real;
-    if (plain == "fabsf" || plain == "fabs") return std::fabs(x);
-    if (plain == "floorf" || plain == "floor") return std::floor(x);
-    if (plain == "ceilf" || plain == "ceil") return std::ceil(x);
-    if (plain == "truncf" || plain == "trunc") return std::trunc(x);
-    if (plain == "sqrtf" || plain == "sqrt") return std::sqrt(x);
-    if (plain == "rsqrtf") return 1 / std::sqrt(x);
-    if (plain == "expf" || plain == "exp") return std::exp(x);
-    if (plain == "exp2f" || plain == "exp2") return std::exp2(x);
-    if (plain == "logf" || plain == "log") return std::log(x);
-    if (plain == "log2f" || plain == "log2") return std::log2(x);
-    if (plain == "tanhf" || plain == "tanh") return std::tanh(x);
-    if (plain == "erff") return std::erf(x);
-    if (plain == "sinf" || plain == "sin") return std::sin(x);
-    if (plain == "cosf" || plain == "cos") return std::cos(x);
-    if (plain == "canonicalize" || plain == "expect") return x;
-    if (plain == "fmuladd") return x * arg(1).real + arg(2).real;
-    if (plain == "fminf" || plain == "minnum") return std::fmin(x, arg(1).real);
-    if (plain == "fmaxf" || plain == "maxnum") return std::fmax(x, arg(1).real);
-    if (plain == "minimum" || plain == "maximum") {
-      const double y = arg(1).real;
-      if (std::isnan(x) || std::isnan(y)) return x + y;
-      return plain == "minimum" ? std::fmin(x, y) : std::fmax(x, y);
-    }
-    cannot(call);
-  }
-
-  static Value integer_call(const llvm::CallInst& call, const auto& arg) {
-    if (!call.getType()->isIntegerTy()) cannot(call);
-    const unsigned width = call.getType()->getIntegerBitWidth();
-    const std::int64_t a = arg(0).bits;
-    const std::uint64_t ua = zero_extended(a, width);
-    const auto b = [&] { return arg(1).bits; };
-    const auto ub = [&] { return zero_extended(arg(1).bits, width); };
-    const auto of = [&](std::uint64_t bits) {
-      return Value{.bits = sign_extended(static_cast<std::int64_t>(bits), width)};
-    };
-    if (call.getCalledFunction()->getName() == "abs") return of(static_cast<std::uint64_t>(a < 0 ? -a : a));
-    switch (call.getIntrinsicID()) {
-      case llvm::Intrinsic::smin:
-        return {.bits = std::min(a, b())};
-      case llvm::Intrinsic::smax:
-        return {.bits = std::max(a, b())};
-      case llvm::Intrinsic::umin:
-        return of(std::min(ua, ub()));
-      case llvm::Intrinsic::umax:
-        return of(std::max(ua, ub()));
-      case llvm::Intrinsic::abs:
-        return of(static_cast<std::uint64_t>(a < 0 ? -a : a));
-      case llvm::Intrinsic::usub_sat:
-        return of(ua < ub() ? 0 : ua - ub());
-      case llvm::Intrinsic::ctpop:
-        return of(static_cast<std::uint64_t>(std::popcount(ua)));
-      case llvm::Intrinsic::cttz:
-        return of(ua == 0 ? width : static_cast<std::uint64_t>(std::countr_zero(ua)));
-      case llvm::Intrinsic::ctlz:
-        return of(static_cast<std::uint64_t>(std::countl_zero(ua)) - (64 - width));
-      case llvm::Intrinsic::fshl:
-      case llvm::Intrinsic::fshr: {
-        std::uint64_t left = zero_extended(arg(2).bits, width) % width;
-        if (call.getIntrinsicID() == llvm::Intrinsic::fshr) left = width - left;
-        if (left == 0) return of(ua);
-        return of(left == width ? ub() : (ua << left) | (ub() >> (width - left)));
-      }
-      case llvm::Intrinsic::fptosi_sat: {
-        const double high = std::ldexp(1.0, static_cast<int>(width) - 1) - 1;
-        return {.bits = saturated(arg(0).real, -high - 1, high)};
-      }
-      case llvm::Intrinsic::fptoui_sat:
-        return of(static_cast<std::uint64_t>(
-            saturated(arg(0).real, 0, std::ldexp(1.0, static_cast<int>(width)) - 1)));
-      case llvm::Intrinsic::is_fpclass: {
-        const double x = arg(0).real;
-        const auto asked = static_cast<unsigned>(arg(1).bits);
-        const unsigned is = std::isnan(x) ? llvm::fcNan : std::isinf(x) ? llvm::fcInf : llvm::fcFinite;
-        return {.bits = (asked & is) == is ? -1 : 0};
-      }
-      case llvm::Intrinsic::expect:
-        return arg(0);
-      default:
-        cannot(call);
-    }
   }
 };
 

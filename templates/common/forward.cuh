@@ -11,8 +11,8 @@
 //              barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides behind S and
 //              the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy has a whole
 //              step. Both barriers also say that every warp is done with the buffer that the following copy
-//              overwrites. After the last tile zeros are copied: a branch around the copy would keep ptxas
-//              from filling its latencies with exponentials.
+//              overwrites. After the last tile zeros are copied (not where kEndsCopies): a branch around
+//              the copy would keep ptxas from filling its latencies with exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the
 // hooks, whose
 //              indices are clamped there; rows past q_len are computed and not stored.
@@ -22,6 +22,7 @@
 #include "common/lane_store.cuh"
 #include "common/philox.h"
 #include "common/products.cuh"
+#include "common/score_tile.cuh"
 #include "common/softmax.cuh"
 #include "common/tile.cuh"
 #include "common/tile_walk.cuh"
@@ -31,15 +32,19 @@ namespace fa {
 
 /// What a plan and a spec fix at compile time. The generated unit derives from this and fills it in.
 template <class Config, class Hooks, class Classes>
-struct Forward {
+struct Forward : ScoreTile<Config, Hooks, Classes> {
+  using Scores = ScoreTile<Config, Hooks, Classes>;
+  using Scores::kHasShift;
+  using Scores::kIdentity;
+  using Scores::kKeepsQTile;
+  using Scores::kMTiles;
+  using Scores::kNTiles;
+  using Scores::kRowsPerWarp;
+  using Scores::kTileKv;
+  using Scores::s;
   using Element = typename Config::Element;
   using Product = Products<Element>;
   static constexpr int kThreads = Config::kWarps * 32;
-  static constexpr int kTileKv = Config::kTileKv;
-  static constexpr int kRowsPerWarp = Config::kTileQ / Config::kWarps;
-  static constexpr int kMTiles = kRowsPerWarp / 16;  // 16-row mma tiles of a warp
-  static constexpr int kNTiles = kTileKv / 8;        // 8-column mma tiles of S
-  static_assert(kRowsPerWarp % 16 == 0 && kTileKv % 16 == 0);
   // One Philox call serves a group of 32 columns; tiles that end inside a group draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
 
@@ -61,27 +66,12 @@ struct Forward {
   static constexpr int kSharedBytes =
       Product::kStagesOutput && OTile::kBytes > kQkvBytes ? OTile::kBytes : kQkvBytes;
 
-  static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
-  // Whether scores stay raw until their exponentials, where the scale and a number that a plain tile adds to
-  // all of its logits come in. Other hooks leave finished logits.
-  static constexpr bool kHasShift = Classes::kHasScoreClass;
-  static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
-  // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
-  // of all columns first and has no registers for the results.
-  static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
-
-  // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
-  // to find it anew costs more than it frees.
-  static constexpr bool kKeepsQTile = !kIdentity || Config::kDropout;
-
   // Whether a branch leaves out the copy after the last tile, which is of zeros. It costs time, but saves the
   // registers that f32 and dropout lack.
   static constexpr bool kEndsCopies = Config::kDropout || !Product::kStagesOutput;
 
-  float s[kMTiles][kNTiles][4];  // scores, then probabilities
   float o[kMTiles][kDTiles][4];  // acc_o
   SoftmaxRow softmax[kMTiles][2];
-  typename Hooks::Row rows[kMTiles][2];
   unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1]
                       [Product::kQWords];
 
@@ -223,205 +213,6 @@ struct Forward {
           drawn.word[1] = drawn.word[3];
         }
       }
-  }
-
-  /// What the hooks know of this head. What is cheap to find is found anew in every tile: kept, it would take
-  /// registers that the products need.
-  __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
-    const auto [b, h] = block_head(params);
-    return Hooks::head(params, b, h);
-  }
-
-  /// The same of this thread's rows.
-  __device__ __forceinline__ void find_rows(const ForwardParams& params, const typename Hooks::Head& head) {
-    unsigned thread = threadIdx.x;
-    if constexpr (Hooks::kRowIsCheap)
-      asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));  // nor is this kept
-    const int first = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ +
-                      static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int q_idx = first + m * 16 + half * 8;
-        if constexpr (Hooks::kRowReads) q_idx = min(q_idx, params.q_len - 1);
-        rows[m][half] = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
-      }
-  }
-
-  /// Calls `body(x, row, column)` on every element of S; `kv0` is the tile's first key.
-  template <class Body>
-  __device__ __forceinline__ void for_each_element(const ForwardParams& params,
-                                                   const typename Hooks::Head& head, int kv0, Body body) {
-    const int first = kv0 + 2 * (threadIdx.x % 4);
-    const float first_f = static_cast<float>(first);
-#pragma unroll
-    for (int n = 0; n < kNTiles; ++n) {
-      if (kColumnsApart && kv0 + n * 8 >= params.kv_len) break;
-#pragma unroll
-      for (int pair = 0; pair < 2; ++pair) {
-        const int offset = n * 8 + pair;
-        int kv_idx = first + offset;
-        float kv_idx_f = first_f + static_cast<float>(offset);  // exact: lengths stay below 2^24
-        if constexpr (Hooks::kColumnReads) {
-          kv_idx = min(kv_idx, params.kv_len - 1);
-          kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
-        }
-        const typename Hooks::Column column = Hooks::column(params, head, kv_idx, kv_idx_f);
-#pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], column);
-      }
-    }
-  }
-
-  /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
-  __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
-    const int first_row =
-        block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
-    return min(max(first_row - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
-  }
-
-  /// Calls `body(x, of(distance))` on every element of S, distance = q_idx - kv_idx, with `of` evaluated once
-  /// a lane for two diagonals of 8 x 8 blocks: those meet 23 distances, one a lane, and lanes fetch theirs.
-  template <class Of, class Body>
-  __device__ __forceinline__ void for_each_diagonal(const ForwardParams& params, int kv0, Of of, Body body) {
-    const int lane = threadIdx.x % 32;
-    const int from = 8 + lane / 4 - 2 * (lane % 4);
-#pragma unroll
-    for (int pair = -(kNTiles / 2); pair < kMTiles; ++pair) {
-      const int first_block = pair < 0 ? -2 * pair - 1 : 0;  // of columns
-      if (kColumnsApart && kv0 + 8 * first_block >= params.kv_len) continue;
-      const float mine = of(distance_at(params, kv0, 16 * pair + lane - 8));
-#pragma unroll
-      for (int side = 0; side < 2; ++side)
-#pragma unroll
-        for (int column = 0; column < 2; ++column) {
-          const float value = __shfl_sync(0xffffffffu, mine, from + 8 * side - column);
-#pragma unroll
-          for (int block = 0; block < 2 * kMTiles; ++block) {  // of eight rows
-            const int n = block - (2 * pair + side);
-            if (n >= 0 && n < kNTiles) body(s[block / 2][n][2 * (block % 2) + column], value);
-          }
-        }
-    }
-  }
-
-  /// The mask, where its code is long: a loop that is not unrolled writes down what is kept, and unrolled
-  /// code reads it. A loop cannot index the scores, which live in registers; unrolled, the mask's code would
-  /// be there once for each of a thread's elements, and half of the compile time would go there.
-  __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
-                                                   const typename Hooks::Head& head, int kv0) {
-    constexpr int kBits = 2 * kMTiles * 2;                          // of one 8-column mma tile in this thread
-    constexpr int kGroup = kNTiles % 4 == 0 && kBits <= 8 ? 4 : 2;  // mma tiles whose bits share a word
-    static_assert(kGroup * kBits <= 32 && kNTiles % kGroup == 0);
-#pragma unroll
-    for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
-      unsigned kept = 0;
-#pragma unroll 1
-      for (int n = 0; n < kGroup; ++n) {
-        kept >>= kBits;
-#pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
-          const typename Hooks::Column column =
-              Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-#pragma unroll
-          for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              if (Hooks::mask(params, head, rows[m][half], column))
-                kept |= 1u << ((kGroup - 1) * kBits + (m * 2 + half) * 2 + pair);
-        }
-      }
-#pragma unroll
-      for (int n = 0; n < kGroup; ++n)
-#pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
-    }
-  }
-
-  /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
-  /// -inf.
-  __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                               WalkStep step) {
-    using Row = typename Hooks::Row;
-    using Column = typename Hooks::Column;
-    const int kv0 = step.tile() * kTileKv;
-    float shift = 0.0f;
-    const auto find_cheap = [&] {
-      if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
-      if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
-    };
-    if constexpr (!kIdentity) find_cheap();
-    if constexpr (Hooks::kScoreForm == ScoreForm::general) {
-      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-        x = Hooks::logit(x, params, head, row, column);
-      });
-    } else if constexpr (kHasShift) {
-      const float inverse = 1.0f / params.scale_log2;
-      const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
-      if (step.plain() && Hooks::kAddendIsRelative) {
-        if constexpr (Hooks::kAddendIsRelative) shift = relative(distance_at(params, kv0, 0));
-      } else if (step.plain()) {
-        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params, head, rows[0][0], first);
-      } else if constexpr (Hooks::kAddendIsRelative) {
-        for_each_diagonal(
-            params, kv0, [&](int distance) { return relative(distance) * inverse; },
-            [](float& x, float addend) { x += addend; });
-      } else {
-        for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-          x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
-        });
-      }
-    } else if constexpr (Hooks::kAddendIsRelative) {
-      const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-      const float multiplier = Hooks::multiplier(params, head, rows[0][0], first);  // uniform
-      for_each_diagonal(
-          params, kv0, [&](int distance) { return Hooks::relative_addend(params, head, distance); },
-          [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
-    } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
-      for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-        x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
-      });
-    }
-    if constexpr (Hooks::kMaskIsRelative) {
-      const auto most = [&](int distance) {
-        return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
-      };
-      if (!step.full()) {
-        if constexpr (kIdentity) find_cheap();
-        for_each_diagonal(params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
-      }
-    } else if constexpr (Hooks::kHasMask) {
-      if (!step.full()) {
-        if constexpr (kIdentity) find_cheap();
-        if constexpr (Hooks::kMaskIsHeavy) {
-          apply_heavy_mask(params, head, kv0);
-        } else {
-          for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-            x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
-          });
-        }
-      }
-    }
-    if (kv0 + kTileKv > params.kv_len) {
-      const int first = kv0 + 2 * (threadIdx.x % 4);
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first + n * 8 + i % 2 >= params.kv_len)
-#pragma unroll
-            for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
-    }
-    return shift;
   }
 
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
@@ -576,7 +367,7 @@ struct Forward {
           Product::template load_q<QTile>(q_fragments[m][step], q_lane, m, step);
       __syncthreads();  // K and V take over the room
     }
-    const typename Hooks::Head head = find_head(params);
+    const typename Hooks::Head head = this->find_head(params);
     Walk walk;
     WalkStep now = walk.first(params);
     load_k(now.tile(), 0);
@@ -590,7 +381,7 @@ struct Forward {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) softmax[m][half].start();
-    if constexpr (!Hooks::kRowIsCheap) find_rows(params, head);
+    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -615,7 +406,7 @@ struct Forward {
       }
       close_copies();
       multiply_qk(k_lane + stage * KTile::kBytes);
-      const float shift = apply_hooks(params, head, now);
+      const float shift = this->apply_hooks(params, head, now);
       rescale(scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();

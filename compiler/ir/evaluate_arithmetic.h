@@ -1,0 +1,31 @@
+// What single instructions and calls compute, for the interpreter of evaluate.cpp alone: on purpose none of
+// importing's code.
+#pragma once
+
+#include "compiler/ir/llvm.h"
+
+#include <cstdint>
+
+namespace fa {
+
+/// A number, or an address: an object and a byte offset in it.
+struct EvaluatorValue {
+  double real = 0;
+  std::int64_t bits = 0;  // integers sign-extended; of an address the offset
+  int object = -1;
+};
+
+using EvaluatorArgument = llvm::function_ref<const EvaluatorValue&(unsigned)>;
+
+/// Throws Error.
+[[noreturn]] void cannot_evaluate(const llvm::Value& at, const char* why = "cannot be evaluated");
+
+std::int64_t sign_extended(std::int64_t bits, unsigned width);
+std::uint64_t zero_extended(std::int64_t bits, unsigned width);
+EvaluatorValue to_integer(double x, unsigned width, bool is_signed);
+bool integer_compare(const llvm::ICmpInst& compare, const EvaluatorValue& a, const EvaluatorValue& b);
+EvaluatorValue integer_binary(const llvm::Instruction& at, std::int64_t a, std::int64_t b, unsigned width);
+double float_call(const llvm::CallInst& call, EvaluatorArgument arg);
+EvaluatorValue integer_call(const llvm::CallInst& call, EvaluatorArgument arg);
+
+}  // namespace fa
