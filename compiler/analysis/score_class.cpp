@@ -1,6 +1,7 @@
 #include "compiler/analysis/score_class.h"
 
 #include "compiler/analysis/tile_class_transfer.h"
+#include "compiler/ir/narrow.h"
 #include "compiler/ir/simplify.h"
 
 #pragma GCC diagnostic push
@@ -68,6 +69,8 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, double sca
   Transfer transfer(addend, sides, *function, builder);
   const auto* end = llvm::cast<llvm::ReturnInst>(addend.getEntryBlock().getTerminator());
   builder.CreateRet(builder.CreateZExt(transfer.is_point(end->getReturnValue()), builder.getInt32Ty()));
+  simplify(*function);
+  narrow_integers(*function);
   simplify(*function);
   if (!is_useless(*function)) return function;
   function->eraseFromParent();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/tile_class_transfer.h"
+#include "compiler/ir/narrow.h"
 #include "compiler/ir/simplify.h"
 
 namespace fa {
@@ -53,16 +54,38 @@ AbstractBool of_row(llvm::Function& mask, const MaskSides& sides, llvm::IRBuilde
 }
 
 /// A tile whose rows touch at most two blocks is as its first and its last row are; of others nothing is
-/// known.
+/// known. A loop over the two: written out, it would be twice the code to compile.
 AbstractBool of_blocks(llvm::Function& mask, const MaskSides& sides, llvm::IRBuilder<>& builder,
                        TileClasses& classes) {
   llvm::Value* const q_lo = classes.function->getArg(2);
   llvm::Value* const q_hi = classes.function->getArg(3);
-  const AbstractBool first = of_row(mask, sides, builder, classes, q_lo);
-  const AbstractBool last = of_row(mask, sides, builder, classes, q_hi);
+  llvm::BasicBlock* const entry = builder.GetInsertBlock();
+  auto* const loop = llvm::BasicBlock::Create(builder.getContext(), "ends", classes.function);
+  auto* const done = llvm::BasicBlock::Create(builder.getContext(), "both", classes.function);
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  const auto carried = [&](llvm::Value* start, const char* name) {
+    llvm::PHINode* const phi = builder.CreatePHI(start->getType(), 2, name);
+    phi->addIncoming(start, entry);
+    return phi;
+  };
+  const auto goes_on = [&](llvm::PHINode* phi, llvm::Value* next) {
+    phi->addIncoming(next, loop);
+    return next;
+  };
+  llvm::PHINode* const end = carried(builder.getInt32(0), "end");
+  llvm::PHINode* const may_be_true = carried(builder.getFalse(), "may_be_true");
+  llvm::PHINode* const may_be_false = carried(builder.getFalse(), "may_be_false");
+  llvm::Value* const row =
+      builder.CreateSelect(builder.CreateICmpEQ(end, builder.getInt32(0)), q_lo, q_hi, "row");
+  const AbstractBool kept = of_row(mask, sides, builder, classes, row);
+  const AbstractBool either{goes_on(may_be_true, builder.CreateOr(may_be_true, kept.may_be_true)),
+                            goes_on(may_be_false, builder.CreateOr(may_be_false, kept.may_be_false))};
+  llvm::Value* const next = goes_on(end, builder.CreateNSWAdd(end, builder.getInt32(1)));
+  builder.CreateCondBr(builder.CreateICmpSLT(next, builder.getInt32(2)), loop, done);
+  builder.SetInsertPoint(done);
   llvm::Value* const more = touches_more(builder, q_lo, q_hi, sides.rows_a_block());
-  return {builder.CreateOr(more, builder.CreateOr(first.may_be_true, last.may_be_true)),
-          builder.CreateOr(more, builder.CreateOr(first.may_be_false, last.may_be_false))};
+  return {builder.CreateOr(more, either.may_be_true), builder.CreateOr(more, either.may_be_false)};
 }
 
 }  // namespace
@@ -84,6 +107,8 @@ TileClasses derive_tile_classes(HookIr& hooks) {
   llvm::Value* const of_kept =
       builder.CreateSelect(kept.may_be_false, builder.getInt32(1), builder.getInt32(2));
   builder.CreateRet(builder.CreateSelect(kept.may_be_true, of_kept, builder.getInt32(0)));
+  simplify(*classes.function);
+  narrow_integers(*classes.function);
   simplify(*classes.function);
   return classes;
 }

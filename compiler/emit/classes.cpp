@@ -29,8 +29,9 @@ std::string print_classes(const HookIr& hooks, const TileClasses& classes) {
   if (classes.function == nullptr && classes.score == nullptr) return "using Classes = NoClasses;\n";
   // Classes are about indices: nothing here is score arithmetic, so nothing may be approximate.
   std::string text;
-  if (classes.function != nullptr) text += print_function(*classes.function, "tile_class_of", {});
-  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", {});
+  const ExprPrinter::Options options{.eager_bools = true, .rolled_loops = true};
+  if (classes.function != nullptr) text += print_function(*classes.function, "tile_class_of", options);
+  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", options);
   std::string shapes;
   std::string cases;
   std::string reads;

@@ -137,6 +137,7 @@ void ExprPrinter::write_loop(const Loop& loop) {
     declared_.insert(&inner);
   });
 
+  if (options_.rolled_loops) statements_.append("#pragma unroll 1\n");
   line("do {");
   options_.indent += 2;
   for (const Region::Item& item : loop.body.items)

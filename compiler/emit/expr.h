@@ -39,6 +39,7 @@ class ExprPrinter {
     bool fast_math = false;
     bool fast_division = false;  // division too, where it runs once an element
     bool eager_bools = false;    // & and | instead of && and ||: more values at once, but no branches
+    bool rolled_loops = false;   // loops stay loops: there to be compiled fast, not to run fast
     int indent = 4;
   };
   /// Text of a value that is defined outside the items (an argument, a field); empty: it is not.

@@ -71,7 +71,7 @@ class HooksPrinter {
  private:
   std::string print_argument(const HookArg& arg, Stage at) const;
   std::string outside(const llvm::Value& value, Stage at) const;
-  ExprPrinter printer(Stage at, std::unordered_set<std::string> taken, bool is_unrolled);
+  ExprPrinter printer(Stage at, std::unordered_set<std::string> taken);
   std::string print_body(const StageBody& body, const llvm::Value& result);
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
@@ -123,11 +123,11 @@ std::string HooksPrinter::outside(const llvm::Value& value, Stage at) const {
   return {};
 }
 
-ExprPrinter HooksPrinter::printer(Stage at, std::unordered_set<std::string> taken, bool is_unrolled) {
+ExprPrinter HooksPrinter::printer(Stage at, std::unordered_set<std::string> taken) {
   return ExprPrinter(
       {.fast_math = spec_.dtype != DType::f32,
        .fast_division = at == Stage::element,
-       .eager_bools = is_unrolled,
+       .eager_bools = at == Stage::element,
        .indent = 4},
       [this, at](const llvm::Value& value) { return outside(value, at); },
       [this](const llvm::Value& value) { return split_.canonical(value); }, std::move(taken));
@@ -158,7 +158,7 @@ std::string HooksPrinter::print_stage_function(Stage stage) {
   const StageText& text = text_of(stage);
   const StageBody& body = split_.stage(stage);
   const auto& given = kGiven[static_cast<std::size_t>(stage)];
-  ExprPrinter writer = printer(stage, {std::string(given[0]), std::string(given[1])}, false);
+  ExprPrinter writer = printer(stage, {std::string(given[0]), std::string(given[1])});
   writer.write(body.items, body.fields);
   std::string values = fmt::format("{}, {}", given[0], given[1]);
   for (const llvm::Value* value : body.fields) values += ", " + writer.value(*value);
@@ -168,8 +168,7 @@ std::string HooksPrinter::print_stage_function(Stage stage) {
 }
 
 std::string HooksPrinter::print_body(const StageBody& body, const llvm::Value& result) {
-  // All element code is unrolled, but for a heavy mask's: that runs in a loop, short of registers instead.
-  ExprPrinter writer = printer(Stage::element, {}, cpp_type(result) != "bool" || !body.is_heavy());
+  ExprPrinter writer = printer(Stage::element, {});
   writer.write(body.items, {&result});
   const std::string value = writer.value(result);
   return fmt::format("{}    return {};\n", writer.statements(), value);
