@@ -124,28 +124,24 @@ struct ScoreTile {
   /// be there once for each of a thread's elements, and half of the compile time would go there.
   __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
                                                    const typename Hooks::Head& head, int kv0) {
-    constexpr int kBits = 2 * kMTiles * 2;                          // of one 8-column mma tile in this thread
-    constexpr int kGroup = kNTiles % 4 == 0 && kBits <= 8 ? 4 : 2;  // mma tiles whose bits share a word
-    static_assert(kGroup * kBits <= 32 && kNTiles % kGroup == 0);
+    constexpr int kBits = kMTiles * 2;  // of one column in this thread
+    constexpr int kGroup = kNTiles * 2 * kBits <= 64 ? kNTiles : 64 / (2 * kBits);  // mma tiles a loop serves
+    static_assert(kNTiles % kGroup == 0);
 #pragma unroll
     for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
-      unsigned kept = 0;
+      unsigned long long kept = 0;
 #pragma unroll 1
-      for (int n = 0; n < kGroup; ++n) {
-        kept >>= kBits;
+      for (int column = 0; column < 2 * kGroup; ++column) {
+        int kv_idx = kv0 + 2 * (threadIdx.x % 4) + n0 * 8 + column / 2 * 8 + column % 2;
+        if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
+        const typename Hooks::Column at = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+        unsigned of_column = 0;
 #pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
-          const typename Hooks::Column column =
-              Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+        for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-          for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              if (Hooks::mask(params, head, rows[m][half], column))
-                kept |= 1u << ((kGroup - 1) * kBits + (m * 2 + half) * 2 + pair);
-        }
+          for (int half = 0; half < 2; ++half)
+            if (Hooks::mask(params, head, rows[m][half], at)) of_column |= 1u << (m * 2 + half);
+        kept |= static_cast<unsigned long long>(of_column) << (column * kBits);
       }
 #pragma unroll
       for (int n = 0; n < kGroup; ++n)
@@ -153,7 +149,8 @@ struct ScoreTile {
         for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
+            if ((kept >> ((2 * n + i % 2) * kBits + m * 2 + i / 2) & 1) == 0)
+              s[m][n0 + n][i] = negative_infinity();
     }
   }
 
@@ -165,11 +162,16 @@ struct ScoreTile {
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;
     float shift = 0.0f;
-    const auto find_cheap = [&] {
+    const auto find_cheap_head = [&] {
       if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
+    };
+    const auto find_cheap_rows = [&] {
       if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
     };
-    if constexpr (!kIdentity) find_cheap();
+    // Values of the distance are found without rows.
+    constexpr bool kScoreAsksRows = !kIdentity && !Hooks::kAddendIsRelative;
+    if constexpr (!kIdentity) find_cheap_head();
+    if constexpr (kScoreAsksRows) find_cheap_rows();
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = Hooks::logit(x, params, head, row, column);
@@ -193,7 +195,7 @@ struct ScoreTile {
       }
     } else if constexpr (Hooks::kAddendIsRelative) {
       const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-      const float multiplier = Hooks::multiplier(params, head, rows[0][0], first);  // uniform
+      const float multiplier = Hooks::multiplier(params, head, {}, first);  // uniform
       for_each_diagonal(
           params, kv0, [&](int distance) { return Hooks::relative_addend(params, head, distance); },
           [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
@@ -207,12 +209,13 @@ struct ScoreTile {
         return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
       };
       if (!step.full()) {
-        if constexpr (kIdentity) find_cheap();
+        if constexpr (kIdentity) find_cheap_head();
         for_each_diagonal(params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
       }
     } else if constexpr (Hooks::kHasMask) {
       if (!step.full()) {
-        if constexpr (kIdentity) find_cheap();
+        if constexpr (kIdentity) find_cheap_head();
+        if constexpr (!kScoreAsksRows) find_cheap_rows();
         if constexpr (Hooks::kMaskIsHeavy) {
           apply_heavy_mask(params, head, kv0);
         } else {

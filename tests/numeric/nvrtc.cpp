@@ -84,21 +84,19 @@ struct Spilling {
   std::string_view spec;  // empty: every one that no line before names
   int bytes;
 };
-constexpr std::array<Spilling, 27> kSpilling{{
-    {"t4", DType::f16, 256, "tree", 504},      {"t4", DType::f16, 256, "", 264},
-    {"t4", DType::f32, 256, "tree", 584},      {"t4", DType::f32, 256, "", 156},
-    {"a100", DType::f32, 64, "", 112},         {"a100", DType::f32, 128, "", 48},
-    {"a100", DType::f32, 256, "", 244},        {"a10", DType::bf16, 128, "tree", 200},
-    {"a10", DType::bf16, 256, "", 72},         {"a10", DType::f16, 128, "tree", 200},
-    {"a10", DType::f16, 256, "", 72},          {"a10", DType::f32, 64, "", 192},
-    {"a10", DType::f32, 256, "document", 244}, {"a10", DType::f32, 256, "", 72},
-    {"l4", DType::bf16, 128, "tree", 200},     {"l4", DType::bf16, 256, "", 72},
-    {"l4", DType::f16, 128, "tree", 200},      {"l4", DType::f16, 256, "", 72},
-    {"l4", DType::f32, 64, "", 192},           {"l4", DType::f32, 256, "document", 244},
-    {"l4", DType::f32, 256, "", 72},           {"h100", DType::bf16, 128, "tree", 216},
-    {"h100", DType::f16, 128, "tree", 216},    {"h100", DType::f32, 64, "sigmoid_gate", 708},
-    {"h100", DType::f32, 64, "", 108},         {"h100", DType::f32, 128, "", 72},
-    {"h100", DType::f32, 256, "", 388},
+constexpr std::array<Spilling, 12> kSpilling{{
+    {"t4", DType::f16, 256, "", 216},
+    {"t4", DType::f32, 256, "tree", 144},
+    {"a100", DType::f32, 64, "", 48},
+    {"a100", DType::f32, 128, "", 80},
+    {"a100", DType::f32, 256, "", 52},
+    {"a10", DType::f32, 64, "", 64},
+    {"a10", DType::f32, 256, "", 36},
+    {"l4", DType::f32, 64, "", 64},
+    {"l4", DType::f32, 256, "", 36},
+    {"h100", DType::f32, 64, "", 108},
+    {"h100", DType::f32, 128, "", 64},
+    {"h100", DType::f32, 256, "", 208},
 }};
 
 int most_spilled(const Build& build) {

@@ -87,8 +87,8 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    const bool holds = !(row.holds || column.holds) && (row.side > column.quotient || column.quotient > row.side_2);
-    const bool holds_2 = holds && row.difference != column.quotient && row.difference_2 != column.quotient;
-    return !holds_2 || row.difference_3 == column.quotient;
+    const bool holds = !(row.holds | column.holds) & ((row.side > column.quotient) | (column.quotient > row.side_2));
+    const bool holds_2 = holds & (row.difference != column.quotient) & (row.difference_2 != column.quotient);
+    return !holds_2 | (row.difference_3 == column.quotient);
   }
 };

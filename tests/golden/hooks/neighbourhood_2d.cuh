@@ -70,6 +70,6 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return row.side <= column.quotient && column.quotient <= row.side_2 && wrap_abs(wrap_sub(row.remainder, column.remainder)) <= p.params[1].i32;
+    return (row.side <= column.quotient) & (column.quotient <= row.side_2) & (wrap_abs(wrap_sub(row.remainder, column.remainder)) <= p.params[1].i32);
   }
 };

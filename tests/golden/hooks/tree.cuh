@@ -78,9 +78,9 @@ struct Hooks {
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    const bool holds = row.side == column.kv_idx || row.side_2 == column.kv_idx || row.side_3 == column.kv_idx || row.side_4 == column.kv_idx;
-    const bool holds_2 = row.side_5 == column.kv_idx || row.side_6 == column.kv_idx || row.side_7 == column.kv_idx || row.side_8 == column.kv_idx;
-    const bool holds_3 = row.side_9 == column.kv_idx || row.side_10 == column.kv_idx || row.side_11 == column.kv_idx || row.side_12 == column.kv_idx;
-    return column.holds || holds || holds_2 || holds_3;
+    const bool holds = (row.side == column.kv_idx) | (row.side_2 == column.kv_idx) | (row.side_3 == column.kv_idx) | (row.side_4 == column.kv_idx);
+    const bool holds_2 = (row.side_5 == column.kv_idx) | (row.side_6 == column.kv_idx) | (row.side_7 == column.kv_idx) | (row.side_8 == column.kv_idx);
+    const bool holds_3 = (row.side_9 == column.kv_idx) | (row.side_10 == column.kv_idx) | (row.side_11 == column.kv_idx) | (row.side_12 == column.kv_idx);
+    return column.holds | holds | holds_2 | holds_3;
   }
 };

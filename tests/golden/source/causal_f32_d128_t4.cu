@@ -63,9 +63,8 @@ struct Hooks {
 };
 
 __device__ __forceinline__ int tile_class_of(int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale) {
-  const long long sum = static_cast<long long>(kv_len - q_len) + static_cast<long long>(q_lo) + static_cast<long long>(kv_hi) * -1LL;
-  const long long sum_2 = static_cast<long long>(kv_len - q_len) + static_cast<long long>(q_hi) + static_cast<long long>(kv_lo) * -1LL;
-  return sum_2 >= 0LL ? (sum < 0LL ? 1 : 2) : 0;
+  const int difference = kv_len - q_len;
+  return difference + q_hi + kv_lo * -1 >= 0 ? (difference + q_lo + kv_hi * -1 < 0 ? 1 : 2) : 0;
 }
 
 struct Classes {
