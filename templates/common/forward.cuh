@@ -35,8 +35,8 @@ template <class Config, class Hooks, class Classes>
 struct Forward : ScoreTile<Config, Hooks, Classes> {
   using Scores = ScoreTile<Config, Hooks, Classes>;
   using Scores::kHasShift;
+  using Scores::kHooksKeepQTile;
   using Scores::kIdentity;
-  using Scores::kKeepsQTile;
   using Scores::kMTiles;
   using Scores::kNTiles;
   using Scores::kRowsPerWarp;
@@ -202,7 +202,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes> {
                                                PhiloxWords (&words)[kMTiles][2]) {
     const auto [b, h] = block_head(params);
     const unsigned bh = b * params.num_q_heads + h;
-    const unsigned row0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ +
+    const unsigned row0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
                           threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -255,7 +255,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes> {
     const auto [b, h] = block_head(params);
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
+    const int q0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
     await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
                         // room
     __syncthreads();    // every warp is done with K and V
@@ -327,7 +327,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes> {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = threadIdx.x % 32;
     const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
+    const int q0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
     const auto [b, h] = block_head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);

@@ -31,7 +31,7 @@ struct ScoreTile {
 
   // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
   // to find it anew costs more than it frees.
-  static constexpr bool kKeepsQTile = !kIdentity || Config::kDropout;
+  static constexpr bool kHooksKeepQTile = !kIdentity || Config::kDropout;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   typename Hooks::Row rows[kMTiles][2];
@@ -48,7 +48,7 @@ struct ScoreTile {
     unsigned thread = threadIdx.x;
     if constexpr (Hooks::kRowIsCheap)
       asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));  // nor is this kept
-    const int first = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ +
+    const int first = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
                       static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -89,8 +89,8 @@ struct ScoreTile {
 
   /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
   __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
-    const int first_row =
-        block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ + threadIdx.x / 32 * kRowsPerWarp;
+    const int first_row = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
+                          threadIdx.x / 32 * kRowsPerWarp;
     return min(max(first_row - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
   }
 
@@ -124,24 +124,28 @@ struct ScoreTile {
   /// be there once for each of a thread's elements, and half of the compile time would go there.
   __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
                                                    const typename Hooks::Head& head, int kv0) {
-    constexpr int kBits = kMTiles * 2;  // of one column in this thread
-    constexpr int kGroup = kNTiles * 2 * kBits <= 64 ? kNTiles : 64 / (2 * kBits);  // mma tiles a loop serves
+    constexpr int kBits = 2 * kMTiles * 2;  // of one 8-column mma tile in this thread
+    constexpr int kGroup = kNTiles * kBits <= 64 ? kNTiles : 64 / kBits;  // mma tiles a loop serves
     static_assert(kNTiles % kGroup == 0);
 #pragma unroll
     for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
       unsigned long long kept = 0;
 #pragma unroll 1
-      for (int column = 0; column < 2 * kGroup; ++column) {
-        int kv_idx = kv0 + 2 * (threadIdx.x % 4) + n0 * 8 + column / 2 * 8 + column % 2;
-        if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
-        const typename Hooks::Column at = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-        unsigned of_column = 0;
+      for (int n = 0; n < kGroup; ++n) {
+        unsigned bits = 0;
 #pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
+        for (int pair = 0; pair < 2; ++pair) {
+          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
+          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
+          const typename Hooks::Column column =
+              Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
 #pragma unroll
-          for (int half = 0; half < 2; ++half)
-            if (Hooks::mask(params, head, rows[m][half], at)) of_column |= 1u << (m * 2 + half);
-        kept |= static_cast<unsigned long long>(of_column) << (column * kBits);
+          for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+              if (Hooks::mask(params, head, rows[m][half], column)) bits |= 1u << ((m * 2 + half) * 2 + pair);
+        }
+        kept |= static_cast<unsigned long long>(bits) << (n * kBits);
       }
 #pragma unroll
       for (int n = 0; n < kGroup; ++n)
@@ -149,8 +153,7 @@ struct ScoreTile {
         for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            if ((kept >> ((2 * n + i % 2) * kBits + m * 2 + i / 2) & 1) == 0)
-              s[m][n0 + n][i] = negative_infinity();
+            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
     }
   }
 
