@@ -372,12 +372,15 @@ struct Forward : ScoreTile<Config, Hooks, Classes> {
     const typename Hooks::Head head = this->find_head(params);
     Walk walk;
     WalkStep now = walk.first(params);
-    load_k(now.tile(), 0);
-    close_copies();
-    if constexpr (Config::kStages == 2) {
-      load_v(now.tile(), 0);
+    const auto copy_first = [&] {
+      load_k(now.tile(), 0);
       close_copies();
-    }
+      if constexpr (Config::kStages == 2) {
+        load_v(now.tile(), 0);
+        close_copies();
+      }
+    };
+    if constexpr (!Walk::kSearches) copy_first();
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -396,7 +399,21 @@ struct Forward : ScoreTile<Config, Hooks, Classes> {
 #pragma unroll 1
     while (now.exists()) {
       // Here, where no score is held, what finds the next run has registers; mostly it is the next tile.
-      const WalkStep then = walk.after(params, now);
+      WalkStep then;
+      if constexpr (Walk::kSearches) {
+        if (now.has_more()) {
+          then = now.more();
+        } else {
+          then = walk.search(params, now.tile() + 1);
+          if (!now.is_visited()) {  // the walk begins here, so that the search is there once as code
+            now = then;
+            copy_first();
+            continue;
+          }
+        }
+      } else {
+        then = walk.after(params, now);
+      }
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
       await_copies<Config::kStages - 1>();

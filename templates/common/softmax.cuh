@@ -69,7 +69,7 @@ struct SoftmaxRow {
     const float sum = quad_sum(l);
     const bool empty = sum == 0.0f;
     lse = empty ? negative_infinity() : (m + fast_log2(sum)) * kLn2;
-    return empty ? 0.0f : 1.0f / sum;
+    return empty ? 0.0f : fast_divide(1.0f, sum);  // 2 ulp, no branch
   }
 };
 

@@ -18,6 +18,8 @@ struct WalkStep {
   static constexpr int kOneTile = 128;
   static constexpr int kEnd = 1 << 27;  // tile 2^20, past every kv_len; what is copied of it are zeros
 
+  /// Whether this is a tile, not the step before the first.
+  __device__ __forceinline__ bool is_visited() const { return code >= 0; }
   __device__ __forceinline__ bool exists() const { return code < kEnd; }
   __device__ __forceinline__ int tile() const { return code >> 7; }
   __device__ __forceinline__ bool full() const { return (code & 1) != 0; }
@@ -67,6 +69,8 @@ __device__ __forceinline__ int of_lane(int value, int lane) {
 /// registers.
 template <int kTileKv>
 struct FullWalk {
+  static constexpr bool kSearches = false;
+
   __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
     return {params.kv_len > 0 ? 0 : WalkStep::kEnd};
   }
@@ -90,10 +94,14 @@ struct ClassWalk {
   static constexpr int kSomeTile = 1 << 28;  // there is such a tile
   static constexpr int kGroup = 1 << 29;     // group i of the 32 that are known has a non-empty tile
 
-  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return next(params, 0); }
+  static constexpr bool kSearches = true;
 
-  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
-    return now.has_more() ? now.more() : next(params, now.tile() + 1);
+  /// The step before the first, of a tile -1. Made where no compiler sees it: one that knew would take the
+  /// loop's first turn, with a second copy of the search, out of the loop.
+  __device__ __forceinline__ WalkStep first(const ForwardParams&) {
+    int code;
+    asm volatile("mov.b32 %0, %1;" : "=r"(code) : "n"(-WalkStep::kOneTile));
+    return {code};
   }
 
   static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
@@ -139,7 +147,7 @@ struct ClassWalk {
 
   /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
   /// call of `classify`: inlined once, it costs half the code.
-  __device__ __forceinline__ WalkStep next(const ForwardParams& params, int tile) {
+  __device__ __forceinline__ WalkStep search(const ForwardParams& params, int tile) {
     const int lane = threadIdx.x % 32;
     bool asked = false;  // for the groups that start at `tile`
     while (tile < num_tiles(params)) {
