@@ -64,12 +64,15 @@ struct SoftmaxRow {
     return p;
   }
 
-  /// Closes the row: 1 / l for the output (0 where the row is empty), and the natural-log lse (-inf there).
+  /// Closes the row: 1 / l for the output (0 where the row is empty), to 2 ulp unless `kIsExact`, and the
+  /// natural-log lse (-inf there).
+  template <bool kIsExact>
   __device__ __forceinline__ float finish(float& lse) {
     const float sum = quad_sum(l);
     const bool empty = sum == 0.0f;
     lse = empty ? negative_infinity() : (m + fast_log2(sum)) * kLn2;
-    return empty ? 0.0f : fast_divide(1.0f, sum);  // 2 ulp, no branch
+    if (empty) return 0.0f;
+    return kIsExact ? 1.0f / sum : fast_divide(1.0f, sum);
   }
 };
 

@@ -18,6 +18,13 @@ struct WalkStep {
   static constexpr int kOneTile = 128;
   static constexpr int kEnd = 1 << 27;  // tile 2^20, past every kv_len; what is copied of it are zeros
 
+  /// The step before the first, of tile -1. Made where no compiler sees it: one that knew would take a loop's
+  /// first turn, with a second copy of the search, out of the loop.
+  static __device__ __forceinline__ WalkStep before_first() {
+    int code;
+    asm volatile("mov.b32 %0, %1;" : "=r"(code) : "n"(-kOneTile));
+    return {code};
+  }
   /// Whether this is a tile, not the step before the first.
   __device__ __forceinline__ bool is_visited() const { return code >= 0; }
   __device__ __forceinline__ bool exists() const { return code < kEnd; }
@@ -96,12 +103,10 @@ struct ClassWalk {
 
   static constexpr bool kSearches = true;
 
-  /// The step before the first, of a tile -1. Made where no compiler sees it: one that knew would take the
-  /// loop's first turn, with a second copy of the search, out of the loop.
-  __device__ __forceinline__ WalkStep first(const ForwardParams&) {
-    int code;
-    asm volatile("mov.b32 %0, %1;" : "=r"(code) : "n"(-WalkStep::kOneTile));
-    return {code};
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return search(params, 0); }
+
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
+    return now.has_more() ? now.more() : search(params, now.tile() + 1);
   }
 
   static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
