@@ -111,7 +111,7 @@ def main():
     parser.add_argument("--facet", required=True, help="the facet command")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="rows to time, beside full: softcap, alibi, causal, window")
+    parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
     parser.add_argument("--commit", default="", help="the commit the command was built from, for the record")
     parser.add_argument("--json", help="write the results here")

@@ -238,11 +238,11 @@ class Narrowing {
     llvm::SmallVector<ConstantRange, 2> operands;
     for (llvm::Value* argument : call.args()) operands.push_back(range(argument));
     const ConstantRange result = ConstantRange::intrinsic(call.getIntrinsicID(), operands);
+    if (call.getIntrinsicID() != llvm::Intrinsic::smax) return result;
     // |x| as the greater of x and -x.
     llvm::Value* const a = call.getArgOperand(0);
     llvm::Value* const b = call.getArgOperand(1);
-    const bool is_magnitude = call.getIntrinsicID() == llvm::Intrinsic::smax &&
-                              (match(a, m_Neg(m_Specific(b))) || match(b, m_Neg(m_Specific(a))));
+    const bool is_magnitude = match(a, m_Neg(m_Specific(b))) || match(b, m_Neg(m_Specific(a)));
     if (!is_magnitude || range(a).getSignedMin().isMinSignedValue()) return result;
     return result.intersectWith(between(bits, 0, result.getSignedMax().getSExtValue()));
   }
@@ -272,7 +272,7 @@ class Narrowing {
     if (!operation.isBitwiseLogicOp()) return ConstantRange::getFull(bits);
     const unsigned width = std::max(range(operation.getOperand(0)).getMinSignedBits(),
                                     range(operation.getOperand(1)).getMinSignedBits());
-    if (width >= bits) return ConstantRange::getFull(bits);
+    if (width == 0 || width >= bits) return ConstantRange::getFull(bits);  // 0: of values that never are
     return between(bits, -(std::int64_t{1} << (width - 1)), (std::int64_t{1} << (width - 1)) - 1);
   }
 
