@@ -20,6 +20,7 @@
 
 #include "common/hooks.cuh"
 #include "common/lane_store.cuh"
+#include "common/odd_outputs.cuh"
 #include "common/output_tile.cuh"
 #include "common/philox.h"
 #include "common/products.cuh"
@@ -372,7 +373,22 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       now = then;
       stage = other;
     }
+    const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);
+    if constexpr (Product::kLosesInfinities) {
+      if (__any_sync(0xffffffffu, met_nan))
+        OddOutputs<Config, Hooks>::restore(
+            params, block_q_tile<false>(params, Config::kTileQ) * Config::kTileQ + warp_row);
+    }
+  }
+
+  /// Whether a row of O has a NaN. What is not finite in a V tile meets all of a warp's rows, so that any of
+  /// them tells.
+  __device__ __forceinline__ bool meets_nan() const {
+    bool nan = false;
+#pragma unroll
+    for (int d = 0; d < kDTiles; ++d) nan |= unordered(o[0][d][0], o[0][d][1]);
+    return nan;
   }
 };
 

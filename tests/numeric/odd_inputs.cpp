@@ -67,8 +67,14 @@ void check_odd_numbers(Device device) {
     const Problem sound = problem_of("full", dtype);
     Problem problem = sound;
     problem.v.set(at(0, 100, 7), kNan);
-    // 3xTF32 makes NaN of an infinity in v (docs/numerics.md).
-    problem.v.set(at(1, 3, 9), device == Device::cuda && dtype == DType::f32 ? kNan : kInf);
+    problem.v.set(at(1, 3, 9), kInf);
+    // In tiles apart: of one sign, of both, and beside a NaN.
+    for (const int row : {5, 77, 149}) problem.v.set(at(1, row, 0), -kInf);
+    problem.v.set(at(1, 30, 63), kInf);
+    problem.v.set(at(1, 130, 63), -kInf);
+    problem.v.set(at(1, 130, 62), kInf);
+    problem.v.set(at(1, 20, 62), kNan);
+    problem.q.set(at(1, 140, 1), kNan);
     const Kernel kernel = compile(sound.spec, uncached(device));
     CHECK(difference(kernel, problem) == "");
   }
