@@ -15,7 +15,7 @@ Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::s
   compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)
                                         : choose_forced(spec, compiled.facts, target, forced_plan);
   if (target.family == Family::host) return compiled;  // emit_host needs to know the CPU: runtime/ calls it
-  compiled.classes.score = derive_score_class(compiled.hooks, compiled.facts, spec.scale);
+  compiled.classes.score = derive_score_class(compiled.hooks, compiled.facts, compiled.classes, spec.scale);
   compiled.source =
       emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.choice.plan, target);
   return compiled;

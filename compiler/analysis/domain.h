@@ -2,9 +2,11 @@
 // LLVM IR.
 //
 //   integers  coefficients of q_idx and kv_idx kept apart (so q_idx - kv_idx stays exact), the rest as an
-//   interval booleans  may it be true somewhere, may it be false somewhere
-// Bounds are computed in i64, where none of these operations can overflow; an i32 operation that may wrap
-// around gives the whole i32 range in the cases where it does.
+//   interval
+//   booleans  may it be true somewhere, may it be false somewhere
+//   floats    an interval, or nothing
+// Bounds of integers are computed in i64, where none of these operations can overflow; an i32 operation that
+// may wrap around gives the whole i32 range in the cases where it does.
 #pragma once
 
 #include "compiler/ir/llvm.h"
@@ -32,6 +34,15 @@ struct AbstractInt {
   Range rest;
   std::int64_t min = kI32Min;  // of the whole value
   std::int64_t max = kI32Max;
+};
+
+/// An f32: where `known`, a finite number in [lo, hi]; else anything, NaN too.
+struct AbstractFloat {
+  llvm::Value* lo = nullptr;
+  llvm::Value* hi = nullptr;
+  llvm::Value* known = nullptr;                           // i1
+  double min = -std::numeric_limits<double>::infinity();  // lo >= min, where known
+  double max = std::numeric_limits<double>::infinity();
 };
 
 struct AbstractBool {
@@ -114,6 +125,23 @@ class Domain {
   AbstractBool known(llvm::Value* i1) const;  // a boolean that is the same all over the tile
   AbstractBool unknown() const;
   AbstractBool exact_where(llvm::Value* known, llvm::Value* exact) const;
+
+  // domain_float.cpp
+  AbstractFloat to_float(const Range& x) const;
+  /// Known where both ends are finite, too.
+  AbstractFloat finite(AbstractFloat x) const;
+  /// Both ends moved apart by relative * |end| + absolute, but where the flag is set.
+  AbstractFloat with_margin(const AbstractFloat& x, double relative, double absolute,
+                            llvm::Value* but_where) const;
+  AbstractFloat negate(const AbstractFloat& x) const;
+  AbstractFloat add(const AbstractFloat& x, const AbstractFloat& y) const;
+  /// x * y, or x / y.
+  AbstractFloat product(const AbstractFloat& x, const AbstractFloat& y, bool divides) const;
+  AbstractFloat minimum(const AbstractFloat& x, const AbstractFloat& y) const;
+  AbstractFloat maximum(const AbstractFloat& x, const AbstractFloat& y) const;
+  AbstractFloat select(const AbstractBool& condition, const AbstractFloat& x, const AbstractFloat& y) const;
+  AbstractBool less(const AbstractFloat& x, const AbstractFloat& y, bool or_equal) const;
+  AbstractBool equal(const AbstractFloat& x, const AbstractFloat& y) const;
 
   llvm::IRBuilder<>& builder() const { return builder_; }
   llvm::Value* i64(std::int64_t value) const;

@@ -25,37 +25,43 @@ struct Rectangle {
   int q_lo, q_hi, kv_lo, kv_hi;
 };
 
-/// Whether the class is known to be 0 in one tile, whatever the uniforms.
-bool is_zero_in(llvm::Function& score_class, const Rectangle& tile) {
+/// Whether a class, of score or mask, is known to be 0 in one tile of as many queries as keys, whatever the
+/// other uniforms.
+bool is_zero_in(llvm::Function& any_class, const Rectangle& tile, int length) {
   llvm::ValueToValueMapTy map;
-  llvm::Function* copy = llvm::CloneFunction(&score_class, map);
+  llvm::Function* copy = llvm::CloneFunction(&any_class, map);
+  const auto set = [](llvm::Argument& argument, int value) {
+    argument.replaceAllUsesWith(llvm::ConstantInt::get(argument.getType(), static_cast<unsigned>(value)));
+  };
   const int bounds[] = {tile.q_lo, tile.q_hi, tile.kv_lo, tile.kv_hi};
-  for (unsigned i = 0; i < 4; ++i) {
-    llvm::Argument* argument = copy->getArg(i + 2);
-    argument->replaceAllUsesWith(
-        llvm::ConstantInt::get(argument->getType(), static_cast<unsigned>(bounds[i])));
-  }
+  for (unsigned i = 0; i < 4; ++i) set(*copy->getArg(i + 2), bounds[i]);
+  for (llvm::Argument& argument : copy->args())
+    if (argument.getName() == "q_len" || argument.getName() == "kv_len") set(argument, length);
   simplify(*copy);
   const bool zero = is_zero(*copy);
   copy->eraseFromParent();
   return zero;
 }
 
-/// Whether no tile of a kernel can be plain: neither a square one on the diagonal nor one far to either side
-/// of it. (A distance to the diagonal that nothing bounds is the same only over a single element.)
-bool is_useless(llvm::Function& score_class) {
+/// Whether no tile that is not empty can be plain: neither a square one on the diagonal nor one far to either
+/// side of it. (A distance to the diagonal that nothing bounds is the same only over a single element.)
+bool is_useless(llvm::Function& score_class, llvm::Function* tile_class) {
   constexpr int kNear = 1 << 12;
   constexpr int kFar = 1 << 22;
   constexpr int kTile = 64;
   for (const int q : {kNear, kFar})
-    for (const int kv : {kNear, kFar})
-      if (!is_zero_in(score_class, {q, q + kTile - 1, kv, kv + kTile - 1})) return false;
+    for (const int kv : {kNear, kFar}) {
+      const Rectangle tile{q, q + kTile - 1, kv, kv + kTile - 1};
+      const bool empty = tile_class != nullptr && is_zero_in(*tile_class, tile, 2 * kFar);
+      if (!empty && !is_zero_in(score_class, tile, 2 * kFar)) return false;
+    }
   return true;
 }
 
 }  // namespace
 
-llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, double scale) {
+llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                                   double scale) {
   if (facts.score_form != ScoreForm::affine || !facts.multiplier_is_one || facts.addend_is_zero)
     return nullptr;
   if (!facts.addend.has(DependsOn::q) || !facts.addend.has(DependsOn::kv)) return nullptr;
@@ -72,7 +78,7 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, double sca
   simplify(*function);
   narrow_integers(*function);
   simplify(*function);
-  if (!is_useless(*function)) return function;
+  if (!is_useless(*function, classes.function)) return function;
   function->eraseFromParent();
   return nullptr;
 }

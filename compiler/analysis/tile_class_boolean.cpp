@@ -40,7 +40,11 @@ llvm::Value* Transfer::interpret(llvm::Instruction& condition, bool wanted, cons
     return may_hold(comparison, where);
   note_imprecise(condition);
   const AbstractBool known = condition_by_corners(condition);
-  return wanted ? known.may_be_true : known.may_be_false;
+  llvm::Value* const by_corners = wanted ? known.may_be_true : known.may_be_false;
+  auto* const floats = llvm::dyn_cast<llvm::FCmpInst>(&condition);
+  const auto by_interval = floats == nullptr ? std::nullopt : compare_floats(*floats, where);
+  if (!by_interval) return by_corners;
+  return builder.CreateAnd(by_corners, wanted ? by_interval->may_be_true : by_interval->may_be_false);
 }
 
 Literal Transfer::literal(llvm::Value* condition, bool wanted) const {

@@ -93,6 +93,8 @@ AbstractBool Transfer::at_ends(llvm::Value* condition) {
 
 AbstractBool Transfer::condition_by_corners(llvm::Instruction& condition) {
   const AbstractBool by_points = tile().exact_where(operands_are_points(condition), corner(&condition));
+  // A condition of one side is a leaf itself: to ask whether its ends show all would be to ask this again.
+  if ((depends(&condition) & (kQ | kKv)) != (kQ | kKv)) return by_points;
   return by_corners(by_points, {&condition}, [&](bool last_row, bool last_column) {
     return at_corner(&condition, last_row, last_column);
   });

@@ -154,6 +154,8 @@ AbstractInt Transfer::transfer_call(llvm::CallInst& call, const Domain& where) {
       break;
     case llvm::Intrinsic::abs:
       return where.absolute(operand(0));
+    case llvm::Intrinsic::fptosi_sat:
+      return truncated(call, where);
     default:
       break;
   }

@@ -33,7 +33,11 @@ bool asks_for_signs(const llvm::Instruction& instruction) {
 /// Operations whose interval says little, so that evaluating every index is worth it.
 bool is_opaque(const llvm::Instruction& instruction) {
   using llvm::Instruction;
-  if (!instruction.getType()->isIntegerTy()) return llvm::isa<llvm::LoadInst>(instruction);
+  if (!instruction.getType()->isIntegerTy()) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    const llvm::Intrinsic::ID id = call == nullptr ? 0 : call->getIntrinsicID();
+    return llvm::isa<llvm::LoadInst>(instruction) || id == llvm::Intrinsic::sin || id == llvm::Intrinsic::cos;
+  }
   switch (instruction.getOpcode()) {
     case Instruction::Load:
       return true;

@@ -2,6 +2,8 @@
 // `d % 4 == 0` elsewhere; so each condition is asked where the others let it be.
 #include "compiler/analysis/tile_class_transfer.h"
 
+#include <algorithm>
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <llvm/Analysis/CmpInstAnalysis.h>
@@ -18,6 +20,7 @@ constexpr std::size_t kMostNarrowing = 8;  // conditions that narrow each other
 constexpr std::size_t kMostBoxes = 32;     // over the whole mask
 constexpr int kMostDivisions = 2;          // by run-time numbers, done again for a narrower box: dear on GPUs
 constexpr std::size_t kMostWays = 4;       // in which conditions that are choices can hold together
+constexpr std::size_t kMostCases = 2;      // each doubles the class
 
 /// `a == b or a > b` is `a >= b`: apart, neither half is ever proved to hold all over a tile that both
 /// together cover. Gives whether `x` now stands for both; `decided` where that is a constant.
@@ -242,6 +245,41 @@ llvm::Value* Transfer::may_all_hold_at_once(const std::vector<Literal>& literals
       all = builder.CreateAnd(all, may_hold(literals[i], gains[i] ? narrow : where));
   }
   return all;
+}
+
+/// `where(q_idx >= n, (q_idx - n) / 16, q_idx / 16)`: on either side of n it is one number, across it
+/// anything in between.
+std::vector<llvm::Value*> Transfer::cases() const {
+  std::vector<llvm::Value*> result;
+  for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
+    auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction);
+    if (select == nullptr || !select->getType()->isIntegerTy(32)) continue;
+    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(select->getCondition());
+    if (compare == nullptr || compare->isEquality() || !is_uniform(compare->getOperand(1))) continue;
+    if (compare->getOperand(0) != mask_.getArg(3) && compare->getOperand(0) != mask_.getArg(4)) continue;
+    if (std::find(result.begin(), result.end(), select->getCondition()) == result.end())
+      result.push_back(select->getCondition());
+  }
+  if (result.size() > kMostCases) result.clear();
+  return result;
+}
+
+llvm::Value* Transfer::may_by_cases(llvm::Value* condition, bool wanted, std::vector<llvm::Value*> cases,
+                                    const Domain& where) {
+  if (cases.empty()) return may(condition, wanted, where);
+  llvm::IRBuilder<>& builder = where.builder();
+  llvm::Value* const by = cases.back();
+  cases.pop_back();
+  llvm::Value* any = builder.getFalse();
+  for (const bool holds : {true, false}) {
+    const Narrowing part = narrowing(literal(by, holds), where);
+    if (!part.exact) return may_by_cases(condition, wanted, cases, where);
+    const Rest rest = intersect(where, {part});
+    const Domain& narrow = domains_.emplace_back(builder, rest.box);
+    any =
+        builder.CreateOr(any, builder.CreateAnd(rest.exists, may_by_cases(condition, wanted, cases, narrow)));
+  }
+  return any;
 }
 
 /// Whether what is known of `value` depends on the box at all: summaries and uniform values do not.

@@ -7,6 +7,16 @@
 #include "fa/error.h"
 
 namespace fa {
+namespace {
+
+/// Whether an f32 can be one number where what it is made of is not.
+bool may_saturate(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const llvm::Intrinsic::ID id = call == nullptr ? 0 : call->getIntrinsicID();
+  return id == llvm::Intrinsic::minnum || id == llvm::Intrinsic::maxnum || id == llvm::Intrinsic::floor;
+}
+
+}  // namespace
 
 Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
                    llvm::IRBuilder<>& builder, llvm::Value* only_row)
@@ -84,12 +94,22 @@ llvm::Value* Transfer::may(llvm::Value* condition, bool wanted, const Domain& wh
 llvm::Value* Transfer::is_point(llvm::Value* value) {
   llvm::IRBuilder<>& builder = tile().builder();
   if (llvm::isa<llvm::Constant>(value) || is_uniform(value)) return builder.getTrue();
+  if (const auto found = points_.find(value); found != points_.end()) return found->second;
+  return points_[value] = find_is_point(value);
+}
+
+llvm::Value* Transfer::find_is_point(llvm::Value* value) {
+  llvm::IRBuilder<>& builder = tile().builder();
   if (value->getType()->isIntegerTy(32)) return tile().is_point(integer(value, tile()));
   if (value->getType()->isIntegerTy(1)) {
     const AbstractBool x = boolean(value, tile());
     return builder.CreateNot(builder.CreateAnd(x.may_be_true, x.may_be_false));
   }
-  return operands_are_points(*llvm::cast<llvm::Instruction>(value));
+  auto& instruction = *llvm::cast<llvm::Instruction>(value);
+  llvm::Value* const made_of_points = operands_are_points(instruction);
+  if (!value->getType()->isFloatTy() || !may_saturate(instruction)) return made_of_points;
+  const AbstractFloat x = real(value, tile());
+  return builder.CreateOr(made_of_points, builder.CreateAnd(x.known, builder.CreateFCmpOEQ(x.lo, x.hi)));
 }
 
 llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {

@@ -3,6 +3,7 @@
 //
 //   tile_class_transfer.cpp   what a value is: an argument, a summary, a point, or interpreted
 //   tile_class_integer.cpp    transfer functions of i32 instructions
+//   tile_class_float.cpp      what an f32 may be
 //   tile_class_boolean.cpp    what a condition may be: and, or, not, comparisons
 //   tile_class_together.cpp   what several conditions may be at one element: each narrows the box of the
 //                             others
@@ -54,7 +55,9 @@ class Transfer {
            llvm::IRBuilder<>& builder, llvm::Value* only_row = nullptr);
 
   /// Whether `condition` may come out as `wanted` somewhere in the tile, as an i1.
-  llvm::Value* may(llvm::Value* condition, bool wanted) { return may(condition, wanted, tile()); }
+  llvm::Value* may(llvm::Value* condition, bool wanted) {
+    return may_by_cases(condition, wanted, cases(), tile());
+  }
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
   /// What `condition` is in the tile's first and in its last column, of a tile of one row.
@@ -78,6 +81,7 @@ class Transfer {
     return {may(value, true, where), may(value, false, where)};
   }
   llvm::Value* operands_are_points(llvm::Instruction& instruction);
+  llvm::Value* find_is_point(llvm::Value* value);
   void note_imprecise(const llvm::Instruction& instruction);
 
   // tile_class_integer.cpp
@@ -92,6 +96,17 @@ class Transfer {
   AbstractInt transfer_or_xor(llvm::Instruction& instruction, const Domain& where);
   AbstractInt transfer_select(llvm::SelectInst& select, const Domain& where);
   AbstractInt transfer_call(llvm::CallInst& call, const Domain& where);
+
+  // tile_class_float.cpp
+  AbstractFloat real(llvm::Value* value, const Domain& where);
+  AbstractFloat transfer_float(llvm::Instruction& instruction, const Domain& where);
+  AbstractFloat transfer_product(llvm::Instruction& instruction, const Domain& where);
+  AbstractFloat transfer_float_call(llvm::CallInst& call, const Domain& where);
+  AbstractFloat float_fallback(llvm::Instruction& instruction, const Domain& where);
+  AbstractFloat find_real(llvm::Value* value, const Domain& where);
+  /// llvm.fptosi.sat: towards zero.
+  AbstractInt truncated(llvm::CallInst& conversion, const Domain& where);
+  std::optional<AbstractBool> compare_floats(llvm::FCmpInst& compare, const Domain& where);
 
   // tile_class_boolean.cpp
   llvm::Value* interpret(llvm::Instruction& condition, bool wanted, const Domain& where);
@@ -111,6 +126,11 @@ class Transfer {
   llvm::Value* may_all_hold(const std::vector<Literal>& literals, const Domain& where);
   llvm::Value* may_all_hold_at_once(const std::vector<Literal>& literals, const Domain& where);
   llvm::Value* may_any_hold(const std::vector<Literal>& literals, const Domain& where);
+  /// Conditions of rows or of columns alone by which the mask chooses between numbers.
+  std::vector<llvm::Value*> cases() const;
+  /// `may`, of the box's parts that each of `cases` splits it into.
+  llvm::Value* may_by_cases(llvm::Value* condition, bool wanted, std::vector<llvm::Value*> cases,
+                            const Domain& where);
   bool reads_box(const llvm::Value* value);
   bool reads_box(const Literal& literal);
 
@@ -147,7 +167,9 @@ class Transfer {
   std::deque<Domain> domains_;  // the tile's first, then narrower boxes
   std::unordered_map<const llvm::Value*, llvm::Value*> corner_;
   std::map<std::tuple<const llvm::Value*, const Domain*>, AbstractInt> integers_;
+  std::map<std::tuple<const llvm::Value*, const Domain*>, AbstractFloat> reals_;
   std::map<std::tuple<const llvm::Value*, bool, const Domain*>, llvm::Value*> conditions_;
+  std::map<const llvm::Value*, llvm::Value*> points_;
   std::map<const llvm::Value*, bool> reads_box_;
   std::map<std::tuple<const llvm::Value*, bool, bool>, llvm::Value*> corners_;
   std::set<const llvm::Value*> fallbacks_;

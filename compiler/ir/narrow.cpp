@@ -43,6 +43,8 @@ class Narrowing {
 
   void visit(llvm::Instruction& instruction) {
     if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) return visit_compare(*compare);
+    if (auto* conversion = llvm::dyn_cast<llvm::SIToFPInst>(&instruction))
+      return visit_conversion(*conversion);
     if (!instruction.getType()->isIntegerTy()) return;
     const ConstantRange result = compute(instruction);
     ranges_.insert_or_assign(&instruction, result);
@@ -118,6 +120,13 @@ class Narrowing {
       return builder_.CreateZExt(operand(0), builder_.getInt32Ty(), extension->getName());
     }
     return nullptr;
+  }
+
+  void visit_conversion(llvm::SIToFPInst& conversion) {
+    llvm::Value* const from = conversion.getOperand(0);
+    if (!from->getType()->isIntegerTy(64) || !fits(from)) return;
+    builder_.SetInsertPoint(&conversion);
+    conversion.replaceAllUsesWith(builder_.CreateSIToFP(narrow(from), conversion.getType()));
   }
 
   /// a - b against 0 is a against b, where the difference does not wrap around.
@@ -225,7 +234,7 @@ class Narrowing {
     if (llvm::isa<llvm::SelectInst>(instruction)) return operand(1).unionWith(operand(2));
     if (llvm::isa<llvm::FreezeInst>(instruction)) return operand(0);
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-      return of_intrinsic(*call, bits);
+      return of_intrinsic(*call, bits).intersectWith(call->getRange().value_or(ConstantRange::getFull(bits)));
     if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {
       const ConstantRange plain = operand(0).binaryOp(binary->getOpcode(), operand(1));
       return plain.intersectWith(of_whole_part(*binary, bits)).intersectWith(of_bits(*binary, bits));

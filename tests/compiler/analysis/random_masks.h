@@ -1,5 +1,5 @@
 // Seeded mask expressions, for tests that hold tile classes against brute force. They name the params `n` and
-// `big`, and the tensors `table` (i32) and `flags` (bool) of one dimension.
+// `big`, and the tensors `table` (i32), `reals` (f32) and `flags` (bool) of one dimension.
 #pragma once
 
 #include <fmt/format.h>
@@ -210,6 +210,65 @@ class BlockedMask {
         return fmt::format("table[{}] == {}", block(), drawn());
       default:
         return pick(4) == 0 ? "q_idx >= kv_idx" : fmt::format("kv_idx < {}", pick(90));
+    }
+  }
+
+  std::mt19937& random_;
+};
+
+/// Masks that go through f32: comparisons of floats and of what they are truncated to.
+class FloatMask {
+ public:
+  explicit FloatMask(std::mt19937& random) : random_(random) {}
+
+  std::string boolean(int depth) {
+    switch (pick(6)) {
+      case 0:
+        return fmt::format("({} and {})", atom(depth), atom(depth));
+      case 1:
+        return fmt::format("({} or not {})", atom(depth), atom(depth));
+      default:
+        return atom(depth);
+    }
+  }
+
+ private:
+  int pick(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+
+  std::string atom(int depth) {
+    static constexpr const char* kOps[] = {"<", "<=", ">", ">=", "==", "!="};
+    const char* const op = kOps[pick(pick(3) == 0 ? 6 : 4)];
+    if (pick(2) == 0) return fmt::format("{} {} {}", real(depth), op, real(pick(2)));
+    return fmt::format("i32({}) {} {}", real(depth), op,
+                       pick(2) == 0 ? std::to_string(pick(12) - 2) : "kv_idx / 4");
+  }
+
+  std::string real(int depth) {
+    if (depth <= 0 || pick(5) == 0) {
+      static constexpr const char* kLeaves[] = {
+          "(q_idx * 1.0)", "(kv_idx * 0.5)",     "(n * 0.25)",     "((q_idx - kv_idx) * 1.0)",
+          "reals[q_idx]",  "(kv_idx / 8 * 2.0)", "(q_idx - 20.0)", "max((q_idx - kv_idx) * 1.0, 1.0)"};
+      if (pick(4) == 0) return fmt::format("({})", 0.25 * (pick(60) - 20));
+      return kLeaves[pick(8)];
+    }
+    static constexpr const char* kFunctions[] = {"log", "log2", "exp",     "exp2", "sqrt",  "tanh",
+                                                 "erf", "abs",  "sigmoid", "sin",  "floor", "rsqrt"};
+    switch (pick(9)) {
+      case 0:
+        return fmt::format("({} + {})", real(depth - 1), real(depth - 1));
+      case 1:
+        return fmt::format("({} - {})", real(depth - 1), real(depth - 1));
+      case 2:
+        return fmt::format("({} * {})", real(depth - 1), real(depth - 2));
+      case 3:
+        return fmt::format("({} / {})", real(depth - 1), real(depth - 2));
+      case 4:
+        return fmt::format("{}({}, {})", pick(2) == 0 ? "min" : "max", real(depth - 1), real(depth - 2));
+      case 5:
+        return fmt::format("where({} < {}, {}, {})", real(depth - 2), real(depth - 2), real(depth - 1),
+                           real(depth - 1));
+      default:
+        return fmt::format("{}({})", kFunctions[pick(12)], real(depth - 1));
     }
   }
 

@@ -29,7 +29,7 @@ class Probe {
                                     kReach, score_mod));
     fa::HookIr hooks = fa::lower(spec.checked());
     const fa::Facts facts = fa::analyse(spec.checked(), hooks);
-    has_class_ = fa::derive_score_class(hooks, facts, spec.checked().scale) != nullptr;
+    has_class_ = fa::derive_score_class(hooks, facts, {}, spec.checked().scale) != nullptr;
     args_ = hooks.args;
     std::mt19937 random(7);
     for (float& x : table_) x = static_cast<float>(random() % 1000) / 100;
@@ -122,11 +122,15 @@ Count compare(const Probe& probe, int tile_q, int tile_kv) {
 }  // namespace
 
 TEST_CASE("a plain tile adds one number, and every such tile of a clamped table is seen") {
-  for (const char* text : {"score + table[h, clamp(kv_idx - q_idx, -128, 128) + 128]",
-                           "score + table[h, clamp(kv_idx - q_idx, -reach, reach) + 128]",
-                           "score + table[h, min(abs(q_idx - kv_idx) / 16, 9)]",
-                           "score + where(abs(q_idx - kv_idx) < 100, 1.5, 0.25)",
-                           "score + table[h, (q_idx / 128 + kv_idx / 64) % 257]"}) {
+  for (const char* text :
+       {"score + table[h, clamp(kv_idx - q_idx, -128, 128) + 128]",
+        "score + table[h, clamp(kv_idx - q_idx, -reach, reach) + 128]",
+        "score + table[h, min(abs(q_idx - kv_idx) / 16, 9)]",
+        "score + where(abs(q_idx - kv_idx) < 100, 1.5, 0.25)",
+        "score + table[h, 3] * max(q_idx - kv_idx, -100.5)",
+        "score + table[h, min(16 + i32(log(max(q_idx - kv_idx, 1) / 16.0) / log(8.0) * 16), 31)]",
+        "score + table[h, i32(min(sqrt(abs(q_idx - kv_idx) * 0.5), 12.0))]",
+        "score + table[h, (q_idx / 128 + kv_idx / 64) % 257]"}) {
     const Probe probe(text);
     INFO(text);
     REQUIRE(probe.has_class());

@@ -17,6 +17,7 @@ namespace {
 
 using fa::ProblemSize;
 using fa::test::BlockedMask;
+using fa::test::FloatMask;
 using fa::test::PlausibleMask;
 using fa::test::RandomMask;
 using fa::tools::HostTensor;
@@ -108,7 +109,7 @@ Tally check_soundness(int masks, int tiles_each, unsigned seed, Generate generat
     const std::string mask = generate(random);
     const std::string text = head(
         "param n : i32 = 5\nparam big : i32 = 2147483647\ntensor table : i32[q_len + kv_len]\n"
-        "tensor flags : bool[q_len * kv_len]\nmask_mod = " +
+        "tensor flags : bool[q_len * kv_len]\ntensor reals : f32[q_len + kv_len]\nmask_mod = " +
         mask + "\n");
     const auto length = [&] {
       return 1 + static_cast<int>(random() % static_cast<unsigned>(5 * most_rows / 2));
@@ -151,9 +152,17 @@ TEST_CASE("masks of blocks of rows: brute force never contradicts a tile class",
   CHECK(all.share() > 0.5);
 }
 
+TEST_CASE("masks through floats: brute force never contradicts a tile class", "[analysis]") {
+  const Tally all =
+      check_soundness(500, 200, 32, [](std::mt19937& random) { return FloatMask(random).boolean(3); });
+  CHECK(all.tiles >= 60000);
+  CHECK(all.share() > 0.7);
+}
+
 TEST_CASE("many masks: brute force never contradicts a tile class", "[analysis][slow]") {
   check_soundness(1500, 60, 77, [](std::mt19937& random) { return RandomMask(random).boolean(3); });
   check_soundness(1500, 60, 1234, [](std::mt19937& random) { return PlausibleMask(random).boolean(3); });
+  check_soundness(1500, 60, 4321, [](std::mt19937& random) { return FloatMask(random).boolean(4); });
 }
 
 TEST_CASE("the specs: brute force never contradicts a tile class, and the shares that are exact",
@@ -194,6 +203,7 @@ TEST_CASE("masks people write: the tile class is exact", "[analysis]") {
   struct Case {
     const char* name;
     const char* text;
+    double share = 1;  // at least
   };
   const Case cases[] = {
       {"causal", "mask_mod = q_idx >= kv_idx"},
@@ -202,6 +212,11 @@ TEST_CASE("masks people write: the tile class is exact", "[analysis]") {
       {"window of nothing", "param window : i32 = 0\nmask_mod = q_idx >= kv_idx and q_idx - kv_idx < window"},
       {"two-sided window", "mask_mod = abs(q_idx - kv_idx) <= 11"},
       {"sinks and a window", "mask_mod = q_idx >= kv_idx and (kv_idx < 4 or q_idx - kv_idx < 20)"},
+      {"a float on one side", "mask_mod = q_idx * 0.5 < 30.0"},
+      {"a distance as a float", "mask_mod = log2(max(q_idx - kv_idx, 1) + 0.0) < 4.3"},
+      {"a wave on one side", "mask_mod = sin(q_idx * 0.3) < 0.5"},
+      // A root has a margin: 49 is 7 squared.
+      {"levels of distance", "mask_mod = i32(sqrt(abs(q_idx - kv_idx) * 2.0)) <= 7", 0.98},
       {"prefix", "param prefix : i32 = 17\nmask_mod = kv_idx < prefix or q_idx >= kv_idx"},
       {"dilated window", "mask_mod = q_idx >= kv_idx and q_idx - kv_idx < 64 and (q_idx - kv_idx) % 4 == 0"},
       {"dilated window, params",
@@ -247,10 +262,10 @@ TEST_CASE("masks people write: the tile class is exact", "[analysis]") {
       const MaskProbe probe(problem.spec.checked(), problem);
       REQUIRE(probe.has_class());
       for (const int aligned : {0, 16, 32}) {
-        const Tally tally = compare(probe, size, 200, random, c.name, aligned);
+        const Tally tally = compare(probe, size, 2000, random, c.name, aligned);
         INFO(fmt::format("{}, q_len {} kv_len {}, aligned to {}: {} of {} exact", c.name, q_len, kv_len,
                          aligned, tally.exact, tally.tiles));
-        CHECK(tally.exact == tally.tiles);
+        CHECK(tally.share() >= c.share);
       }
     }
   }
