@@ -11,6 +11,8 @@ namespace fa::fuzz {
 
 /// Text of a spec: refused with findings that have a place, or checked, printed, and parsed back to the same.
 void fuzz_spec(std::string_view bytes);
+/// Text of a spec that is accepted: compiled for two GPUs, short of NVRTC.
+void fuzz_compile(std::string_view bytes);
 /// A bundle's file; or its manifest, after a byte 'm', with the file made around it (@launch@ and @check@
 /// stand for the checksums that no fuzzer finds).
 void fuzz_bundle(std::string_view bytes);
@@ -24,8 +26,11 @@ struct Target {
   std::string_view name;
   void (*run)(std::string_view bytes);
 };
-constexpr Target kTargets[] = {
-    {"spec", fuzz_spec}, {"bundle", fuzz_bundle}, {"cache", fuzz_cache}, {"import", fuzz_import}};
+constexpr Target kTargets[] = {{"spec", fuzz_spec},
+                                {"compile", fuzz_compile},
+                                {"bundle", fuzz_bundle},
+                                {"cache", fuzz_cache},
+                                {"import", fuzz_import}};
 
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);
