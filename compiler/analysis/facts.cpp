@@ -124,8 +124,11 @@ bool is_arithmetic(const llvm::Instruction& instruction) {
   return true;
 }
 
-void count_ops(const llvm::Function* function, const HookIr& hooks, Facts& facts) {
+void count_ops(const llvm::Function* function, bool is_relative, const HookIr& hooks, Facts& facts) {
+  constexpr int kTooFewToShare = 3;  // as in compiler/emit/stages.cpp
   if (function == nullptr) return;
+  int element_ops = 0;
+  bool reads = false;
   Dependence dependence(*function, hooks.args);
   for_each_instruction(region_of(*function), [&](const llvm::Instruction& instruction, long long times) {
     if (!is_arithmetic(instruction)) return;
@@ -140,10 +143,13 @@ void count_ops(const llvm::Function* function, const HookIr& hooks, Facts& facts
         facts.column_ops += ops;
         break;
       case Stage::element:
-        facts.element_ops += ops;
+        element_ops += ops;
+        reads |= llvm::isa<llvm::LoadInst>(instruction);
         break;
     }
   });
+  const bool is_shared = is_relative && (reads || element_ops > kTooFewToShare);
+  (is_shared ? facts.diagonal_ops : facts.element_ops) += element_ops;
 }
 
 std::string_view name_of(ScoreForm form) {
@@ -198,9 +204,11 @@ Facts analyse(const CheckedSpec&, HookIr& hooks) {
       facts.mask_is_always_false = constant->isZero();
     }
   }
-  for (const llvm::Function* function :
-       {hooks.logit, hooks.logit_multiplier, hooks.logit_addend, hooks.mask_mod})
-    count_ops(function, hooks, facts);
+  const bool is_uniform = !facts.multiplier.has(DependsOn::q) && !facts.multiplier.has(DependsOn::kv);
+  count_ops(hooks.logit, false, hooks, facts);
+  count_ops(hooks.logit_multiplier, false, hooks, facts);
+  count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
+  count_ops(hooks.mask_mod, facts.mask_is_relative, hooks, facts);
   return facts;
 }
 
@@ -225,8 +233,9 @@ std::string Facts::print() const {
     text += "mask_mod: always false\n";
   else
     text += fmt::format("mask_mod: depends on {}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "");
-  text += fmt::format("operations: {} per element, {} per row, {} per column\n", element_ops, row_ops,
-                      column_ops);
+  text += fmt::format("operations: {} per element, ", element_ops);
+  if (diagonal_ops > 0) text += fmt::format("{} per diagonal, ", diagonal_ops);
+  text += fmt::format("{} per row, {} per column\n", row_ops, column_ops);
   for (const ClampedRead& read : clamped)
     text += fmt::format("clamped: index {} of {} at {}:{}\n", read.dimension, read.tensor, read.line,
                         read.column);

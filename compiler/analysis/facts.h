@@ -42,6 +42,7 @@ struct Facts {
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;
   // addresses and the indices as floats are not counted.
   int element_ops = 0;
+  int diagonal_ops = 0;  // of values that q_idx - kv_idx alone decides: GPU kernels find them once a diagonal
   int row_ops = 0;     // per q row
   int column_ops = 0;  // per kv column
   std::vector<ClampedRead> clamped;

@@ -72,6 +72,9 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, const Tile
   llvm::Function* function =
       make_class_function(addend, "score_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, {});
   llvm::IRBuilder<> builder(&function->getEntryBlock());
+  llvm::FastMathFlags as_in_hooks;  // what it asks of score_mod's values, it asks as the kernel does
+  as_in_hooks.setAllowContract();
+  builder.setFastMathFlags(as_in_hooks);
   Transfer transfer(addend, sides, *function, builder);
   const auto* end = llvm::cast<llvm::ReturnInst>(addend.getEntryBlock().getTerminator());
   builder.CreateRet(builder.CreateZExt(transfer.is_point(end->getReturnValue()), builder.getInt32Ty()));

@@ -25,13 +25,15 @@ std::string shape_text(const Summary& summary) {
 
 }  // namespace
 
-std::string print_classes(const HookIr& hooks, const TileClasses& classes) {
+std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType dtype) {
   if (classes.function == nullptr && classes.score == nullptr) return "using Classes = NoClasses;\n";
-  // Classes are about indices: nothing here is score arithmetic, so nothing may be approximate.
+  // A mask's functions are the accurate ones, here as there; score_mod's are as the hooks have them.
   std::string text;
   const ExprPrinter::Options options{.eager_bools = true, .rolled_loops = true};
+  ExprPrinter::Options score_options = options;
+  score_options.fast_math = dtype != DType::f32;
   if (classes.function != nullptr) text += print_function(*classes.function, "tile_class_of", options);
-  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", options);
+  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", score_options);
   std::string shapes;
   std::string cases;
   std::string reads;

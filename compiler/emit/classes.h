@@ -10,6 +10,6 @@ namespace fa {
 
 /// The text of `struct Classes` and of the functions it calls, in namespace fa; `using Classes = NoClasses;`
 /// without a class.
-std::string print_classes(const HookIr& hooks, const TileClasses& classes);
+std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType dtype);
 
 }  // namespace fa

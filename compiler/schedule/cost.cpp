@@ -50,6 +50,14 @@ double dropout_instructions(const Plan& plan) {
   return plan.tile_kv % kDropoutColumns == 0 ? kDropoutInstructions : 2 * kDropoutInstructions;
 }
 
+// for_each_diagonal (templates/common/score_tile.cuh) in a warp's 32 x 64 scores: six evaluations a lane,
+// then a shuffle for three elements and an addition or minimum for each.
+double diagonal_instructions(const Facts& facts) {
+  constexpr double kEvaluations = 6.0 / 64;
+  constexpr double kFetch = 1.4;
+  return facts.diagonal_ops == 0 ? 0 : kEvaluations * facts.diagonal_ops + kFetch;
+}
+
 double exposed_share(const Plan& plan, int ctas) {
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
@@ -84,10 +92,10 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 
   // Eight lanes of a warp hold the same columns, and each works out their part.
   const double column_work = static_cast<double>(facts.column_ops) * plan.tile_kv * plan.warps * 8;
-  const double fp32 =
-      scores *
-          (kSoftmaxInstructions + facts.element_ops + (spec.has_dropout ? dropout_instructions(plan) : 0)) +
-      column_work + plan.tile_q * dv + (product == Product::tf32x3 ? split_work(plan, d, dv) : 0);
+  const double fp32 = scores * (kSoftmaxInstructions + facts.element_ops + diagonal_instructions(facts) +
+                                (spec.has_dropout ? dropout_instructions(plan) : 0)) +
+                      column_work + plan.tile_q * dv +
+                      (product == Product::tf32x3 ? split_work(plan, d, dv) : 0);
 
   StepCost cost;
   cost.tensor = 2 * scores * (d + dv) / flops_per_clock(product, target);
