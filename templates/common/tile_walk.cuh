@@ -98,8 +98,9 @@ struct ClassWalk {
   // group's first; beside it the bits below.
   int lanes = 0;
 
-  static constexpr int kSomeTile = 1 << 28;  // there is such a tile
-  static constexpr int kGroup = 1 << 29;     // group i of the 32 that are known has a non-empty tile
+  static constexpr int kSomeTile = 1 << 28;    // there is such a tile
+  static constexpr int kGroup = 1 << 29;       // group i of the 32 that are known has a non-empty tile
+  static constexpr int kWholeGroup = 1 << 30;  // the mask keeps all of it, and its score is plain
 
   static constexpr bool kSearches = true;
 
@@ -114,6 +115,7 @@ struct ClassWalk {
   }
 
   static constexpr int kPlain = 4;  // beside a tile's class
+  static constexpr int kWhole = kTileFull | (Classes::kHasScoreClass ? kPlain : 0);
 
   /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end.
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
@@ -150,6 +152,13 @@ struct ClassWalk {
     return kind + start * WalkStep::kOneTile + (end - start - 1) * WalkStep::kOneMore + kSomeTile;
   }
 
+  /// The run of all tiles of the group that begins at `tile`, each of class kWhole.
+  static __device__ __forceinline__ WalkStep whole_group(const ForwardParams& params, int tile) {
+    constexpr int kKind = Classes::kHasScoreClass ? 3 : 1;
+    const int others = min(kTilesPerGroup, num_tiles(params) - tile) - 1;
+    return {kKind + tile * WalkStep::kOneTile + others * WalkStep::kOneMore};
+  }
+
   /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
   /// call of `classify`: inlined once, it costs half the code.
   __device__ __forceinline__ WalkStep search(const ForwardParams& params, int tile) {
@@ -167,11 +176,13 @@ struct ClassWalk {
             continue;
           }
           tile += (__ffs(groups) - 1) * kTilesPerGroup;
+          if ((of_lane(lanes, tile / kTilesPerGroup % 32) & kWholeGroup) != 0)  // its tiles need no look
+            return whole_group(params, tile);
         }
         const int tile_class =
             classify(params, tile + (by_group ? kTilesPerGroup : 1) * lane, by_group ? kTilesPerGroup : 1);
         if (by_group) {
-          lanes = tile_class != kTileEmpty ? kGroup : 0;
+          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
           asked = true;
           continue;
         }
@@ -181,7 +192,7 @@ struct ClassWalk {
           asked = false;
           continue;
         }
-        lanes = (lanes & kGroup) | runs(found, tile_class);
+        lanes = (lanes & (kGroup | kWholeGroup)) | runs(found, tile_class);
       }
       const int step = of_lane(lanes, tile % 32);
       if ((step & kSomeTile) != 0)

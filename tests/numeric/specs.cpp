@@ -55,6 +55,25 @@ std::vector<Case> value_dim_cases(DType dtype) {
   return cases;
 }
 
+/// Rows of several groups of 32 tiles, the last of them ragged: tile classes are asked for groups first.
+std::vector<Case> long_cases(DType dtype) {
+  std::vector<Case> cases;
+  for (const std::string& spec : test::all_specs()) {
+    for (const auto& [q_len, kv_len] : {std::pair{150, 7000}, {4300, 4300}}) {
+      if (q_len > 1000 && spec != "causal" && spec != "t5_bias" && spec != "document") continue;
+      cases.push_back(
+          {.spec = spec,
+           .dtype = dtype,
+           .head_dim = 64,
+           .head_dim_v = 0,
+           .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len},
+           .layout = Layout::bhsd,
+           .plan = {}});
+    }
+  }
+  return cases;
+}
+
 /// Every head dim from 16 to 256, each with a head_dim_v of its own.
 std::vector<Case> head_dim_cases(DType dtype) {
   std::vector<Case> cases;
@@ -120,6 +139,16 @@ TEST_CASE("cuda: ragged lengths are within the bound, on every path", "[numeric]
   if (skip_without_gpu()) return;
   for (const Path& path : gpu_paths())
     for (const DType dtype : path.dtypes) check_all(on_target(edge_cases(dtype), path.target), Device::cuda);
+}
+
+TEST_CASE("host: rows of several groups of tiles are within the bound", "[numeric][slow]") {
+  check_all(long_cases(DType::f32), Device::host);
+}
+
+TEST_CASE("cuda: rows of several groups of tiles are within the bound, on every path", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const Path& path : gpu_paths())
+    for (const DType dtype : path.dtypes) check_all(on_target(long_cases(dtype), path.target), Device::cuda);
 }
 
 TEST_CASE("cuda: head_dim_v may differ from head_dim, on every path", "[numeric][gpu]") {
