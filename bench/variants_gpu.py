@@ -10,6 +10,7 @@ mode="max-autotune-no-cudagraphs" and keeps the better of the two. Facet needs n
 import argparse
 import datetime
 import json
+import math
 import sys
 
 import torch
@@ -38,6 +39,12 @@ def butterfly(b, h, q, k):
     return (x & (x - 1)) == 0
 
 
+def t5_bucket(q, k):
+    distance = torch.clamp(q - k, min=0)
+    far = 16 + (torch.log(torch.clamp(distance, min=1) / 16.0) / math.log(128 / 16) * 16).to(torch.int32)
+    return torch.clamp(torch.where(distance < 16, distance, far), 0, 31)
+
+
 def variants(n):
     """name -> (spec, facet's extra arguments, score_mod or None, mask_mod or None). Tables hold what specs/ give as examples."""
     device = "cuda"
@@ -45,6 +52,7 @@ def variants(n):
     documents = torch.sqrt(torch.arange(n, device=device) * 64 / n).to(torch.int32)
     prefix_len = torch.clamp(n // 4 + torch.arange(BATCH, device=device), max=n)
     table = torch.randn(HEADS, 257, device=device)
+    buckets = torch.randn(32, HEADS, device=device)
     head = torch.arange(HEADS, device=device)[:, None, None]
     row = torch.arange(n // 128, device=device)[None, :, None]
     column = torch.arange(n // 128, device=device)[None, None, :]
@@ -61,10 +69,11 @@ def variants(n):
         "softcap_30": ("softcap", [], lambda s, b, h, q, k: 30 * torch.tanh(s / 30), None),
         "relative_bias": ("relative_bias", [],
                           lambda s, b, h, q, k: s + table[h, torch.clamp(k - q, -128, 128) + 128], None),
+        "t5_bias": ("t5_bias", [], lambda s, b, h, q, k: s + buckets[t5_bucket(q, k), h], causal),
     }
 
 
-def flex(n, score_mod, mask_mod, mode):
+def flex(n, score_mod, mask_mod, mode, scale):
     """(forward ms, block mask ms): compiled, warm, for this length."""
     torch._dynamo.reset()
     compiled = torch.compile(flex_attention, dynamic=False, mode=mode)
@@ -76,7 +85,7 @@ def flex(n, score_mod, mask_mod, mode):
         size = (BATCH if "prefix_len" in captured else None, HEADS if "layout" in captured else None, n, n)
         mask = make(mask_mod, *size, device="cuda")
         mask_ms = median_ms(lambda: make(mask_mod, *size, device="cuda"))
-    forward = median_ms(lambda: compiled(*take(), score_mod=score_mod, block_mask=mask))
+    forward = median_ms(lambda: compiled(*take(), score_mod=score_mod, block_mask=mask, scale=scale))
     return forward, mask_ms
 
 
@@ -100,7 +109,7 @@ def main():
             rows.append(row)
             for mode in modes:
                 try:
-                    forward, mask_ms = flex(n, score_mod, mask_mod, mode)
+                    forward, mask_ms = flex(n, score_mod, mask_mod, mode, 1.0 if name == "t5_bias" else None)
                     row["flex"][mode or "default"] = {"forward_ms": forward, "block_mask_ms": mask_ms}
                 except Exception as error:  # a candidate that does not fit is the peer's result, not ours
                     row["flex"][mode or "default"] = {"error": str(error)[:300]}
