@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/summaries.h"
+#include "params.h"
 
 namespace fa {
 

@@ -5,7 +5,9 @@
 // time. Neighbours of one class are a run: inside it a step costs one addition.
 #pragma once
 
+#include "common/registers.cuh"
 #include "common/tile_class.cuh"
+#include "params.h"
 
 namespace fa {
 
@@ -20,11 +22,7 @@ struct WalkStep {
 
   /// The step before the first, of tile -1. Made where no compiler sees it: one that knew would take a loop's
   /// first turn, with a second copy of the search, out of the loop.
-  static __device__ __forceinline__ WalkStep before_first() {
-    int code;
-    asm volatile("mov.b32 %0, %1;" : "=r"(code) : "n"(-kOneTile));
-    return {code};
-  }
+  static __device__ __forceinline__ WalkStep before_first() { return {hidden<-kOneTile>()}; }
   /// Whether this is a tile, not the step before the first.
   __device__ __forceinline__ bool is_visited() const { return code >= 0; }
   __device__ __forceinline__ bool exists() const { return code < kEnd; }
@@ -41,8 +39,7 @@ struct WalkStep {
 /// Read anew like block_head, unless it may be kept.
 template <bool kMayBeKept>
 __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
-  int x = blockIdx.x;
-  if constexpr (!kMayBeKept) asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));  // see block_head
+  const int x = kMayBeKept ? static_cast<int>(blockIdx.x) : block_index_x();
   return (params.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
 }
 
@@ -52,12 +49,9 @@ struct BlockHead {
   int h;
 };
 
-/// Reads it where it is asked for, each time: compilers keep blockIdx from its first use on, across the kv
-/// loop, which has no register to spare.
+/// Read anew each time (common/registers.cuh).
 __device__ __forceinline__ BlockHead block_head(const ForwardParams& params) {
-  int x, y, z;
-  asm volatile("mov.u32 %0, %%ctaid.x;\n\tmov.u32 %1, %%ctaid.y;\n\tmov.u32 %2, %%ctaid.z;"
-               : "=r"(x), "=r"(y), "=r"(z));
+  const auto [x, y, z] = block_index();
   const int of_turn = x & ((1 << params.head_shift) - 1);
   return {z, (y << params.head_shift) + of_turn};
 }
@@ -100,7 +94,7 @@ struct ClassWalk {
 
   static constexpr int kSomeTile = 1 << 28;    // there is such a tile
   static constexpr int kGroup = 1 << 29;       // group i of the 32 that are known has a non-empty tile
-  static constexpr int kWholeGroup = 1 << 30;  // the mask keeps all of it, and its score is plain
+  static constexpr int kWholeGroup = 1 << 30;  // 32 tiles, the mask keeps all, and their score is plain
 
   static constexpr bool kSearches = true;
 
@@ -153,10 +147,9 @@ struct ClassWalk {
   }
 
   /// The run of all tiles of the group that begins at `tile`, each of class kWhole.
-  static __device__ __forceinline__ WalkStep whole_group(const ForwardParams& params, int tile) {
+  static __device__ __forceinline__ WalkStep whole_group(int tile) {
     constexpr int kKind = Classes::kHasScoreClass ? 3 : 1;
-    const int others = min(kTilesPerGroup, num_tiles(params) - tile) - 1;
-    return {kKind + tile * WalkStep::kOneTile + others * WalkStep::kOneMore};
+    return {kKind + tile * WalkStep::kOneTile + (kTilesPerGroup - 1) * WalkStep::kOneMore};
   }
 
   /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
@@ -168,21 +161,24 @@ struct ClassWalk {
       if (tile % kTilesPerGroup == 0) {
         const bool by_group = tile % (32 * kTilesPerGroup) == 0 && !asked;
         if (!by_group) {
-          const unsigned groups =
-              __ballot_sync(0xffffffffu, (lanes & kGroup) != 0) >> tile / kTilesPerGroup % 32;
+          const int group = tile / kTilesPerGroup % 32;
+          const unsigned groups = __ballot_sync(0xffffffffu, (lanes & kGroup) != 0) >> group;
+          const unsigned whole = __ballot_sync(0xffffffffu, (lanes & kWholeGroup) != 0) >> group;
           if (groups == 0) {
             tile = (tile | (32 * kTilesPerGroup - 1)) + 1;
             asked = false;
             continue;
           }
-          tile += (__ffs(groups) - 1) * kTilesPerGroup;
-          if ((of_lane(lanes, tile / kTilesPerGroup % 32) & kWholeGroup) != 0)  // its tiles need no look
-            return whole_group(params, tile);
+          const int empty = __ffs(groups) - 1;
+          tile += empty * kTilesPerGroup;
+          if ((whole >> empty & 1) != 0) return whole_group(tile);  // its tiles need no look
         }
         const int tile_class =
             classify(params, tile + (by_group ? kTilesPerGroup : 1) * lane, by_group ? kTilesPerGroup : 1);
         if (by_group) {
-          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
+          const bool is_whole =  // and there are 32
+              tile_class == kWhole && tile + kTilesPerGroup * (lane + 1) <= num_tiles(params);
+          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (is_whole ? kWholeGroup : 0);
           asked = true;
           continue;
         }
