@@ -43,8 +43,8 @@ struct Facts {
   // addresses and the indices as floats are not counted.
   int element_ops = 0;
   int diagonal_ops = 0;  // of values that q_idx - kv_idx alone decides: GPU kernels find them once a diagonal
-  int row_ops = 0;     // per q row
-  int column_ops = 0;  // per kv column
+  int row_ops = 0;       // per q row
+  int column_ops = 0;    // per kv column
   std::vector<ClampedRead> clamped;
 
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`

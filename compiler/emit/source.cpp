@@ -104,7 +104,8 @@ static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
-      fmt::arg("hooks", print_hooks(spec, hooks, facts)), fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
+      fmt::arg("hooks", print_hooks(spec, hooks, facts)),
+      fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
       fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
       fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),

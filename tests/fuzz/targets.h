@@ -27,10 +27,10 @@ struct Target {
   void (*run)(std::string_view bytes);
 };
 constexpr Target kTargets[] = {{"spec", fuzz_spec},
-                                {"compile", fuzz_compile},
-                                {"bundle", fuzz_bundle},
-                                {"cache", fuzz_cache},
-                                {"import", fuzz_import}};
+                               {"compile", fuzz_compile},
+                               {"bundle", fuzz_bundle},
+                               {"cache", fuzz_cache},
+                               {"import", fuzz_import}};
 
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);
