@@ -125,7 +125,6 @@ bool is_arithmetic(const llvm::Instruction& instruction) {
 }
 
 void count_ops(const llvm::Function* function, bool is_relative, const HookIr& hooks, Facts& facts) {
-  constexpr int kTooFewToShare = 3;  // as in compiler/emit/stages.cpp
   if (function == nullptr) return;
   int element_ops = 0;
   bool reads = false;
@@ -148,7 +147,7 @@ void count_ops(const llvm::Function* function, bool is_relative, const HookIr& h
         break;
     }
   });
-  const bool is_shared = is_relative && (reads || element_ops > kTooFewToShare);
+  const bool is_shared = is_relative && (reads || element_ops > kMostNotShared);
   (is_shared ? facts.diagonal_ops : facts.element_ops) += element_ops;
 }
 

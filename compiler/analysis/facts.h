@@ -24,6 +24,10 @@ enum class ScoreForm : std::uint8_t {
   general
 };
 
+/// A value that q_idx - kv_idx alone decides is found once a diagonal, and fetched from another thread of the
+/// warp, where it reads memory or takes more operations than this: two comparisons and their `and`.
+constexpr int kMostNotShared = 3;
+
 struct Facts {
   bool has_score_mod = false;
   bool has_mask = false;

@@ -192,26 +192,21 @@ AbstractInt Transfer::truncated(llvm::CallInst& conversion, const Domain& where)
 std::optional<AbstractBool> Transfer::compare_floats(llvm::FCmpInst& compare, const Domain& where) {
   using llvm::CmpInst;
   if (!compare.getOperand(0)->getType()->isFloatTy()) return {};
-  const AbstractFloat a = real(compare.getOperand(0), where);
-  const AbstractFloat b = real(compare.getOperand(1), where);
-  switch (compare.getPredicate()) {  // of numbers, ordered and unordered are the same
+  CmpInst::Predicate predicate =
+      CmpInst::getOrderedPredicate(compare.getPredicate());  // of numbers, the same
+  AbstractFloat a = real(compare.getOperand(0), where);
+  AbstractFloat b = real(compare.getOperand(1), where);
+  if (predicate == CmpInst::FCMP_OGT || predicate == CmpInst::FCMP_OGE) {
+    predicate = CmpInst::getSwappedPredicate(predicate);
+    std::swap(a, b);
+  }
+  switch (predicate) {
     case CmpInst::FCMP_OLT:
-    case CmpInst::FCMP_ULT:
-      return where.less(a, b, false);
-    case CmpInst::FCMP_OGT:
-    case CmpInst::FCMP_UGT:
-      return where.less(b, a, false);
     case CmpInst::FCMP_OLE:
-    case CmpInst::FCMP_ULE:
-      return where.less(a, b, true);
-    case CmpInst::FCMP_OGE:
-    case CmpInst::FCMP_UGE:
-      return where.less(b, a, true);
+      return where.less(a, b, predicate == CmpInst::FCMP_OLE);
     case CmpInst::FCMP_OEQ:
-    case CmpInst::FCMP_UEQ:
       return where.equal(a, b);
     case CmpInst::FCMP_ONE:
-    case CmpInst::FCMP_UNE:
       return where.not_(where.equal(a, b));
     default:
       return {};

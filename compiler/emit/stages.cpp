@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/analysis/facts.h"
 #include "compiler/emit/stages.h"
 #include "fa/error.h"
 
@@ -46,10 +47,7 @@ bool StageBody::is_heavy() const {
   return items.size() > kMany || numbers > kManyNumbers || reads();
 }
 
-bool StageBody::is_worth_sharing() const {
-  constexpr std::size_t kFew = 3;  // two comparisons and their `and`
-  return items.size() > kFew || reads();
-}
+bool StageBody::is_worth_sharing() const { return items.size() > kMostNotShared || reads(); }
 
 const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   const auto found = canonical_.find(&value);

@@ -20,6 +20,16 @@ void check_all(const std::vector<Case>& cases, Device device) {
   }
 }
 
+Case of_lengths(const std::string& spec, DType dtype, const ProblemSize& size) {
+  return {.spec = spec,
+          .dtype = dtype,
+          .head_dim = 64,
+          .head_dim_v = 0,
+          .size = size,
+          .layout = Layout::bhsd,
+          .plan = {}};
+}
+
 /// Lengths that end just before, at and just after tiles of every size; more keys than queries and the
 /// reverse.
 std::vector<Case> edge_cases(DType dtype) {
@@ -27,14 +37,8 @@ std::vector<Case> edge_cases(DType dtype) {
   for (const char* spec : {"full", "causal", "sliding_window"}) {
     for (const auto& [q_len, kv_len] :
          {std::pair{1, 1}, {1, 129}, {17, 16}, {255, 257}, {256, 31}, {320, 1}}) {
-      cases.push_back(
-          {.spec = spec,
-           .dtype = dtype,
-           .head_dim = 64,
-           .head_dim_v = 0,
-           .size = {.batch = 3, .num_q_heads = 3, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len},
-           .layout = Layout::bhsd,
-           .plan = {}});
+      cases.push_back(of_lengths(
+          spec, dtype, {.batch = 3, .num_q_heads = 3, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len}));
     }
   }
   return cases;
@@ -61,14 +65,8 @@ std::vector<Case> long_cases(DType dtype) {
   for (const std::string& spec : test::all_specs()) {
     for (const auto& [q_len, kv_len] : {std::pair{150, 7000}, {4300, 4300}}) {
       if (q_len > 1000 && spec != "causal" && spec != "t5_bias" && spec != "document") continue;
-      cases.push_back(
-          {.spec = spec,
-           .dtype = dtype,
-           .head_dim = 64,
-           .head_dim_v = 0,
-           .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len},
-           .layout = Layout::bhsd,
-           .plan = {}});
+      cases.push_back(of_lengths(
+          spec, dtype, {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len}));
     }
   }
   return cases;

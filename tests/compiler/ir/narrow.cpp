@@ -20,6 +20,7 @@ std::string narrowed(const std::string& body) {
   llvm::SMDiagnostic error;
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
       "declare i64 @llvm.smax.i64(i64, i64)\n"
+      "declare i32 @llvm.fptosi.sat.i32.f32(float)\n"
       "define i1 @f(i32 %q_lo, i32 %kv_lo, i32 %kv_len, i32 %p) {\n"
       "  %q = sext i32 %q_lo to i64\n  %kv = sext i32 %kv_lo to i64\n"
       "  %n = sext i32 %kv_len to i64\n  %x = sext i32 %p to i64\n" +
@@ -46,6 +47,22 @@ TEST_CASE("narrow: indices and lengths are added, subtracted and divided in 32 b
   CHECK(is_small("  %s = sdiv i64 %q, %x\n  %r = icmp eq i64 %s, %kv\n  ret i1 %r\n"));
   CHECK(is_small("  %s = sdiv i64 %q, 64\n  %t = mul i64 %s, 64\n  %r = icmp eq i64 %t, %kv\n  ret i1 %r\n"));
   CHECK(is_small("  %s = ashr i64 %q, 40\n  %t = xor i64 %s, %x\n  %r = icmp slt i64 %t, 0\n  ret i1 %r\n"));
+}
+
+TEST_CASE("narrow: floats are made of 32 bits, and give numbers of the range that a call states", "[ir]") {
+  CHECK(
+      is_small("  %s = sub i64 %q, %kv\n  %f = sitofp i64 %s to float\n"
+               "  %r = fcmp olt float %f, 5.0\n  ret i1 %r\n"));
+  CHECK_FALSE(
+      is_small("  %s = add i64 %x, %q\n  %f = sitofp i64 %s to float\n"
+               "  %r = fcmp olt float %f, 5.0\n  ret i1 %r\n"));
+  const auto truncated = [](const std::string& range) {
+    return "  %f = sitofp i32 %p to float\n  %i = call " + range +
+           "i32 @llvm.fptosi.sat.i32.f32(float %f)\n  %w = sext i32 %i to i64\n  %s = add i64 %w, %q\n"
+           "  %r = icmp sge i64 %s, 5\n  ret i1 %r\n";
+  };
+  CHECK(is_small(truncated("range(i32 -40, 41) ")));
+  CHECK_FALSE(is_small(truncated("")));
 }
 
 TEST_CASE("narrow: a whole part is no larger than what it is a part of", "[ir]") {
