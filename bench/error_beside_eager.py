@@ -12,23 +12,20 @@ where o64 is attention in fp64 from the same stored q, k, v. Eager is what one w
 hook in the dtype (a table of f32 makes the scores f32, as PyTorch's promotion does), softmax in that type, cast, @ v. f32 cases
 stand beside eager f32 without TF32. The bar of 2 is for the 16-bit cases; exits with 1 where one is above it.
 """
-import argparse
 import concurrent.futures
 import dataclasses
-import datetime
-import json
 import math
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 
 import numpy
 import torch
 
-SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
+import common
+
 DIMS = (16, 24, 40, 64, 64, 80, 96, 128, 128, 128, 160, 192, 256)
 BAR = 2.0
 
@@ -150,7 +147,7 @@ def facet(command, case, arrays, captured, device):
     """o by `facet run`, as f64; raises RuntimeError with its words where it fails."""
     with tempfile.TemporaryDirectory() as folder:
         file = lambda name: os.path.join(folder, name + ".npy")
-        call = [command, "run", os.path.join(SPECS, case.spec + ".fa"), "--device", device, "--dtype", case.dtype, "--head-dim",
+        call = [command, "run", os.path.join(common.SPECS, case.spec + ".fa"), "--device", device, "--dtype", case.dtype, "--head-dim",
                 str(case.head_dim), "--head-dim-v", str(case.head_dim_v), "--layout", case.layout, "--repeat", "1", "--out",
                 file("o")]
         if case.path == "t4":
@@ -163,9 +160,10 @@ def facet(command, case, arrays, captured, device):
             call += ["--tensor", f"{name}={file(name)}"]
         if case.spec == "dilated":
             call += ["--set", "window=256"]
-        done = subprocess.run(call, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"facet run failed for {case.line()}: {(done.stdout + done.stderr).strip()[-600:]}")
+        try:
+            common.call_facet(*call)
+        except RuntimeError as error:
+            raise RuntimeError(f"{case.line()}: {error}") from None
         return torch.from_numpy(numpy.load(file("o")).astype(numpy.float64))
 
 
@@ -228,16 +226,13 @@ def show(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facet", required=True, help="the facet command")
+    parser = common.parser(__doc__)
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", choices=("cuda", "host"), default="cuda")
     parser.add_argument("--longest", type=int, default=2048, help="the longest q_len and kv_len drawn")
     parser.add_argument("--jobs", type=int, default=8, help="cases at once")
     parser.add_argument("--only", type=int, nargs="*", help="run these numbers only")
-    parser.add_argument("--json", help="write the results here")
-    parser.add_argument("--commit", default="", help="the commit the command was built from, for the record")
     arguments = parser.parse_args()
     place = "cuda" if arguments.device == "cuda" else "cpu"
     paths = ("native", "native", "t4") if place == "cuda" else ("host",)
@@ -247,14 +242,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(lambda case: measure(case, arguments.facet, arguments.device, place, arguments.seed), cases))
     above = show(rows)
-    if arguments.json:
-        name = torch.cuda.get_device_name() if place == "cuda" else "host"
-        version = subprocess.run([arguments.facet, "--version"], capture_output=True, text=True).stdout.strip()
-        report = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-                  "commit": arguments.commit, "device": name, "torch": torch.__version__, "cuda": torch.version.cuda,
-                  "facet": version, "seed": arguments.seed, "cases": rows}
-        with open(arguments.json, "w", encoding="utf-8") as out:
-            json.dump(report, out, indent=1)
+    name = torch.cuda.get_device_name() if place == "cuda" else "host"
+    common.save(arguments, {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda,
+                            "facet": common.call_facet(arguments.facet, "--version").strip(), "seed": arguments.seed,
+                            "cases": rows})
     return 1 if above else 0
 
 

@@ -14,22 +14,17 @@ Both sides take turns, several rounds; each round is one process of `facet bench
 table gives medians over rounds and the ratio of the medians (`of dense`: to Facet's own full row); the spread says how
 quiet the machine was.
 """
-import argparse
-import datetime
-import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-SPECS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs")
+import common
 
 
 def median_ms(run, seconds=0.5):
@@ -44,15 +39,11 @@ def median_ms(run, seconds=0.5):
 
 def facet(arguments, spec, shape, *extra):
     """One line of `facet bench`, as its JSON gives it."""
-    batch, heads, n, d = shape
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [arguments.facet, "bench", os.path.join(SPECS, spec + ".fa"), "--device", "host", "--batch", str(batch),
-                   "--heads", str(heads), "--q-len", str(n), "--head-dim", str(d), "--dtype", "f32", "--threads",
-                   str(arguments.threads), "--time", "500", "--json", out.name, *extra]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"facet failed: {(done.stdout + done.stderr).strip()}")
-        return json.load(open(out.name))["results"][0]
+    try:
+        return common.facet_bench(arguments.facet, spec, shape, "f32", "--threads", str(arguments.threads), *extra,
+                                  device="host", milliseconds=500)["results"][0]
+    except RuntimeError as error:
+        sys.exit(str(error))
 
 
 class Row:
@@ -107,14 +98,11 @@ def peers(shape, window=256):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facet", required=True, help="the facet command")
+    parser = common.parser(__doc__)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
-    parser.add_argument("--commit", default="", help="the commit the command was built from, for the record")
-    parser.add_argument("--json", help="write the results here")
     arguments = parser.parse_args()
     shape = [int(number) for number in arguments.shape.split(",")]
     torch.manual_seed(1)
@@ -153,13 +141,9 @@ def main():
     first = cold["compile_ms"] + cold["time_ms"]["median"]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
-    if arguments.json:
-        report = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-                  "commit": arguments.commit, "cpu": cpu_name(), "torch": torch.__version__, "shape": shape,
-                  "threads": arguments.threads, "rows": rows, "flex_first_s": flex_first,
-                  "facet_first_ms": first, "facet_compile_ms": cold["compile_ms"]}
-        with open(arguments.json, "w") as out:
-            json.dump(report, out, indent=1)
+    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "threads": arguments.threads,
+                            "rows": rows, "flex_first_s": flex_first, "facet_first_ms": first,
+                            "facet_compile_ms": cold["compile_ms"]})
     return 0
 
 

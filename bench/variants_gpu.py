@@ -7,16 +7,14 @@ FlexAttention compiled by torch.compile, its block mask made beforehand; what ma
 warm) is timed apart, and `needed` is the sum: what a call at a length not seen before costs. --tune also runs
 mode="max-autotune-no-cudagraphs" and keeps the better of the two. Facet needs nothing for a new length: its time is the whole.
 """
-import argparse
-import datetime
-import json
 import math
 import sys
 
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from peers_gpu import facet, median_ms, rotate
+import common
+from peers_gpu import facet, median_ms, rotate, versions
 
 BATCH, HEADS, DIM = 2, 16, 128
 torch._dynamo.config.cache_size_limit = 1000
@@ -90,13 +88,10 @@ def flex(n, score_mod, mask_mod, mode, scale):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--facet", required=True, help="the facet command")
+    parser = common.parser(__doc__)
     parser.add_argument("--length", type=int, nargs="+", default=[8192, 32768])
     parser.add_argument("--only", nargs="+", help="names of variants")
     parser.add_argument("--tune", action="store_true", help="max-autotune as well (a minute a variant)")
-    parser.add_argument("--json", help="write the results here")
-    parser.add_argument("--commit", default="", help="the commit the command was built from, for the record")
     arguments = parser.parse_args()
     rows = []
     modes = [None, "max-autotune-no-cudagraphs"] if arguments.tune else [None]
@@ -104,7 +99,7 @@ def main():
         for name, (spec, extra, score_mod, mask_mod) in variants(n).items():
             if arguments.only and name not in arguments.only:
                 continue
-            mine = facet(arguments.facet, spec, BATCH, HEADS, n, DIM, extra)
+            mine = facet(arguments.facet, spec, (BATCH, HEADS, n, DIM), "bf16", *extra)
             row = {"variant": name, "length": n, "facet": mine, "flex": {}}
             rows.append(row)
             for mode in modes:
@@ -124,12 +119,7 @@ def main():
             row.update(facet_ms=time, flex_ms=best, block_mask_ms=mask_ms, needed_ratio=(best + mask_ms) / time)
             print(f"{name:16} N{n:<6} flex {best:8.3f} + mask {mask_ms:6.3f} ms   facet {time:8.3f} ms   "
                   f"flex / facet {best / time:5.2f}, with its mask {(best + mask_ms) / time:5.2f}", flush=True)
-    if arguments.json:
-        report = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-                  "commit": arguments.commit, "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-                  "cuda": torch.version.cuda, "shape": [BATCH, HEADS, "N", DIM], "variants": rows}
-        with open(arguments.json, "w") as out:
-            json.dump(report, out, indent=1)
+    common.save(arguments, {**versions(), "shape": [BATCH, HEADS, "N", DIM], "variants": rows})
     return 0 if all("facet_ms" in row for row in rows) else 1
 
 

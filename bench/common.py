@@ -1,0 +1,46 @@
+"""What the measurements share: one call of `facet bench`, the options that all of them take, and the record they leave."""
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
+
+
+def parser(description):
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--facet", required=True, help="the facet command")
+    options.add_argument("--json", help="write the results here")
+    options.add_argument("--commit", default="", help="the commit the command was built from, for the record")
+    return options
+
+
+def call_facet(*command):
+    """What the command printed; raises RuntimeError with its words where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{(done.stdout + done.stderr).strip()[-600:]}")
+    return done.stdout
+
+
+def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=250):
+    """One line of `facet bench` for a spec of specs/ or a file, shape (batch, heads, length, head_dim), as its JSON gives it."""
+    batch, heads, n, d = shape
+    file = spec if spec.endswith(".fa") else os.path.join(SPECS, spec + ".fa")
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        call_facet(facet, "bench", file, "--device", device, "--batch", str(batch), "--heads", str(heads), "--q-len", str(n),
+                   "--head-dim", str(d), "--dtype", dtype, "--time", str(milliseconds), "--json", out.name, *extra)
+        return json.load(open(out.name, encoding="utf-8"))
+
+
+def save(options, content):
+    """Writes the record: `content`, the command, commit and date, if --json names a file."""
+    if not options.json:
+        return
+    record = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+              "commit": options.commit, **content}
+    with open(options.json, "w", encoding="utf-8") as out:
+        json.dump(record, out, indent=1)
