@@ -327,24 +327,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 
     const float scale = kIdentity || kHasShift ? params.scale_log2 : 1.0f;
     int stage = 0;
-#pragma unroll 1
-    while (now.exists()) {
-      // Here, where no score is held, what finds the next run has registers; mostly it is the next tile.
-      WalkStep then;
-      if constexpr (kBeginsInLoop) {
-        if (now.has_more()) {
-          then = now.more();
-        } else {
-          then = walk.search(params, now.tile() + 1);
-          if (!now.is_visited()) {
-            now = then;
-            copy_first();
-            continue;
-          }
-        }
-      } else {
-        then = walk.after(params, now);
-      }
+    const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
       await_copies<Config::kStages - 1>();
@@ -372,6 +355,29 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
       now = then;
       stage = other;
+    };
+    // The next step is found here, where no score is held and a search has registers.
+    if constexpr (kBeginsInLoop) {
+#pragma unroll 1
+      while (now.exists()) {
+        WalkStep then = walk.search(params, now.tile() + 1);
+        if (!now.is_visited()) {
+          now = then;
+          copy_first();
+          if (!now.has_more()) continue;
+          then = now.more();
+        }
+        // A run: its tiles follow each other by one branch.
+#pragma unroll 1
+        do {
+          visit(then);
+          now.code = hidden(now.code);  // without it, sm_75's kernels of d256 spill more
+          then = now.more();
+        } while (now.has_more());
+      }
+    } else {
+#pragma unroll 1
+      while (now.exists()) visit(walk.after(params, now));
     }
     const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);

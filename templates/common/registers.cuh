@@ -43,4 +43,12 @@ __device__ __forceinline__ int hidden() {
 #endif
 }
 
+/// A number whose origin no compiler sees.
+__device__ __forceinline__ int hidden(int number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
 }  // namespace fa

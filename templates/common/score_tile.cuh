@@ -24,14 +24,16 @@ struct ScoreTile {
   // Whether scores stay raw until their exponentials, where the scale and a number that a plain tile adds to
   // all of its logits come in. Other hooks leave finished logits.
   static constexpr bool kHasShift = Classes::kHasScoreClass;
+  // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
+  static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
   static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
   // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
   // of all columns first and has no registers for the results.
   static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
 
   // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
-  // to find it anew costs more than it frees.
-  static constexpr bool kHooksKeepQTile = !kIdentity || Config::kDropout;
+  // to find it anew costs more than it frees. With a score class, they are not.
+  static constexpr bool kHooksKeepQTile = (!kIdentity && !kHasShift) || Config::kDropout;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   typename Hooks::Row rows[kMTiles][2];
@@ -157,6 +159,18 @@ struct ScoreTile {
     }
   }
 
+  /// Scores of the tile's columns from `end` on to -inf.
+  __device__ __forceinline__ void drop_from(int end) {
+    const int left = end - 2 * static_cast<int>(threadIdx.x % 4);
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (n * 8 + i % 2 >= left)
+#pragma unroll
+          for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
+  }
+
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
   /// -inf.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
@@ -207,17 +221,16 @@ struct ScoreTile {
         x = fmaf(Hooks::multiplier(params, head, row, column), x, Hooks::addend(params, head, row, column));
       });
     }
-    if constexpr (Hooks::kMaskIsRelative) {
-      const auto most = [&](int distance) {
-        return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
-      };
-      if (!step.full()) {
-        if constexpr (kIdentity) find_cheap_head();
+    if (kWalkTells && step.full()) return shift;
+    const bool is_cut = kv0 + kTileKv > params.kv_len;  // asked here: after the mask, ptxas spills more
+    if constexpr (Hooks::kHasMask) {
+      if constexpr (kIdentity) find_cheap_head();
+      if constexpr (Hooks::kMaskIsRelative) {
+        const auto most = [&](int distance) {
+          return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
+        };
         for_each_diagonal(params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
-      }
-    } else if constexpr (Hooks::kHasMask) {
-      if (!step.full()) {
-        if constexpr (kIdentity) find_cheap_head();
+      } else {
         if constexpr (!kScoreAsksRows) find_cheap_rows();
         if constexpr (Hooks::kMaskIsHeavy) {
           apply_heavy_mask(params, head, kv0);
@@ -228,16 +241,7 @@ struct ScoreTile {
         }
       }
     }
-    if (kv0 + kTileKv > params.kv_len) {
-      const int first = kv0 + 2 * (threadIdx.x % 4);
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first + n * 8 + i % 2 >= params.kv_len)
-#pragma unroll
-            for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
-    }
+    if (is_cut) drop_from(params.kv_len - kv0);
     return shift;
   }
 };

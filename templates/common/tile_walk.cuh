@@ -11,8 +11,9 @@
 
 namespace fa {
 
-/// One step of a walk, in one register: a bit where the mask keeps all of the tile, a bit where score_mod
-/// adds one number to all of it, five bits for how many tiles alike follow it, then the tile.
+/// One step of a walk, in one register: a bit where the mask keeps all of the tile and no column of it lies
+/// past kv_len, a bit where score_mod adds one number to all of it, five bits for how many tiles alike follow
+/// it, then the tile.
 struct WalkStep {
   int code;
 
@@ -78,7 +79,7 @@ struct FullWalk {
 
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
-    // Whether a mask drops something is not known.
+    // Whether anything is dropped is not known.
     return {tile * kTileKv < params.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
   }
 };
@@ -94,7 +95,7 @@ struct ClassWalk {
 
   static constexpr int kSomeTile = 1 << 28;    // there is such a tile
   static constexpr int kGroup = 1 << 29;       // group i of the 32 that are known has a non-empty tile
-  static constexpr int kWholeGroup = 1 << 30;  // 32 tiles, the mask keeps all, and their score is plain
+  static constexpr int kWholeGroup = 1 << 30;  // its 32 tiles are full, and their score is plain
 
   static constexpr bool kSearches = true;
 
@@ -111,7 +112,8 @@ struct ClassWalk {
   static constexpr int kPlain = 4;  // beside a tile's class
   static constexpr int kWhole = kTileFull | (Classes::kHasScoreClass ? kPlain : 0);
 
-  /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end.
+  /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end, and not
+  /// full where the end cuts it.
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
     const int tiles_in_all = num_tiles(params);
     if (first >= tiles_in_all) return kTileEmpty;
@@ -123,8 +125,9 @@ struct ClassWalk {
     const int kv_lo = first * kTileKv;
     const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
     const int kv_pair = count == 1 ? first : tiles_in_all + first / kTilesPerGroup;
-    const int tile_class =
+    int tile_class =
         Classes::tile_class(params, summaries.row, b, h, q_lo, q_hi, kv_lo, kv_hi, q_tile, kv_pair);
+    if (tile_class == kTileFull && kv_lo + count * kTileKv > params.kv_len) tile_class = kTilePartial;
     if constexpr (!Classes::kHasScoreClass) return tile_class;
     const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
     return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
@@ -176,9 +179,7 @@ struct ClassWalk {
         const int tile_class =
             classify(params, tile + (by_group ? kTilesPerGroup : 1) * lane, by_group ? kTilesPerGroup : 1);
         if (by_group) {
-          const bool is_whole =  // and there are 32
-              tile_class == kWhole && tile + kTilesPerGroup * (lane + 1) <= num_tiles(params);
-          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (is_whole ? kWholeGroup : 0);
+          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
           asked = true;
           continue;
         }
