@@ -84,7 +84,7 @@ struct Spilling {
   int bytes;
 };
 constexpr std::array<Spilling, 12> kSpilling{{
-    {"t4", DType::f16, 256, "", 188},
+    {"t4", DType::f16, 256, "", 176},
     {"t4", DType::f32, 256, "tree", 168},
     {"a100", DType::f32, 64, "", 56},
     {"a100", DType::f32, 128, "", 108},
