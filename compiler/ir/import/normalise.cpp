@@ -115,6 +115,20 @@ void inline_calls(llvm::Function& hook) {
   }
 }
 
+/// An index past a vector's end makes poison by LLVM's rules; its Scalarizer reads past an array there.
+void refuse_missing_elements(const llvm::Function& function) {
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (!llvm::isa<llvm::ExtractElementInst, llvm::InsertElementInst>(instruction)) continue;
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getOperand(0)->getType());
+    const unsigned last = instruction.getNumOperands() - 1;
+    const auto* index = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(last));
+    if (vector == nullptr || index == nullptr || index->getValue().ult(vector->getNumElements())) continue;
+    throw Refusal{fmt::format("{}: {} asks for an element past the {} of its vector", shown(function),
+                              quote(instruction), vector->getNumElements()),
+                  fmt::format("use an index below {}", vector->getNumElements())};
+  }
+}
+
 class Normaliser {
  public:
   explicit Normaliser(llvm::Function& hook) : hook_(hook) {
@@ -131,6 +145,7 @@ class Normaliser {
   }
 
   void scalarise() {
+    refuse_missing_elements(hook_);
     llvm::ScalarizerPassOptions apart;
     apart.ScalarizeLoadStore = true;
     pass(llvm::ExpandReductionsPass());
