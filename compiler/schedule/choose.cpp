@@ -105,7 +105,7 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   if (target.family == Family::host) return {.plan = kHostPlan, .why = std::string(kHostReason)};
   const Question question{spec, facts, target, size};
   const std::vector<Plan> plans = legal_plans(spec, target);
-  if (const Measured* line = find_measured(spec, target)) {
+  if (const Measured* line = find_measured(spec, facts, target)) {
     const auto best = cheapest(question, plans, [&](const Plan& plan) {
       return plan.tile_q == line->tile_q && plan.tile_kv == line->tile_kv && plan.warps == line->warps;
     });

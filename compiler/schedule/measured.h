@@ -14,6 +14,7 @@ struct Measured {
   int most_head_dim = 0;
   bool f32 = false;  // else 16-bit elements
   bool dropout = false;
+  bool dense_only = false;  // not where a mask drops scores: small tiles leave out more of them
   int tile_q = 0;
   int tile_kv = 0;
   int warps = 0;
@@ -21,6 +22,6 @@ struct Measured {
 };
 
 /// The line for this spec and target, or nullptr: then the model's word stands.
-const Measured* find_measured(const CheckedSpec& spec, const Target& target);
+const Measured* find_measured(const CheckedSpec& spec, const Facts& facts, const Target& target);
 
 }  // namespace fa

@@ -245,11 +245,23 @@ TEST_CASE("a plan asked for that cannot run is refused with the reason", "[sched
 
 TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
   for (const Target& target : all_targets()) {
-    const Measured* line = find_measured(plain_spec(192), target);
+    const Measured* line = find_measured(plain_spec(192), {}, target);
     CHECK((line != nullptr) == (target.family == Family::sm80));
-    CHECK(find_measured(plain_spec(192, 128), target) == nullptr);
-    CHECK(find_measured(with_dropout(plain_spec(192)), target) == nullptr);
-    CHECK(find_measured(plain_spec(128), target) == nullptr);
-    CHECK(find_measured(plain_spec(192, 0, DType::f32), target) == nullptr);
+    CHECK(find_measured(plain_spec(192, 128), {}, target) == nullptr);
+    CHECK(find_measured(with_dropout(plain_spec(192)), {}, target) == nullptr);
+    CHECK(find_measured(plain_spec(128), {}, target) == nullptr);
+    CHECK(find_measured(plain_spec(192, 0, DType::f32), {}, target) == nullptr);
   }
+}
+
+TEST_CASE("a measured line of dense attention says nothing of a mask that drops scores", "[schedule]") {
+  const Target& h200 = find_target("h200");
+  const CheckedSpec spec = plain_spec(256);
+  Facts facts;
+  CHECK(choose(spec, facts, h200).plan.tile_q == 128);
+  facts.has_mask = true;
+  CHECK(choose(spec, facts, h200).plan.tile_q == 64);
+  CHECK(find_measured(plain_spec(192), facts, h200) == find_measured(plain_spec(192), {}, h200));
+  facts.mask_is_always_true = true;
+  CHECK(choose(spec, facts, h200).plan.tile_q == 128);
 }
