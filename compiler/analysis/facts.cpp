@@ -8,6 +8,7 @@
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/relative.h"
+#include "compiler/analysis/slope.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr const char* kRelative = ", on q and kv through q - kv alone";
+constexpr const char* kLinear = ", linear in kv";
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
 struct Rewrite {
@@ -174,7 +176,7 @@ std::string DependsOn::print() const {
   return "{" + text + "}";
 }
 
-Facts analyse(const CheckedSpec&, HookIr& hooks) {
+Facts analyse(const CheckedSpec& spec, HookIr& hooks) {
   Facts facts;
   facts.has_score_mod = hooks.score_mod != nullptr;
   facts.has_mask = hooks.mask_mod != nullptr;
@@ -188,6 +190,10 @@ Facts analyse(const CheckedSpec&, HookIr& hooks) {
       facts.multiplier = result_depends(*hooks.logit_multiplier, hooks.args);
       facts.addend = result_depends(*hooks.logit_addend, hooks.args);
       facts.addend_is_relative = is_relative(*hooks.logit_addend);
+      if (facts.multiplier_is_one && can_divide_by(spec.scale) && facts.addend.has(DependsOn::q) &&
+          facts.addend.has(DependsOn::kv))
+        hooks.logit_addend_slope = derive_slope(*hooks.logit_addend, hooks.args);
+      facts.addend_is_linear = hooks.logit_addend_slope != nullptr;
     } else if (facts.score_form == ScoreForm::general) {
       hooks.logit = build_logit(hooks);
     }
@@ -206,7 +212,11 @@ Facts analyse(const CheckedSpec&, HookIr& hooks) {
   const bool is_uniform = !facts.multiplier.has(DependsOn::q) && !facts.multiplier.has(DependsOn::kv);
   count_ops(hooks.logit, false, hooks, facts);
   count_ops(hooks.logit_multiplier, false, hooks, facts);
-  count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
+  if (facts.addend_is_linear) {
+    facts.element_ops += 1;  // one addition; the rest is found once a row of a tile
+  } else {
+    count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
+  }
   count_ops(hooks.mask_mod, facts.mask_is_relative, hooks, facts);
   return facts;
 }
@@ -222,7 +232,9 @@ std::string Facts::print() const {
                         multiplier.print());
     text += addend_is_zero ? std::string("  addend: zero\n")
                            : fmt::format("  addend: depends on {}{}\n", addend.print(),
-                                         addend_is_relative ? kRelative : "");
+                                         addend_is_linear     ? kLinear
+                                         : addend_is_relative ? kRelative
+                                                              : "");
   }
   if (!has_mask)
     text += "mask_mod: none\n";

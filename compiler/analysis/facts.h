@@ -28,6 +28,10 @@ enum class ScoreForm : std::uint8_t {
 /// warp, where it reads memory or takes more operations than this: two comparisons and their `and`.
 constexpr int kMostNotShared = 3;
 
+/// Whether kernels may add to raw scores what stands beside scaled ones: an addend divided by the scale stays
+/// far from the largest float.
+constexpr bool can_divide_by(double scale) { return scale >= 1e-10 && scale <= 1e10; }
+
 struct Facts {
   bool has_score_mod = false;
   bool has_mask = false;
@@ -40,6 +44,9 @@ struct Facts {
   bool multiplier_is_one = true;  // affine only: the spec's own; the scale comes on top
   // Whether q_idx and kv_idx come in through their difference alone (relative.h).
   bool addend_is_relative = false;
+  // Whether the addend depends on both and grows with kv_idx by one number a head (slope.h), and the
+  // multiplier is one: GPU kernels then add one number a column.
+  bool addend_is_linear = false;
   bool mask_is_relative = false;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
@@ -54,8 +61,8 @@ struct Facts {
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
 };
 
-/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier and
-/// @logit_addend) to `hooks.module`, verified.
+/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier, @logit_addend
+/// and its slope) to `hooks.module`, verified.
 Facts analyse(const CheckedSpec& spec, HookIr& hooks);
 
 }  // namespace fa

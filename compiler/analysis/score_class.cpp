@@ -12,9 +12,6 @@
 namespace fa {
 namespace {
 
-constexpr double kLeastScale = 1e-10;  // its inverse times an addend stays far from the largest float
-constexpr double kLargestScale = 1e10;
-
 bool is_zero(const llvm::Function& function) {
   const auto* end = llvm::dyn_cast<llvm::ReturnInst>(function.back().getTerminator());
   const auto* value = end == nullptr ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue());
@@ -65,7 +62,7 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, const Tile
   if (facts.score_form != ScoreForm::affine || !facts.multiplier_is_one || facts.addend_is_zero)
     return nullptr;
   if (!facts.addend.has(DependsOn::q) || !facts.addend.has(DependsOn::kv)) return nullptr;
-  if (!(scale >= kLeastScale && scale <= kLargestScale)) return nullptr;
+  if (facts.addend_is_linear || !can_divide_by(scale)) return nullptr;
   llvm::Function& addend = *hooks.logit_addend;
   if (addend.size() != 1) return nullptr;  // a loop
   const MaskSides sides(addend, MaskSides::Summaries::none);

@@ -200,10 +200,11 @@ std::string HooksPrinter::print() {
   const bool is_affine = facts_.score_form == ScoreForm::affine;
   const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
 
-  StageBody logit, multiplier, addend, keep;
+  StageBody logit, multiplier, addend, slope, keep;
   if (is_general) logit = split_.add(*hooks_.logit);
   if (is_affine) multiplier = split_.add(*hooks_.logit_multiplier);
   if (is_affine) addend = split_.add(*hooks_.logit_addend);
+  if (facts_.addend_is_linear) slope = split_.add(*hooks_.logit_addend_slope);
   if (mask != nullptr) keep = split_.add(*mask);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
 
@@ -218,15 +219,20 @@ std::string HooksPrinter::print() {
   text += flag("kHasMask", has_mask);
   text += flag("kMultiplierIsUniform", !is_general && uniform);
   text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
-  const bool relative_addend = facts_.addend_is_relative && uniform && addend.is_worth_sharing();
+  const bool relative_addend =
+      !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
   // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
   // operations are better found there than kept in the registers of every tile.
+  // Of a linear addend tiles need the slope alone, which kernels keep.
+  StageSplit of_mask(hooks_.args);
+  if (facts_.addend_is_linear && mask != nullptr) of_mask.add(*mask);
+  const StageSplit& of_tiles = facts_.addend_is_linear ? of_mask : split_;
   const auto found_anew = [&](Stage at) {
     constexpr std::size_t kManyValues = 4;
     constexpr std::size_t kFewOperations = 16;
-    const StageBody& stage = split_.stage(at);
-    const bool only_mask = !is_general && !is_affine;
+    const StageBody& stage = of_tiles.stage(at);
+    const bool only_mask = (!is_general && !is_affine) || facts_.addend_is_linear;
     const bool saves = stage.fields.size() >= kManyValues && stage.items.size() <= kFewOperations;
     return stage.is_cheap() || (only_mask && saves && !stage.reads());
   };
@@ -235,6 +241,7 @@ std::string HooksPrinter::print() {
   const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
                              (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
+  text += flag("kAddendIsLinear", facts_.addend_is_linear);
   text += flag("kAddendIsRelative", relative_addend);
   text += flag("kMaskIsRelative", relative_mask);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
@@ -253,6 +260,9 @@ std::string HooksPrinter::print() {
                                   "    return fmaf(multiplier(p, head, row, column), s, "
                                   "addend(p, head, row, column));\n");
   }
+  if (facts_.addend_is_linear)
+    text += "\n" + print_element("float addend_slope(const ForwardParams& p, const Head& head)",
+                                 hooks_.logit_addend_slope, slope, "");
   text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
   if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
   if (relative_mask) text += "\n" + print_relative(*mask, "mask");

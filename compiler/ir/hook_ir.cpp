@@ -18,6 +18,7 @@ HookIr& HookIr::operator=(HookIr&& other) noexcept {
   logit = other.logit;
   logit_multiplier = other.logit_multiplier;
   logit_addend = other.logit_addend;
+  logit_addend_slope = other.logit_addend_slope;
   args = std::move(other.args);
   clamped = std::move(other.clamped);
   return *this;

@@ -14,6 +14,7 @@
 //   float @logit           (float %s, ...)  = log2(e) * score_mod(scale * s)      general score_mod
 //   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier
 //   * s + addend
+//   float @logit_addend_slope(...)  = c                                            addend = c * kv_idx + rest
 // with the constants log2(e) and scale pushed to where they cost least (the factor that depends on least).
 // Contract of every caller: 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len, 0 <= kv_idx < kv_len.
 // Lengths are at most 2^24, so an index converts to float exactly.
@@ -78,6 +79,7 @@ struct HookIr {
   llvm::Function* logit = nullptr;             // set by analyse where score_mod is general
   llvm::Function* logit_multiplier = nullptr;  // set by analyse where score_mod is affine (both)
   llvm::Function* logit_addend = nullptr;
+  llvm::Function* logit_addend_slope = nullptr;  // set by analyse where the addend is linear in kv_idx
   std::vector<HookArg> args;
   std::vector<ClampedRead> clamped;
 

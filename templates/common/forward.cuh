@@ -43,7 +43,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   using Output::softmax;
   using Scores::kHasShift;
   using Scores::kHooksKeepQTile;
-  using Scores::kIdentity;
+  using Scores::kIsRaw;
   using Scores::kMTiles;
   using Scores::kNTiles;
   using Scores::kRowsPerWarp;
@@ -99,6 +99,8 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
   static constexpr int kBaseV = 1;
+  static constexpr int kSlope = 4;      // lanes of it: a linear addend's slope,
+  static constexpr int kCountFrom = 5;  // and the column that references count it from
 
   /// S = Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
@@ -271,6 +273,10 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
                          Element::kBytes * (b * params.k_strides.batch + kv_head * params.k_strides.head));
     base.put(kBaseV, static_cast<const char*>(params.v) +
                          Element::kBytes * (b * params.v_strides.batch + kv_head * params.v_strides.head));
+    if constexpr (Hooks::kAddendIsLinear) {
+      const float slope = Hooks::addend_slope(params, this->find_head(params)) / params.scale_log2;
+      base.put_word(kSlope, __float_as_uint(slope));
+    }
     base.seal();
     const unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
@@ -325,7 +331,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 #pragma unroll
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
-    const float scale = kIdentity || kHasShift ? params.scale_log2 : 1.0f;
+    const float scale = kIsRaw ? params.scale_log2 : 1.0f;
     int stage = 0;
     const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
@@ -338,8 +344,15 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
         load_k(then.tile(), other);
       }
       close_copies();
+      if constexpr (Hooks::kAddendIsLinear) {
+        const int kv0 = now.tile() * kTileKv;
+        this->count_from(kv0, static_cast<int>(base.get_word(kCountFrom)),
+                         params.scale_log2 * __uint_as_float(base.get_word(kSlope)), softmax);
+        base.put_word(kCountFrom, static_cast<unsigned>(kv0));
+      }
       multiply_qk(k_lane + stage * KTile::kBytes);
-      const float shift = this->apply_hooks(params, head, now);
+      const float slope = Hooks::kAddendIsLinear ? __uint_as_float(base.get_word(kSlope)) : 0.0f;
+      const float shift = this->apply_hooks(params, head, now, slope);
       rescale(scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
@@ -379,6 +392,9 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
     }
+    if constexpr (Hooks::kAddendIsLinear)
+      this->add_rest(params, head, static_cast<int>(base.get_word(kCountFrom)),
+                     params.scale_log2 * __uint_as_float(base.get_word(kSlope)), softmax);
     const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);
     if constexpr (Product::kLosesInfinities) {

@@ -15,6 +15,9 @@
 // `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
 // `mask` is true where the element is kept. It does not depend on s.
 //
+// Where kAddendIsLinear, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
+// grows from one kv_idx to the next.
+//
 // What depends on q_idx and kv_idx through q_idx - kv_idx alone, and is worth it, may be asked of a distance
 // instead, once for all elements that share it: where kAddendIsRelative, relative_addend(p, head, distance)
 // is the addend; where kMaskIsRelative, relative_mask(p, head, distance) is the mask. -kv_len < distance <
@@ -41,6 +44,7 @@ struct IdentityHooks {
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
+  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx

@@ -22,6 +22,16 @@ struct LaneStore {
   /// values and makes the word anew.
   __device__ __forceinline__ void seal() { word = __shfl_sync(0xffffffffu, word, threadIdx.x % 32); }
 
+  /// A value of 32 bits, in lane `lane`, which no value above holds; also after `seal`.
+  __device__ __forceinline__ void put_word(int lane, unsigned value) {
+    if (threadIdx.x % 32 == lane) word = value;
+  }
+
+  /// Every lane of the warp takes part.
+  __device__ __forceinline__ unsigned get_word(int lane) const {
+    return __shfl_sync(0xffffffffu, word, lane);
+  }
+
   /// Every lane of the warp takes part.
   __device__ __forceinline__ const char* get(int i) const {
     const unsigned low = __shfl_sync(0xffffffffu, word, 2 * i);

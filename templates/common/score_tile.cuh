@@ -21,19 +21,22 @@ struct ScoreTile {
   static_assert(kRowsPerWarp % 16 == 0 && kTileKv % 16 == 0);
 
   static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
-  // Whether scores stay raw until their exponentials, where the scale and a number that a plain tile adds to
-  // all of its logits come in. Other hooks leave finished logits.
+  // Whether a plain tile adds one number to all of its logits, which comes in with their exponentials.
   static constexpr bool kHasShift = Classes::kHasScoreClass;
+  // Whether scores stay raw until their exponentials, where the scale comes in. Other hooks leave finished
+  // logits.
+  static constexpr bool kIsRaw = kIdentity || kHasShift || Hooks::kAddendIsLinear;
+  static_assert(!kHasShift || !Hooks::kAddendIsLinear);
   // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
   static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
   static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
   // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
   // of all columns first and has no registers for the results.
-  static constexpr bool kColumnsApart = Hooks::kColumnReads || !kIdentity;
+  static constexpr bool kColumnsApart = Hooks::kColumnReads || (!kIdentity && !Hooks::kAddendIsLinear);
 
   // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
-  // to find it anew costs more than it frees. With a score class, they are not.
-  static constexpr bool kHooksKeepQTile = (!kIdentity && !kHasShift) || Config::kDropout;
+  // to find it anew costs more than it frees. With a score class or a linear addend, they are not.
+  static constexpr bool kHooksKeepQTile = !kIsRaw || Config::kDropout;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   typename Hooks::Row rows[kMTiles][2];
@@ -171,10 +174,56 @@ struct ScoreTile {
           for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
   }
 
+  /// What a linear addend, slope * kv_idx and a rest that is one number a row, adds beyond the tile's first
+  /// column goes into the scores. The tile's own part is in the rows' references (`count_from`), and the rest
+  /// waits for `add_rest`: a softmax does not know it.
+  __device__ __forceinline__ void add_linear(float slope) {
+    // hidden, or it is kept: f32 would spill up to 180 bytes
+    const float first = static_cast<float>(hidden(static_cast<int>(2 * (threadIdx.x % 4))));
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+          s[m][n][i] = fmaf(slope, static_cast<float>(n * 8 + i % 2) + first, s[m][n][i]);
+      }
+  }
+
+  /// References that count a linear addend from column `from` count it from column `to` afterwards. What
+  /// rounding does to a reference it does to all that follows, and as long as columns count beside each other
+  /// the numbers it rounds are small.
+  __device__ __forceinline__ void count_from(int to, int from, float slope,
+                                             SoftmaxRow (&softmax)[kMTiles][2]) {
+    const float rise = slope * static_cast<float>(to - from);
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) softmax[m][half].m -= rise;
+  }
+
+  /// The rest of linear addends, into references that count from column `from` until now. It is asked for
+  /// where the q tile's first row meets the diagonal: what grows with the distance from there is small.
+  __device__ __forceinline__ void add_rest(const ForwardParams& params, typename Hooks::Head head, int from,
+                                           float slope, SoftmaxRow (&softmax)[kMTiles][2]) {
+    if (params.kv_len == 0) return;
+    if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
+    if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
+    const int q0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
+    const int kv_idx = max(0, min(q0 + params.kv_len - params.q_len, params.kv_len - 1));
+    count_from(kv_idx, from, slope, softmax);
+    const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        softmax[m][half].add(Hooks::addend(params, head, rows[m][half], column));
+  }
+
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
-  /// -inf.
+  /// -inf. `slope` is a linear addend's, of raw scores.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                               WalkStep step) {
+                                               WalkStep step, [[maybe_unused]] float slope) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;
@@ -185,14 +234,16 @@ struct ScoreTile {
     const auto find_cheap_rows = [&] {
       if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
     };
-    // Values of the distance are found without rows.
-    constexpr bool kScoreAsksRows = !kIdentity && !Hooks::kAddendIsRelative;
-    if constexpr (!kIdentity) find_cheap_head();
+    // Values of the distance are found without rows, and linear addends' columns.
+    constexpr bool kScoreAsksRows = !kIdentity && !Hooks::kAddendIsRelative && !Hooks::kAddendIsLinear;
+    if constexpr (!kIdentity && !Hooks::kAddendIsLinear) find_cheap_head();
     if constexpr (kScoreAsksRows) find_cheap_rows();
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
         x = Hooks::logit(x, params, head, row, column);
       });
+    } else if constexpr (Hooks::kAddendIsLinear) {
+      add_linear(slope);
     } else if constexpr (kHasShift) {
       const float inverse = 1.0f / params.scale_log2;
       const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
@@ -224,7 +275,7 @@ struct ScoreTile {
     if (kWalkTells && step.full()) return shift;
     const bool is_cut = kv0 + kTileKv > params.kv_len;  // asked here: after the mask, ptxas spills more
     if constexpr (Hooks::kHasMask) {
-      if constexpr (kIdentity) find_cheap_head();
+      if constexpr (kIdentity || Hooks::kAddendIsLinear) find_cheap_head();
       if constexpr (Hooks::kMaskIsRelative) {
         const auto most = [&](int distance) {
           return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();

@@ -64,6 +64,14 @@ struct SoftmaxRow {
     return p;
   }
 
+  /// Raises all logits of the row, which knew nothing of it. An addend that is not finite makes the row empty
+  /// (-inf) or NaN.
+  __device__ __forceinline__ void add(float addend) {
+    m += addend;
+    const float nan_or_zero = addend - addend;
+    if (nan_or_zero != 0.0f) l = l == 0.0f || addend == negative_infinity() ? 0.0f : nan_or_zero;
+  }
+
   /// Closes the row: 1 / l for the output (0 where the row is empty), to 2 ulp unless `kIsExact`, and the
   /// natural-log lse (-inf there).
   template <bool kIsExact>

@@ -1,87 +1,13 @@
 // What is said to depend on q_idx - kv_idx alone, against the hooks themselves.
 #include "compiler/analysis/relative.h"
 
-#include <fmt/format.h>
-
-#include <array>
-#include <vector>
-
-#include "compiler/analysis/facts.h"
-#include "compiler/spec/spec.h"
-#include "runtime/hook_jit.h"
 #include "tests/catch.h"
+#include "tests/compiler/analysis/addend.h"
 
-namespace {
-
-using fa::HookArgKind;
-using fa::Slot;
-
-constexpr int kQLen = 300, kKvLen = 500, kReach = 40;
-
-fa::Spec spec_of(const std::string& score_mod, const std::string& mask_mod) {
-  return fa::Spec::parse(
-      fmt::format("attention probe\nhead_dim 64\ndtype bf16\nparam reach : i32 = {}\n"
-                  "tensor table : f32[num_q_heads, 257]\ntensor ids : i32[q_len + kv_len]\n"
-                  "score_mod = {}\nmask_mod = {}\n",
-                  kReach, score_mod, mask_mod));
-}
-
-/// The addend of a spec at one element.
-class Addend {
- public:
-  explicit Addend(const fa::Spec& spec) {
-    fa::HookIr hooks = fa::lower(spec.checked());
-    facts_ = fa::analyse(spec.checked(), hooks);
-    args_ = hooks.args;
-    for (std::size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<float>(i * 37 % 101) / 8;
-    for (std::size_t i = 0; i < ids_.size(); ++i) ids_[i] = static_cast<int>(i / 90);
-    jit_ = std::make_unique<fa::HookJit>(std::move(hooks));
-    function_ = jit_->find("logit_addend");
-  }
-
-  const fa::Facts& facts() const { return facts_; }
-
-  float operator()(int q_idx, int kv_idx) const {
-    std::vector<Slot> slots;
-    for (const fa::HookArg& arg : args_) slots.push_back(slot_of(arg, q_idx, kv_idx));
-    Slot result;
-    function_(slots.data(), &result);
-    return result.f32();
-  }
-
- private:
-  Slot slot_of(const fa::HookArg& arg, int q_idx, int kv_idx) const {
-    switch (arg.kind) {
-      case HookArgKind::score:
-        return Slot::of(0.0f);
-      case HookArgKind::q_idx:
-        return Slot::of(q_idx);
-      case HookArgKind::kv_idx:
-        return Slot::of(kv_idx);
-      case HookArgKind::q_len:
-        return Slot::of(kQLen);
-      case HookArgKind::kv_len:
-        return Slot::of(kKvLen);
-      case HookArgKind::scale:
-        return Slot::of(0.125f);
-      case HookArgKind::param:
-        return Slot::of(kReach);
-      case HookArgKind::tensor:
-        return Slot::of(arg.index == 0 ? static_cast<const void*>(table_.data()) : ids_.data());
-      default:
-        return Slot::of(arg.kind == HookArgKind::h ? 1 : 2);
-    }
-  }
-
-  fa::Facts facts_;
-  std::vector<fa::HookArg> args_;
-  std::array<float, 2 * 257> table_{};
-  std::array<int, kQLen + kKvLen> ids_{};
-  std::unique_ptr<fa::HookJit> jit_;
-  fa::HookJit::Function function_ = nullptr;
-};
-
-}  // namespace
+using fa::test::Addend;
+using fa::test::kKvLen;
+using fa::test::kQLen;
+using fa::test::spec_of;
 
 TEST_CASE("a relative addend is what its distance gives", "[analysis]") {
   for (const char* score_mod : {

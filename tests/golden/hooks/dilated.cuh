@@ -18,6 +18,7 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = true;
   static constexpr bool kRowReads = false;

@@ -13,6 +13,7 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = false;
   static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = true;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;

@@ -6,6 +6,7 @@ struct Hooks {
   static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;

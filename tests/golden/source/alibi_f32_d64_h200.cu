@@ -8,9 +8,10 @@ struct Hooks {
   static constexpr bool kHasMask = true;
   static constexpr bool kMultiplierIsUniform = true;
   static constexpr bool kAddendIsZero = false;
-  static constexpr bool kHeadIsCheap = false;
+  static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = false;
+  static constexpr bool kAddendIsLinear = true;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;
@@ -59,6 +60,10 @@ struct Hooks {
 
   static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
+  }
+
+  static __device__ __forceinline__ float addend_slope(const ForwardParams& p, const Head& head) {
+    return head.slopes_log2;
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

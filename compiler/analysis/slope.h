@@ -1,0 +1,17 @@
+// Addends of score_mod that grow with kv_idx by one number a head, as linear position biases do (ALiBi, Press
+// et al. 2022). A softmax does not know what all of its row gains, so that kernels need the slope alone: one
+// addition an element, and the rest once a row for its log-sum-exp.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/hook_ir.h"
+
+namespace fa {
+
+/// A new function beside `addend`, with its arguments `args`, that gives c where addend = c * kv_idx + rest
+/// in real numbers and neither c nor the rest depends on kv_idx, nor c on q_idx. Proved, or nullptr; also
+/// where c is 0.
+llvm::Function* derive_slope(llvm::Function& addend, const std::vector<HookArg>& args);
+
+}  // namespace fa
