@@ -213,7 +213,7 @@ Facts analyse(const CheckedSpec& spec, HookIr& hooks) {
   count_ops(hooks.logit, false, hooks, facts);
   count_ops(hooks.logit_multiplier, false, hooks, facts);
   if (facts.addend_is_linear) {
-    facts.element_ops += 1;  // one addition; the rest is found once a row of a tile
+    facts.element_ops += 1;  // a multiply-add; the rest is found once a row
   } else {
     count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
   }

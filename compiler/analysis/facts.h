@@ -45,7 +45,7 @@ struct Facts {
   // Whether q_idx and kv_idx come in through their difference alone (relative.h).
   bool addend_is_relative = false;
   // Whether the addend depends on both and grows with kv_idx by one number a head (slope.h), and the
-  // multiplier is one: GPU kernels then add one number a column.
+  // multiplier is one: GPU kernels then add multiples of that number.
   bool addend_is_linear = false;
   bool mask_is_relative = false;
   bool mask_is_always_true = false;  // proved

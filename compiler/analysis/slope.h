@@ -1,6 +1,6 @@
 // Addends of score_mod that grow with kv_idx by one number a head, as linear position biases do (ALiBi, Press
 // et al. 2022). A softmax does not know what all of its row gains, so that kernels need the slope alone: one
-// addition an element, and the rest once a row for its log-sum-exp.
+// multiply-add an element, and the rest once a row for its log-sum-exp.
 #pragma once
 
 #include <vector>

@@ -20,6 +20,7 @@
 
 #include "common/hooks.cuh"
 #include "common/lane_store.cuh"
+#include "common/linear_addend.cuh"
 #include "common/odd_outputs.cuh"
 #include "common/output_tile.cuh"
 #include "common/philox.h"
@@ -52,6 +53,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   using typename Output::OTile;
   using Element = typename Config::Element;
   using Product = Products<Element>;
+  using Linear = LinearAddend<Hooks>;
   static constexpr int kThreads = Config::kWarps * 32;
   // One Philox call serves a group of 32 columns; tiles that end inside a group draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -99,8 +101,6 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
   static constexpr int kBaseV = 1;
-  static constexpr int kSlope = 4;      // lanes of it: a linear addend's slope,
-  static constexpr int kCountFrom = 5;  // and the column that references count it from
 
   /// S = Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
@@ -273,10 +273,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
                          Element::kBytes * (b * params.k_strides.batch + kv_head * params.k_strides.head));
     base.put(kBaseV, static_cast<const char*>(params.v) +
                          Element::kBytes * (b * params.v_strides.batch + kv_head * params.v_strides.head));
-    if constexpr (Hooks::kAddendIsLinear) {
-      const float slope = Hooks::addend_slope(params, this->find_head(params)) / params.scale_log2;
-      base.put_word(kSlope, __float_as_uint(slope));
-    }
+    if constexpr (Hooks::kAddendIsLinear) Linear::keep(base, params, this->find_head(params));
     base.seal();
     const unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
@@ -344,14 +341,9 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
         load_k(then.tile(), other);
       }
       close_copies();
-      if constexpr (Hooks::kAddendIsLinear) {
-        const int kv0 = now.tile() * kTileKv;
-        this->count_from(kv0, static_cast<int>(base.get_word(kCountFrom)),
-                         params.scale_log2 * __uint_as_float(base.get_word(kSlope)), softmax);
-        base.put_word(kCountFrom, static_cast<unsigned>(kv0));
-      }
+      if constexpr (Hooks::kAddendIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       multiply_qk(k_lane + stage * KTile::kBytes);
-      const float slope = Hooks::kAddendIsLinear ? __uint_as_float(base.get_word(kSlope)) : 0.0f;
+      const float slope = Hooks::kAddendIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       rescale(scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
@@ -392,9 +384,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
     }
-    if constexpr (Hooks::kAddendIsLinear)
-      this->add_rest(params, head, static_cast<int>(base.get_word(kCountFrom)),
-                     params.scale_log2 * __uint_as_float(base.get_word(kSlope)), softmax);
+    if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);
     if constexpr (Product::kLosesInfinities) {

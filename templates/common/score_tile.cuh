@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/hooks.cuh"
+#include "common/linear_addend.cuh"
 #include "common/softmax.cuh"
 #include "common/tile_walk.cuh"
 #include "params.h"
@@ -48,13 +49,17 @@ struct ScoreTile {
     return Hooks::head(params, b, h);
   }
 
+  /// The first row of this CTA's q tile.
+  __device__ __forceinline__ int first_row(const ForwardParams& params) const {
+    return block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
+  }
+
   /// The same of this thread's rows.
   __device__ __forceinline__ void find_rows(const ForwardParams& params, const typename Hooks::Head& head) {
     unsigned thread = threadIdx.x;
     if constexpr (Hooks::kRowIsCheap)
       asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));  // nor is this kept
-    const int first = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
-                      static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
+    const int first = first_row(params) + static_cast<int>(thread / 32 * kRowsPerWarp + thread % 32 / 4);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -94,9 +99,8 @@ struct ScoreTile {
 
   /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
   __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
-    const int first_row = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
-                          threadIdx.x / 32 * kRowsPerWarp;
-    return min(max(first_row - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
+    const int of_warp = first_row(params) + threadIdx.x / 32 * kRowsPerWarp;
+    return min(max(of_warp - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
   }
 
   /// Calls `body(x, of(distance))` on every element of S, distance = q_idx - kv_idx, with `of` evaluated once
@@ -174,52 +178,6 @@ struct ScoreTile {
           for (int m = 0; m < kMTiles; ++m) s[m][n][i] = negative_infinity();
   }
 
-  /// What a linear addend, slope * kv_idx and a rest that is one number a row, adds beyond the tile's first
-  /// column goes into the scores. The tile's own part is in the rows' references (`count_from`), and the rest
-  /// waits for `add_rest`: a softmax does not know it.
-  __device__ __forceinline__ void add_linear(float slope) {
-    // hidden, or it is kept: f32 would spill up to 180 bytes
-    const float first = static_cast<float>(hidden(static_cast<int>(2 * (threadIdx.x % 4))));
-#pragma unroll
-    for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-          s[m][n][i] = fmaf(slope, static_cast<float>(n * 8 + i % 2) + first, s[m][n][i]);
-      }
-  }
-
-  /// References that count a linear addend from column `from` count it from column `to` afterwards. What
-  /// rounding does to a reference it does to all that follows, and as long as columns count beside each other
-  /// the numbers it rounds are small.
-  __device__ __forceinline__ void count_from(int to, int from, float slope,
-                                             SoftmaxRow (&softmax)[kMTiles][2]) {
-    const float rise = slope * static_cast<float>(to - from);
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) softmax[m][half].m -= rise;
-  }
-
-  /// The rest of linear addends, into references that count from column `from` until now. It is asked for
-  /// where the q tile's first row meets the diagonal: what grows with the distance from there is small.
-  __device__ __forceinline__ void add_rest(const ForwardParams& params, typename Hooks::Head head, int from,
-                                           float slope, SoftmaxRow (&softmax)[kMTiles][2]) {
-    if (params.kv_len == 0) return;
-    if constexpr (Hooks::kHeadIsCheap) head = find_head(params);
-    if constexpr (Hooks::kRowIsCheap) find_rows(params, head);
-    const int q0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
-    const int kv_idx = max(0, min(q0 + params.kv_len - params.q_len, params.kv_len - 1));
-    count_from(kv_idx, from, slope, softmax);
-    const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        softmax[m][half].add(Hooks::addend(params, head, rows[m][half], column));
-  }
-
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
   /// -inf. `slope` is a linear addend's, of raw scores.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
@@ -243,7 +201,7 @@ struct ScoreTile {
         x = Hooks::logit(x, params, head, row, column);
       });
     } else if constexpr (Hooks::kAddendIsLinear) {
-      add_linear(slope);
+      LinearAddend<Hooks>::add_columns(s, slope);
     } else if constexpr (kHasShift) {
       const float inverse = 1.0f / params.scale_log2;
       const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
