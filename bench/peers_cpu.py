@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Facet's host back end beside PyTorch on the same cores, in one run: forward, f32, random normal inputs.
+"""Facet's host back end beside PyTorch on the same cores, in one run: forward, f32 or bf16, random normal inputs.
 
-    bench/peers_cpu.py --facet build/release/facet --threads 2 --json results.json
+    bench/peers_cpu.py --facet build/release/facet --threads 2 --json results.json [--dtype bf16]
 
 full                       scaled_dot_product_attention
 softcap, alibi (causal)    FlexAttention, compiled; with its block mask, made beforehand, where there is a mask
@@ -40,7 +40,7 @@ def median_ms(run, seconds=0.5):
 def facet(arguments, spec, shape, *extra):
     """One line of `facet bench`, as its JSON gives it."""
     try:
-        return common.facet_bench(arguments.facet, spec, shape, "f32", "--threads", str(arguments.threads), *extra,
+        return common.facet_bench(arguments.facet, spec, shape, arguments.dtype, "--threads", str(arguments.threads), *extra,
                                   device="host", milliseconds=500)["results"][0]
     except RuntimeError as error:
         sys.exit(str(error))
@@ -59,10 +59,10 @@ def cpu_name():
         return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
-def peers(shape, window=256):
+def peers(shape, dtype, window=256):
     """The rows, and how long FlexAttention took from a new score_mod to its first result."""
     batch, heads, n, d = shape
-    q, k, v = (torch.randn(batch, heads, n, d) for _ in range(3))
+    q, k, v = (torch.randn(batch, heads, n, d).to(dtype) for _ in range(3))
     slopes = torch.exp2(-8.0 * (torch.arange(heads) + 1) / heads)
     flex = torch.compile(flex_attention)
     compiled = torch.compile(create_block_mask)
@@ -101,6 +101,7 @@ def main():
     parser = common.parser(__doc__)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
     arguments = parser.parse_args()
@@ -108,12 +109,12 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(arguments.threads)
     torch.set_grad_enabled(False)
-    todo, flex_first = peers(shape)
+    todo, flex_first = peers(shape, {"f32": torch.float32, "bf16": torch.bfloat16}[arguments.dtype])
 
     batch, heads, n, d = shape
     flops = 4 * batch * heads * n * n * d
     rows = []
-    print(f"B{batch} H{heads} N{n} D{d} f32, {arguments.threads} threads, {arguments.rounds} rounds; "
+    print(f"B{batch} H{heads} N{n} D{d} {arguments.dtype}, {arguments.threads} threads, {arguments.rounds} rounds; "
           "ms, and GFLOP/s counting every score")
     if arguments.only:
         todo = [what for what in todo if what.name.split()[0] in ("full", *arguments.only)]
@@ -141,7 +142,7 @@ def main():
     first = cold["compile_ms"] + cold["time_ms"]["median"]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
-    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "threads": arguments.threads,
+    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
                             "rows": rows, "flex_first_s": flex_first, "facet_first_ms": first,
                             "facet_compile_ms": cold["compile_ms"]})
     return 0

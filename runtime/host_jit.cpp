@@ -28,6 +28,11 @@
 #include "compiler/emit/host.h"
 #include "fa/error.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #if defined(__x86_64__)
 extern "C" {  // libgcc's; only their addresses are used, so their types do not matter
 void __extendhfsf2();
@@ -47,6 +52,15 @@ template <class T>
 T expect(llvm::Expected<T> value, const char* what) {
   if (!value) refuse(value.takeError(), what);
   return std::move(*value);
+}
+
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
 }
 
 std::unique_ptr<llvm::TargetMachine> target_machine(const HostCpu& cpu) {
@@ -110,6 +124,8 @@ const HostCpu& host_cpu() {
     std::map<std::string, bool> features;
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
       features[feature.getKey().str()] = feature.getValue();
+    // Linux lets a process use the tile registers when it has asked; a sandbox may refuse.
+    if (features["amx-tile"] && !may_use_tiles()) features["amx-tile"] = false;
     std::string text;
     for (const auto& [name, present] : features)
       text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);

@@ -3,19 +3,13 @@
 #include "compiler/emit/host.h"
 
 #include <cstddef>
-#include <map>
 
 #include "compiler/emit/host_parts.h"
+#include "compiler/emit/host_products.h"
 #include "compiler/ir/simplify.h"
 
 namespace fa {
 namespace {
-
-/// A head's first byte and its row stride, in floats of the workspace's copy or elements of the tensor.
-struct HeadView {
-  llvm::Value* data;
-  llvm::Value* row_stride;
-};
 
 HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer, std::size_t strides,
                    int bytes, llvm::Value* b, llvm::Value* h) {
@@ -28,51 +22,21 @@ HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer,
   return {.data = data, .row_stride = stride(offsetof(TensorStrides, row))};
 }
 
-/// How head_dim_v's vectors are shared out among the second product's calls: as evenly as its register block
-/// allows.
-std::vector<int> pv_calls(const HostShape& shape) {
-  const int calls = (shape.dv_vecs + shape.pv_vecs - 1) / shape.pv_vecs;
-  std::vector<int> widths;
-  for (int i = 0; i < calls; ++i)
-    widths.push_back(shape.dv_vecs / calls + (i < shape.dv_vecs % calls ? 1 : 0));
-  return widths;
-}
-
-struct Parts {
-  /// What differs between full and partial tiles.
-  struct OfTile {
-    llvm::Function *qk = nullptr, *softmax = nullptr;
-    std::map<int, llvm::Function*> pv{};  // by vectors of head_dim_v
-  };
-  llvm::Function *start, *finish, *copy_k = nullptr, *copy_v = nullptr, *mask = nullptr, *dropout = nullptr;
-  OfTile full{}, partial{};
-};
-
-Parts::OfTile emit_parts_of_tile(const HostModule& host, bool masked) {
-  Parts::OfTile parts{.qk = emit_qk(host, masked), .softmax = emit_softmax(host, masked)};
-  for (const int vecs : pv_calls(host.shape))
-    if (!parts.pv.contains(vecs)) parts.pv[vecs] = emit_pv(host, vecs, masked);
-  return parts;
-}
-
-/// What a launch may find: tiles that the mask keeps all of, and others.
-struct Kinds {
-  bool full, partial;
-};
-
-Kinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
+TileKinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
   const bool masked = host.hooks.mask_mod && !host.facts.mask_is_always_true;
   return {.full = !masked || classes.function != nullptr, .partial = masked};
 }
 
-Parts emit_parts(const HostModule& host, Kinds tiles) {
-  const HostShape& shape = host.shape;
-  Parts parts{.start = emit_start(host), .finish = emit_finish(host)};
-  if (shape.copy_k) parts.copy_k = emit_copy(host, "copy_k", shape.head_dim, shape.head_dim);
-  if (shape.copy_v) parts.copy_v = emit_copy(host, "copy_v", shape.head_dim_v, shape.dv_padded);
+struct Parts {
+  llvm::Function *start, *finish, *mask = nullptr, *softmax[2] = {}, *dropout = nullptr;  // softmax[masked]
+  std::unique_ptr<HostProducts> products;
+};
+
+Parts emit_parts(const HostModule& host, TileKinds tiles) {
+  Parts parts{.start = emit_start(host), .finish = emit_finish(host), .products = host_products(host, tiles)};
   if (tiles.partial) parts.mask = emit_mask(host);
-  if (tiles.full) parts.full = emit_parts_of_tile(host, false);
-  if (tiles.partial) parts.partial = emit_parts_of_tile(host, true);
+  if (tiles.full) parts.softmax[false] = emit_softmax(host, false);
+  if (tiles.partial) parts.softmax[true] = emit_softmax(host, true);
   if (host.spec.has_dropout) parts.dropout = emit_dropout(host);
   return parts;
 }
@@ -99,16 +63,20 @@ void emit_start_entry(const HostModule& host, const Parts& parts) {
                 ir.CreateSExt(build.arg(2), build.i64()), ir.CreateSExt(build.arg(3), build.i64()));
   ir.CreateCall(parts.start,
                 {params, build.arg(1), q.data, ir.CreateMul(q.row_stride, build.i64(bytes)), build.arg(4)});
+  llvm::Value* q_len = build.param(params, build.i32(), offsetof(ForwardParams, q_len));
+  llvm::Value* left = ir.CreateSExt(ir.CreateSub(q_len, build.arg(4)), build.i64());
+  parts.products->begin(build, build.arg(1), build.min_i64(left, build.i64(host.shape.tile_q)));
   ir.CreateRetVoid();
 }
 
 void emit_finish_entry(const HostModule& host, const Parts& parts) {
   HostBuilder build(host, entry(host, kHostFinishSymbol, 0));
+  parts.products->finish(build, build.arg(1));
   build.ir().CreateCall(parts.finish, {build.arg(0), build.arg(1), build.arg(2), build.arg(3), build.arg(4)});
   build.ir().CreateRetVoid();
 }
 
-void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
+void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles) {
   const HostShape& shape = host.shape;
   auto* i32 = llvm::Type::getInt32Ty(host.context());
   HostBuilder build(host, entry(host, kHostStepSymbol, 2));
@@ -130,26 +98,10 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
   llvm::Value* q_left = ir.CreateSub(number(offsetof(ForwardParams, q_len)), first_q);
   llvm::Value* drops = ir.CreateICmpNE(number(offsetof(ForwardParams, drop_threshold)), build.i32(0));
   llvm::Value* rows = ir.CreateIntrinsic(llvm::Intrinsic::smin, {i32}, {kv_left, build.i32(shape.tile_kv)});
-  // K's or V's rows of this tile: where they lie, or their copy.
-  auto tile = [&](const HeadView& view, llvm::Function* copy, std::size_t offset, int padded) -> HeadView {
-    if (copy) return {.data = buffer(offset), .row_stride = build.i64(padded)};
-    llvm::Value* skipped = ir.CreateMul(wide(first_kv), view.row_stride);
-    return {.data = build.at(view.data, ir.CreateMul(skipped, build.i64(bytes))),
-            .row_stride = view.row_stride};
-  };
-  llvm::Value* copied = tiles.partial ? ir.CreateAlloca(ir.getInt1Ty()) : nullptr;
-  const HeadView k_tile = tile(k, parts.copy_k, shape.k, shape.head_dim);
-  const HeadView v_tile = tile(v, parts.copy_v, shape.v, shape.dv_padded);
-  auto copy = [&](llvm::Function* function, const HeadView& view, const HeadView& to) {
-    if (!function) return;
-    llvm::Value* row_bytes = ir.CreateMul(view.row_stride, build.i64(bytes));
-    llvm::Value* from = build.at(view.data, ir.CreateMul(wide(first_kv), row_bytes));
-    ir.CreateCall(function, {from, row_bytes, wide(rows), to.data});
-  };
-  auto copy_both = [&] {
-    copy(parts.copy_k, k, k_tile);
-    copy(parts.copy_v, v, v_tile);
-  };
+  HostProducts& products = *parts.products;
+  products.begin_step(
+      build, {.workspace = workspace, .k = k, .v = v, .first_kv = wide(first_kv), .rows = wide(rows)});
+  llvm::Value* loaded = tiles.partial ? ir.CreateAlloca(ir.getInt1Ty()) : nullptr;
   auto each_panel = [&](const std::function<void(llvm::Value*)>& body) {
     build.loop(build.i32(0), build.i32(shape.panels), build.i32(1), [&](llvm::Value* panel) {
       llvm::Value* panel_row = ir.CreateMul(panel, build.i32(shape.panel));
@@ -157,55 +109,43 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
     });
   };
   // Attends a panel to `kept` kv rows of the tile from row `low` on.
-  auto attend = [&](const Parts::OfTile& tile_parts, llvm::Value* panel_row, llvm::Value* low,
-                    llvm::Value* kept) {
+  auto attend = [&](bool masked, llvm::Value* panel_row, llvm::Value* low, llvm::Value* kept) {
     llvm::Value* q_row = ir.CreateAdd(first_q, panel_row);
     llvm::Value* kept32 = ir.CreateTrunc(kept, i32);
     llvm::Value* kv_row = ir.CreateAdd(first_kv, ir.CreateTrunc(low, i32));
-    llvm::Value* row = wide(panel_row);
-    llvm::Value* q_panel = build.float_at(buffer(shape.q), ir.CreateMul(row, build.i64(shape.head_dim)));
-    llvm::Value* o_panel = build.float_at(buffer(shape.o), ir.CreateMul(row, build.i64(shape.dv_padded)));
-    llvm::Value* s = buffer(shape.s);
-    llvm::Value* k_rows = build.float_at(k_tile.data, ir.CreateMul(low, k_tile.row_stride));
-    llvm::Value* v_rows = build.float_at(v_tile.data, ir.CreateMul(low, v_tile.row_stride));
+    llvm::Value *row = wide(panel_row), *s = buffer(shape.s);
     llvm::Value* keep =
         ir.CreateGEP(ir.getInt16Ty(), buffer(shape.keep), ir.CreateMul(low, build.i64(shape.panel_vecs)));
-    ir.CreateCall(tile_parts.qk, {q_panel, k_rows, k_tile.row_stride, kept, s, buffer(shape.spans), low});
-    ir.CreateCall(tile_parts.softmax, {params, s, keep, build.float_at(buffer(shape.row_max), row),
-                                       build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale), b32,
-                                       h32, q_row, kv_row, kept32});
+    const StepPanel panel{
+        .masked = masked, .row = row, .low = low, .kept = kept, .spans = buffer(shape.spans), .s = s};
+    products.scores(build, panel);
+    ir.CreateCall(parts.softmax[masked], {params, s, keep, build.float_at(buffer(shape.row_max), row),
+                                          build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale),
+                                          b32, h32, q_row, kv_row, kept32});
     if (parts.dropout)
       build.if_then(drops,
                     [&] { ir.CreateCall(parts.dropout, {params, s, b32, h32, q_row, kv_row, kept32}); });
-    int column = 0;
-    for (const int vecs : pv_calls(shape)) {
-      ir.CreateCall(tile_parts.pv.at(vecs), {s, build.float_at(v_rows, build.i64(column)), v_tile.row_stride,
-                                             kept, build.float_at(o_panel, build.i64(column)),
-                                             buffer(shape.rescale), buffer(shape.spans), low});
-      column += vecs * shape.lanes;
-    }
+    products.output(build, panel);
   };
 
   auto full_tile = [&] {
-    copy_both();
-    each_panel([&](llvm::Value* panel_row) {
-      attend(parts.full, panel_row, build.i64(0), ir.CreateSExt(rows, build.i64()));
-    });
+    products.load(build);
+    each_panel([&](llvm::Value* panel_row) { attend(false, panel_row, build.i64(0), wide(rows)); });
   };
   auto partial_tile = [&] {
-    ir.CreateStore(ir.getFalse(), copied);
+    ir.CreateStore(ir.getFalse(), loaded);
     each_panel([&](llvm::Value* panel_row) {
       llvm::Value* span =
           ir.CreateCall(parts.mask, {params, buffer(shape.keep), b32, h32, ir.CreateAdd(first_q, panel_row),
                                      first_kv, rows, buffer(shape.spans)});
       build.if_then(ir.CreateICmpNE(span, build.i64(0)), [&] {
-        if (parts.copy_k || parts.copy_v)
-          build.if_then(ir.CreateNot(ir.CreateLoad(ir.getInt1Ty(), copied)), [&] {
-            copy_both();
-            ir.CreateStore(ir.getTrue(), copied);
+        if (products.loads())
+          build.if_then(ir.CreateNot(ir.CreateLoad(ir.getInt1Ty(), loaded)), [&] {
+            products.load(build);
+            ir.CreateStore(ir.getTrue(), loaded);
           });
-        llvm::Value* low = ir.CreateAnd(span, build.i64(0xffffffff));
-        attend(parts.partial, panel_row, low, ir.CreateSub(ir.CreateLShr(span, 32), low));
+        llvm::Value* low = ir.CreateAnd(span, build.i64(0xffffffff & -products.granule()));
+        attend(true, panel_row, low, ir.CreateSub(ir.CreateLShr(span, 32), low));
       });
     });
   };
@@ -213,10 +153,11 @@ void emit_step_entry(const HostModule& host, const Parts& parts, Kinds tiles) {
     build.if_else(ir.CreateICmpNE(build.arg(6), build.i32(0)), full_tile, partial_tile);
   else
     tiles.full ? full_tile() : partial_tile();
+  products.end_step(build);
   ir.CreateRetVoid();
 }
 
-void emit_info(const HostModule& host, const TileClasses& classes, Kinds tiles) {
+void emit_info(const HostModule& host, const TileClasses& classes, TileKinds tiles) {
   llvm::LLVMContext& context = host.context();
   auto number = [&](unsigned value) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
@@ -257,7 +198,7 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
   std::vector<llvm::Function*> scalar_hooks;
   for (llvm::Function& function : *hooks.module) scalar_hooks.push_back(&function);
 
-  const Kinds tiles = kinds_of_tiles(host, classes);
+  const TileKinds tiles = kinds_of_tiles(host, classes);
   const Parts parts = emit_parts(host, tiles);
   emit_start_entry(host, parts);
   emit_step_entry(host, parts, tiles);

@@ -8,6 +8,8 @@
 //   online softmax down the kv axis                 no horizontal reduction, one row_max and row_sum a lane
 //   O[panel][d]  += P[kv][panel]^T * V[kv][d]      V is read where it lies
 //
+// bf16 on a CPU with AMX is multiplied by its tiles instead, from packed copies and into O^T (host_amx.h).
+//
 // The runtime walks the kv tiles that the mask's tile class leaves and calls `step` on each
 // (runtime/host_walk). A full tile runs code that knows of no mask. In a partial one the mask is evaluated
 // before the first product: a panel that keeps nothing of the tile does no other work on it, and kv rows
@@ -34,13 +36,14 @@ struct HostCpu {
   int lanes = 4;         // floats a vector register holds
   int registers = 16;    // vector registers
   bool avx512 = false;
+  bool amx = false;  // tiles of bf16
 
-  /// Derives lanes and registers from the features.
+  /// Derives the rest from the features.
   static HostCpu from_features(std::string triple, std::string name, std::string features);
 };
 
 constexpr std::uint32_t kHostVersion =
-    3;  // raise when the same inputs give other code: it is part of the cache key
+    4;  // raise when the same inputs give other code: it is part of the cache key
 
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {

@@ -76,7 +76,7 @@ llvm::Function* emit_start(const HostModule& host) {
   build.loop(build.i64(0), build.i64(shape.panels), build.i64(1), [&](llvm::Value* panel) {
     llvm::Value* first = ir.CreateAdd(first_q, ir.CreateMul(panel, build.i64(shape.panel)));
     build.if_then(ir.CreateICmpSLT(first, q_len), [&] {
-      llvm::Value* to = build.float_at(packed, ir.CreateMul(panel, build.i64(shape.panel * shape.head_dim)));
+      llvm::Value* to = build.float_at(packed, ir.CreateMul(panel, build.i64(shape.panel * shape.q_rows)));
       build.loop(build.i64(0), build.i64(shape.panel), build.i64(1), [&](llvm::Value* lane) {
         llvm::Value* row = build.min_i64(ir.CreateAdd(first, lane), last);
         llvm::Value* from = build.at(q, ir.CreateMul(row, stride));
@@ -104,7 +104,7 @@ llvm::Function* emit_start(const HostModule& host) {
   };
   fill(shape.row_max, rows, -kInf);
   fill(shape.row_sum, rows, 0);
-  fill(shape.o, rows * shape.dv_padded, 0);
+  fill(shape.o, rows * shape.o_columns, 0);
   ir.CreateRetVoid();
   return function;
 }
@@ -176,7 +176,7 @@ llvm::Function* emit_finish(const HostModule& host) {
     llvm::Value* empty = ir.CreateFCmpOEQ(sum, build.f32(0));
     llvm::Value* factor = ir.CreateFDiv(kept_scale, sum);
     llvm::Value* from =
-        build.float_at(build.at(workspace, shape.o), ir.CreateMul(row, build.i64(shape.dv_padded)));
+        build.float_at(build.at(workspace, shape.o_rows), ir.CreateMul(row, build.i64(shape.dv_padded)));
     llvm::Value* to = build.at(o, ir.CreateMul(row, row_bytes));
     for_each_chunk(shape.head_dim_v, shape.lanes, [&](int at, int count) {
       llvm::Value* value = load_floats(build, DType::f32, build.float_at(from, build.i64(at)), count);

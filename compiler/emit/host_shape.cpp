@@ -22,6 +22,7 @@ HostCpu HostCpu::from_features(std::string triple, std::string name, std::string
                       has_feature(cpu.features, "avx512dq") && has_feature(cpu.features, "avx512vl");
   if (avx512) {
     cpu.lanes = 16, cpu.registers = 32, cpu.avx512 = true;
+    cpu.amx = has_feature(cpu.features, "amx-tile") && has_feature(cpu.features, "amx-bf16");
   } else if (has_feature(cpu.features, "avx2") && has_feature(cpu.features, "fma")) {
     cpu.lanes = 8;
   } else if (cpu.triple.starts_with("aarch64")) {
@@ -47,6 +48,8 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   const int vecs = ceil_div(plan.tile_q, cpu.lanes);
   auto padded = [&](int across) { return ceil_div(vecs, across) * across; };
   shape.panel_vecs = vecs < 3 ? vecs : padded(3) <= padded(2) ? 3 : 2;
+  shape.amx = cpu.amx && spec.dtype == DType::bf16;
+  if (shape.amx) shape.panel_vecs = 2;  // as wide as a block of tiles
   shape.panel = shape.lanes * shape.panel_vecs;
   shape.panels = ceil_div(plan.tile_q, shape.panel);
   shape.dv_vecs = ceil_div(spec.head_dim_v, cpu.lanes);
@@ -55,8 +58,11 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   shape.qk_rows = many ? 8 : 4;
   shape.pv_rows = shape.panel % 6 == 0 ? 6 : 4;
   shape.pv_vecs = many ? 4 : 2;
-  shape.copy_k = spec.dtype != DType::f32;
-  shape.copy_v = spec.dtype != DType::f32 || spec.head_dim_v % cpu.lanes != 0;
+  shape.copy_k = spec.dtype != DType::f32 && !shape.amx;
+  shape.copy_v = (spec.dtype != DType::f32 || spec.head_dim_v % cpu.lanes != 0) && !shape.amx;
+  shape.q_rows = shape.amx ? ceil_div(spec.head_dim, 32) * 32 : spec.head_dim;
+  shape.o_columns = shape.amx ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
+  shape.kv_columns = ceil_div(shape.tile_kv, 32) * 32;
 
   std::size_t at = 0;
   auto place = [&](std::size_t& offset, std::size_t bytes) {
@@ -64,16 +70,28 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
     at += (bytes + 63) / 64 * 64;
   };
   const std::size_t rows = static_cast<std::size_t>(shape.panels) * shape.panel;
-  place(shape.q, rows * shape.head_dim * 4);
-  place(shape.o, rows * shape.dv_padded * 4);
+  place(shape.q, rows * shape.q_rows * 4);
+  place(shape.o, rows * shape.o_columns * 4);
+  shape.o_rows = shape.o;
+  if (shape.amx) place(shape.o_rows, rows * shape.dv_padded * 4);
   place(shape.row_max, rows * 4);
   place(shape.row_sum, rows * 4);
   place(shape.rescale, static_cast<std::size_t>(shape.panel) * 4);
-  place(shape.s, static_cast<std::size_t>(shape.tile_kv + shape.qk_rows) * shape.panel * 4);
+  const int past = std::max(shape.qk_rows, shape.kv_columns - shape.tile_kv);
+  place(shape.s, static_cast<std::size_t>(shape.tile_kv + past) * shape.panel * 4);
   place(shape.keep, static_cast<std::size_t>(shape.tile_kv) * shape.panel_vecs * 2);
   place(shape.spans, static_cast<std::size_t>(shape.panel_vecs) * 16);
   place(shape.k, shape.copy_k ? static_cast<std::size_t>(shape.tile_kv) * shape.head_dim * 4 : 0);
   place(shape.v, shape.copy_v ? static_cast<std::size_t>(shape.tile_kv) * shape.dv_padded * 4 : 0);
+  if (shape.amx) {
+    const auto columns = static_cast<std::size_t>(shape.kv_columns);
+    place(shape.q_pairs, rows * shape.q_rows * 2);
+    place(shape.k_rows, columns * shape.q_rows * 2);
+    place(shape.v_columns, columns * shape.o_columns * 2);
+    place(shape.p_pairs, columns * shape.panel * 2);
+    place(shape.product, static_cast<std::size_t>(shape.o_columns) * shape.panel * 4);
+    place(shape.v_pairs, 16 * 16 * 4);
+  }
   shape.bytes = at;
   return shape;
 }

@@ -22,6 +22,8 @@ constexpr Kind kKinds[] = {
     {"nehalem", "+sse4.2", "+sse4.2", 4},
     {"haswell", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2", "+avx2", 8},
     {"skylake-avx512", "+avx,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl", "+avx512vl", 16},
+    {"sapphirerapids", "+avx,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile",
+     "+amx-tile", 16},
 };
 
 HostCase host_case_for(const Kind& kind, const std::string& text) {
@@ -64,5 +66,28 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
       INFO(kind.name << " " << dtype);
       CHECK(worst_error(compare(host, problem, meaning)) < error_bound(host.spec));
     }
+  }
+}
+
+// What the machine that runs the tests cannot run it can still make.
+TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
+  if (!host_cpu().triple.starts_with("x86_64")) {
+    WARN("skipped: this is no x86-64 machine");
+    return;
+  }
+  const HostCpu cpu = HostCpu::from_features(host_cpu().triple, "sapphirerapids",
+                                             "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile");
+  for (const char* dtype : {"f32", "f16", "bf16"}) {
+    const CheckedSpec spec =
+        Spec::parse(std::string("attention t\nhead_dim 64\nmask_mod = q_idx >= kv_idx\ndtype ") + dtype)
+            .checked();
+    HookIr hooks = lower(spec);
+    const Facts facts = analyse(spec, hooks);
+    const TileClasses classes = derive_tile_classes(hooks);
+    const std::string text = host_asm(spec, std::move(hooks), facts, classes, host_plan(96, 64), cpu);
+    const bool tiles = spec.dtype == DType::bf16;
+    CHECK((text.find("tdpbf16ps") != std::string::npos) == tiles);
+    CHECK((text.find("ldtilecfg") != std::string::npos) == tiles);
+    CHECK((text.find("tilerelease") != std::string::npos) == tiles);
   }
 }

@@ -1,6 +1,7 @@
 // Register blocking and the workspace's layout.
 #include "compiler/emit/host_shape.h"
 
+#include <utility>
 #include <vector>
 
 #include "fa/error.h"
@@ -15,6 +16,8 @@ HostShape shape_of(int head_dim, int head_dim_v, DType dtype, int tile_q, int ti
   spec.head_dim = head_dim, spec.head_dim_v = head_dim_v, spec.dtype = dtype;
   return host_shape(spec, {.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1}, cpu);
 }
+
+constexpr const char* kAmx = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile";
 
 HostCpu cpu_with(const char* features, const char* triple = "x86_64-pc-linux-gnu") {
   return HostCpu::from_features(triple, "some", features);
@@ -31,6 +34,47 @@ TEST_CASE("host cpu: lanes and registers from features") {
   CHECK(wide.lanes == 16);
   CHECK(wide.registers == 32);
   CHECK(cpu_with("+neon", "aarch64-linux-gnu").registers == 32);
+  CHECK_FALSE(wide.amx);
+  CHECK(cpu_with(kAmx).amx);
+  CHECK_FALSE(cpu_with("+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,-amx-tile").amx);  // not permitted
+  CHECK_FALSE(cpu_with("+avx2,+fma,+amx-bf16,+amx-tile").amx);
+}
+
+TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other types by vectors") {
+  CHECK_FALSE(shape_of(64, 64, DType::f32, 96, 64, cpu_with(kAmx)).amx);
+  CHECK_FALSE(shape_of(64, 64, DType::f16, 96, 64, cpu_with(kAmx)).amx);
+  for (const int head_dim : {1, 16, 64, 200})
+    for (const int tile_q : {1, 96, 100})
+      for (const int tile_kv : {16, 48, 64}) {
+        const HostShape shape =
+            shape_of(head_dim, 257 - head_dim, DType::bf16, tile_q, tile_kv, cpu_with(kAmx));
+        REQUIRE(shape.amx);
+        CHECK(shape.panel == 32);
+        for (const int whole : {shape.q_rows, shape.o_columns, shape.kv_columns}) CHECK(whole % 32 == 0);
+        CHECK(shape.q_rows >= head_dim);
+        CHECK(shape.o_columns >= shape.dv_padded);
+        CHECK(shape.kv_columns >= tile_kv);
+        const auto bytes = [](int a, int b, int size) {
+          return static_cast<std::size_t>(a) * static_cast<std::size_t>(b * size);
+        };
+        const int rows = shape.panels * shape.panel;
+        const std::pair<std::size_t, std::size_t> buffers[] = {
+            {shape.q, bytes(rows, shape.q_rows, 4)},
+            {shape.o, bytes(rows, shape.o_columns, 4)},
+            {shape.o_rows, bytes(rows, shape.dv_padded, 4)},
+            {shape.s, bytes(shape.kv_columns, shape.panel, 4)},
+            {shape.q_pairs, bytes(rows, shape.q_rows, 2)},
+            {shape.k_rows, bytes(shape.kv_columns, shape.q_rows, 2)},
+            {shape.v_columns, bytes(shape.kv_columns, shape.o_columns, 2)},
+            {shape.p_pairs, bytes(shape.kv_columns, shape.panel, 2)},
+            {shape.product, bytes(shape.o_columns, shape.panel, 4)},
+            {shape.v_pairs, bytes(16, 16, 4)}};
+        for (const auto& [offset, size] : buffers) {
+          CHECK(offset % 64 == 0);
+          CHECK(offset + size <= shape.bytes);
+          for (const auto& [other, _] : buffers) CHECK((other <= offset || other >= offset + size));
+        }
+      }
 }
 
 TEST_CASE("host shape: panels cover the tile with little padding") {
