@@ -28,12 +28,12 @@ TileKinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
 }
 
 struct Parts {
-  llvm::Function *start, *finish, *mask = nullptr, *softmax[2] = {}, *dropout = nullptr;  // softmax[masked]
+  llvm::Function *reset, *finish, *mask = nullptr, *softmax[2] = {}, *dropout = nullptr;  // softmax[masked]
   std::unique_ptr<HostProducts> products;
 };
 
 Parts emit_parts(const HostModule& host, TileKinds tiles) {
-  Parts parts{.start = emit_start(host), .finish = emit_finish(host), .products = host_products(host, tiles)};
+  Parts parts{.reset = emit_reset(host), .finish = emit_finish(host), .products = host_products(host, tiles)};
   if (tiles.partial) parts.mask = emit_mask(host);
   if (tiles.full) parts.softmax[false] = emit_softmax(host, false);
   if (tiles.partial) parts.softmax[true] = emit_softmax(host, true);
@@ -61,11 +61,14 @@ void emit_start_entry(const HostModule& host, const Parts& parts) {
   const HeadView q =
       head_view(build, params, offsetof(ForwardParams, q), offsetof(ForwardParams, q_strides), bytes,
                 ir.CreateSExt(build.arg(2), build.i64()), ir.CreateSExt(build.arg(3), build.i64()));
-  ir.CreateCall(parts.start,
-                {params, build.arg(1), q.data, ir.CreateMul(q.row_stride, build.i64(bytes)), build.arg(4)});
-  llvm::Value* q_len = build.param(params, build.i32(), offsetof(ForwardParams, q_len));
-  llvm::Value* left = ir.CreateSExt(ir.CreateSub(q_len, build.arg(4)), build.i64());
-  parts.products->begin(build, build.arg(1), build.min_i64(left, build.i64(host.shape.tile_q)));
+  llvm::Value* row_bytes = ir.CreateMul(q.row_stride, build.i64(bytes));
+  llvm::Value* first_q = ir.CreateSExt(build.arg(4), build.i64());
+  llvm::Value* q_len =
+      ir.CreateSExt(build.param(params, build.i32(), offsetof(ForwardParams, q_len)), build.i64());
+  llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first_q), build.i64(host.shape.tile_q));
+  parts.products->begin(build, build.arg(1), build.at(q.data, ir.CreateMul(first_q, row_bytes)), row_bytes,
+                        rows);
+  ir.CreateCall(parts.reset, {build.arg(1)});
   ir.CreateRetVoid();
 }
 

@@ -32,15 +32,9 @@ void each_chunk(HostBuilder& build, int count, int chunk,
   if (whole < count) body(build.i64(whole), count - whole);
 }
 
-/// 16 vectors of 16 words, `from_stride` bytes apart, as a matrix: its transpose to `to`, or as many rows of
-/// it as `count` says.
-void transpose(HostBuilder& build, llvm::Value* from, int from_stride, llvm::Value* to, int to_stride,
-               int count) {
-  llvm::IRBuilder<>& ir = build.ir();
-  HostBuilder::Values rows;
-  for (int i = 0; i < kLanes; ++i)
-    rows.push_back(ir.CreateAlignedLoad(
-        words(build), build.at(from, static_cast<std::size_t>(i * from_stride)), llvm::Align(64)));
+using Matrix = HostBuilder::Values;  // 16 vectors of 16 words
+
+Matrix transposed(HostBuilder& build, Matrix rows) {
   for (int distance = 1; distance < kLanes; distance *= 2) {
     std::vector<int> low, high;
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -51,27 +45,73 @@ void transpose(HostBuilder& build, llvm::Value* from, int from_stride, llvm::Val
       if (i & distance) continue;
       llvm::Value*& a = rows[static_cast<std::size_t>(i)];
       llvm::Value*& b = rows[static_cast<std::size_t>(i + distance)];
-      llvm::Value* first = ir.CreateShuffleVector(a, b, low);
-      b = ir.CreateShuffleVector(a, b, high);
+      llvm::Value* first = build.ir().CreateShuffleVector(a, b, low);
+      b = build.ir().CreateShuffleVector(a, b, high);
       a = first;
     }
   }
+  return rows;
+}
+
+Matrix load_matrix(HostBuilder& build, llvm::Value* from, int stride) {
+  Matrix rows;
+  for (int i = 0; i < kLanes; ++i)
+    rows.push_back(build.ir().CreateAlignedLoad(
+        words(build), build.at(from, static_cast<std::size_t>(i * stride)), llvm::Align(64)));
+  return rows;
+}
+
+/// The first `count` rows.
+void store_matrix(HostBuilder& build, const Matrix& rows, int count, llvm::Value* to, int stride) {
   for (int i = 0; i < count; ++i)
-    ir.CreateAlignedStore(rows[static_cast<std::size_t>(i)],
-                          build.at(to, static_cast<std::size_t>(i * to_stride)), llvm::Align(64));
+    build.ir().CreateAlignedStore(rows[static_cast<std::size_t>(i)],
+                                  build.at(to, static_cast<std::size_t>(i * stride)), llvm::Align(64));
 }
 
 }  // namespace
 
-llvm::Function* emit_pack_rows(const HostModule& host) {
+llvm::Function* emit_amx_pack_q(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
   auto* i64 = llvm::Type::getInt64Ty(host.context());
   llvm::Function* function =
-      host.function("pack_rows", llvm::Type::getVoidTy(host.context()), {pointer, i64, pointer});
+      host.function("amx_pack_q", llvm::Type::getVoidTy(host.context()), {pointer, i64, i64, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  // Rounded half away from zero: the numbers are bf16 already, or probabilities.
+  llvm::Value *q = build.arg(0), *stride = build.arg(1), *rows = build.arg(2), *to = build.arg(3);
+  llvm::Value* last = ir.CreateSub(rows, build.i64(1));
+  build.loop(build.i64(0), rows, build.i64(shape.panel), [&](llvm::Value* panel) {
+    llvm::Value* pairs = build.at(to, ir.CreateMul(panel, build.i64(shape.q_rows * 2)));
+    build.loop(build.i64(0), build.i64(shape.panel), build.i64(kLanes), [&](llvm::Value* lane) {
+      llvm::Value* first = ir.CreateAdd(panel, lane);
+      llvm::Value* column = build.float_at(pairs, lane);
+      // A row's words are its pairs: 16 rows by 32 numbers, transposed.
+      each_chunk(build, shape.head_dim, kAcross, [&](llvm::Value* d, int there) {
+        llvm::Value* from = build.at(q, ir.CreateMul(d, build.i64(2)));
+        Matrix matrix;
+        for (int i = 0; i < kLanes; ++i) {
+          llvm::Value* row = build.min_i64(ir.CreateAdd(first, build.i64(i)), last);
+          llvm::Value* numbers = load_bf16(build, build.at(from, ir.CreateMul(row, stride)), there, kAcross);
+          matrix.push_back(ir.CreateBitCast(numbers, words(build)));
+        }
+        store_matrix(build, transposed(build, std::move(matrix)), kLanes,
+                     build.at(column, ir.CreateMul(d, build.i64(shape.panel * 2))), shape.panel * 4);
+      });
+    });
+  });
+  ir.CreateRetVoid();
+  return function;
+}
+
+llvm::Function* emit_pack_p(const HostModule& host) {
+  const HostShape& shape = host.shape;
+  auto* pointer = llvm::PointerType::get(host.context(), 0);
+  auto* i64 = llvm::Type::getInt64Ty(host.context());
+  llvm::Function* function =
+      host.function("pack_p", llvm::Type::getVoidTy(host.context()), {pointer, i64, pointer});
+  HostBuilder build(host, function);
+  llvm::IRBuilder<>& ir = build.ir();
+  // Rounded half away from zero.
   auto rounded = [&](llvm::Value* from) {
     return ir.CreateAdd(ir.CreateLoad(words(build), from), build.splat(build.i32(0x8000)));
   };
@@ -149,7 +189,8 @@ llvm::Function* emit_pack_v(const HostModule& host) {
       build.if_then(ir.CreateTrunc(there, ir.getInt1Ty()),
                     [&] { put(whole, load(ir.CreateSub(there, build.i64(1)))); });
       llvm::Value* target = build.at(to, ir.CreateMul(column, build.i64(column_bytes)));
-      transpose(build, pairs, 64, build.at(target, ir.CreateMul(first, build.i64(2))), column_bytes, columns);
+      store_matrix(build, transposed(build, load_matrix(build, pairs, 64)), columns,
+                   build.at(target, ir.CreateMul(first, build.i64(2))), column_bytes);
     });
   });
   ir.CreateRetVoid();
@@ -172,8 +213,9 @@ llvm::Function* emit_unpack_o(const HostModule& host) {
       build.loop(build.i64(0), build.i64(shape.panel), build.i64(kLanes), [&](llvm::Value* row) {
         llvm::Value* corner = ir.CreateAdd(ir.CreateMul(column, build.i64(shape.panel)), row);
         llvm::Value* place = ir.CreateAdd(ir.CreateMul(row, build.i64(shape.dv_padded)), column);
-        transpose(build, build.float_at(from, corner), shape.panel * 4, build.float_at(to, place),
-                  shape.dv_padded * 4, kLanes);
+        store_matrix(build,
+                     transposed(build, load_matrix(build, build.float_at(from, corner), shape.panel * 4)),
+                     kLanes, build.float_at(to, place), shape.dv_padded * 4);
       });
     });
   });

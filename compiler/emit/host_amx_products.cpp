@@ -11,26 +11,17 @@ class TileProducts : public HostProducts {
  public:
   explicit TileProducts(const HostModule& host)
       : shape_(host.shape),
-        pack_rows_(emit_pack_rows(host)),
+        pack_q_(emit_amx_pack_q(host)),
+        pack_p_(emit_pack_p(host)),
         pack_k_(emit_pack_k(host)),
         pack_v_(emit_pack_v(host)),
         qk_(emit_amx_qk(host)),
         pv_(emit_amx_pv(host)),
         unpack_o_(emit_unpack_o(host)) {}
 
-  void begin(HostBuilder& build, llvm::Value* workspace, llvm::Value* rows) override {
-    llvm::IRBuilder<>& ir = build.ir();
-    llvm::Value* panels =
-        ir.CreateUDiv(ir.CreateAdd(rows, build.i64(shape_.panel - 1)), build.i64(shape_.panel));
-    llvm::Value* q = build.at(workspace, shape_.q);
-    if (shape_.q_rows > shape_.head_dim)
-      build.loop(build.i64(0), panels, build.i64(1), [&](llvm::Value* panel) {
-        llvm::Value* first = ir.CreateMul(panel, build.i64(shape_.q_rows));
-        zero(build, q, ir.CreateAdd(first, build.i64(shape_.head_dim)),
-             ir.CreateAdd(first, build.i64(shape_.q_rows)));
-      });
-    ir.CreateCall(pack_rows_,
-                  {q, ir.CreateMul(panels, build.i64(shape_.q_rows)), build.at(workspace, shape_.q_pairs)});
+  void begin(HostBuilder& build, llvm::Value* workspace, llvm::Value* q, llvm::Value* row_bytes,
+             llvm::Value* rows) override {
+    build.ir().CreateCall(pack_q_, {q, row_bytes, rows, build.at(workspace, shape_.q_pairs)});
   }
 
   void begin_step(HostBuilder& build, const StepTile& tile) override {
@@ -70,7 +61,7 @@ class TileProducts : public HostProducts {
     llvm::Value* end = ir.CreateAnd(ir.CreateAdd(panel.kept, build.i64(kGranule - 1)), build.i64(-kGranule));
     zero(build, panel.s, panel.kept, end);
     llvm::Value* p = buffer(build, shape_.p_pairs);
-    ir.CreateCall(pack_rows_, {panel.s, end, p});
+    ir.CreateCall(pack_p_, {panel.s, end, p});
     llvm::Value* v = build.at(buffer(build, shape_.v_columns), ir.CreateMul(panel.low, build.i64(2)));
     llvm::Value* o =
         build.float_at(buffer(build, shape_.o), ir.CreateMul(panel.row, build.i64(shape_.o_columns)));
@@ -98,7 +89,7 @@ class TileProducts : public HostProducts {
   }
 
   const HostShape& shape_;
-  llvm::Function *pack_rows_, *pack_k_, *pack_v_, *qk_, *pv_, *unpack_o_;
+  llvm::Function *pack_q_, *pack_p_, *pack_k_, *pack_v_, *qk_, *pv_, *unpack_o_;
   StepTile tile_{};
 };
 

@@ -56,56 +56,58 @@ void for_each_chunk(int width, int lanes, const std::function<void(int first, in
 
 }  // namespace
 
-llvm::Function* emit_start(const HostModule& host) {
+llvm::Function* emit_pack_q(const HostModule& host) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i64 = llvm::Type::getInt64Ty(context);
-  llvm::Function* function = host.function("start", llvm::Type::getVoidTy(context),
-                                           {pointer, pointer, pointer, i64, llvm::Type::getInt32Ty(context)});
+  llvm::Function* function =
+      host.function("pack_q", llvm::Type::getVoidTy(context), {pointer, i64, i64, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *workspace = build.arg(1), *q = build.arg(2), *stride = build.arg(3);
-  llvm::Value* first_q = ir.CreateSExt(build.arg(4), i64);
-  llvm::Value* q_len = ir.CreateSExt(build.param(params, build.i32(), offsetof(ForwardParams, q_len)), i64);
-  llvm::Value* last = ir.CreateSub(q_len, build.i64(1));
-  llvm::Value* packed = build.at(workspace, shape.q);
+  llvm::Value *q = build.arg(0), *stride = build.arg(1), *rows = build.arg(2), *packed = build.arg(3);
+  llvm::Value* last = ir.CreateSub(rows, build.i64(1));
   const int bytes = dtype_bytes(host.spec.dtype);
   const int unrolled = shape.head_dim % 8 == 0 ? 8 : 1;
 
-  build.loop(build.i64(0), build.i64(shape.panels), build.i64(1), [&](llvm::Value* panel) {
-    llvm::Value* first = ir.CreateAdd(first_q, ir.CreateMul(panel, build.i64(shape.panel)));
-    build.if_then(ir.CreateICmpSLT(first, q_len), [&] {
-      llvm::Value* to = build.float_at(packed, ir.CreateMul(panel, build.i64(shape.panel * shape.q_rows)));
-      build.loop(build.i64(0), build.i64(shape.panel), build.i64(1), [&](llvm::Value* lane) {
-        llvm::Value* row = build.min_i64(ir.CreateAdd(first, lane), last);
-        llvm::Value* from = build.at(q, ir.CreateMul(row, stride));
-        llvm::Value* column = build.float_at(to, lane);
-        build.loop(build.i64(0), build.i64(shape.head_dim), build.i64(unrolled), [&](llvm::Value* start) {
-          llvm::Value* numbers = load_floats(build, host.spec.dtype,
-                                             build.at(from, ir.CreateMul(start, build.i64(bytes))), unrolled);
-          for (int i = 0; i < unrolled; ++i) {
-            llvm::Value* d = ir.CreateAdd(start, build.i64(i));
-            llvm::Value* number =
-                unrolled == 1 ? numbers : ir.CreateExtractElement(numbers, static_cast<std::uint64_t>(i));
-            ir.CreateStore(number, build.float_at(column, ir.CreateMul(d, build.i64(shape.panel))));
-          }
-        });
+  build.loop(build.i64(0), rows, build.i64(shape.panel), [&](llvm::Value* first) {
+    llvm::Value* to = build.float_at(packed, ir.CreateMul(first, build.i64(shape.head_dim)));
+    build.loop(build.i64(0), build.i64(shape.panel), build.i64(1), [&](llvm::Value* lane) {
+      llvm::Value* row = build.min_i64(ir.CreateAdd(first, lane), last);
+      llvm::Value* from = build.at(q, ir.CreateMul(row, stride));
+      llvm::Value* column = build.float_at(to, lane);
+      build.loop(build.i64(0), build.i64(shape.head_dim), build.i64(unrolled), [&](llvm::Value* start) {
+        llvm::Value* numbers = load_floats(build, host.spec.dtype,
+                                           build.at(from, ir.CreateMul(start, build.i64(bytes))), unrolled);
+        for (int i = 0; i < unrolled; ++i) {
+          llvm::Value* d = ir.CreateAdd(start, build.i64(i));
+          llvm::Value* number =
+              unrolled == 1 ? numbers : ir.CreateExtractElement(numbers, static_cast<std::uint64_t>(i));
+          ir.CreateStore(number, build.float_at(column, ir.CreateMul(d, build.i64(shape.panel))));
+        }
       });
     });
   });
+  ir.CreateRetVoid();
+  return function;
+}
 
+llvm::Function* emit_reset(const HostModule& host) {
+  const HostShape& shape = host.shape;
+  auto* pointer = llvm::PointerType::get(host.context(), 0);
+  llvm::Function* function = host.function("reset", llvm::Type::getVoidTy(host.context()), {pointer});
+  HostBuilder build(host, function);
   const int rows = shape.panels * shape.panel;
   auto fill = [&](std::size_t offset, int floats, double value) {
     llvm::Value* vector = build.splat(build.f32(value));
-    llvm::Value* to = build.at(workspace, offset);
+    llvm::Value* to = build.at(build.arg(0), offset);
     build.loop(build.i64(0), build.i64(floats), build.i64(shape.lanes),
                [&](llvm::Value* at) { build.store_vec(vector, build.float_at(to, at)); });
   };
   fill(shape.row_max, rows, -kInf);
   fill(shape.row_sum, rows, 0);
   fill(shape.o, rows * shape.o_columns, 0);
-  ir.CreateRetVoid();
+  build.ir().CreateRetVoid();
   return function;
 }
 

@@ -7,9 +7,11 @@
 
 namespace fa {
 
-/// void(params, workspace, q of the head, i64 stride in bytes, i32 first row): packs Q^T of a tile, as
-/// floats; rows past the end repeat the last one. Also resets row_max, row_sum and the output.
-llvm::Function* emit_start(const HostModule& host);
+/// void(workspace): a q tile begins; resets row_max, row_sum and the output.
+llvm::Function* emit_reset(const HostModule& host);
+/// void(q's first row, i64 stride in bytes, i64 rows, to): packs Q^T of a tile, as floats; rows past the end
+/// repeat the last one.
+llvm::Function* emit_pack_q(const HostModule& host);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
 /// `padded` by zeros.
 llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);

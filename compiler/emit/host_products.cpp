@@ -11,7 +11,8 @@ namespace {
 
 class VectorProducts : public HostProducts {
  public:
-  VectorProducts(const HostModule& host, TileKinds tiles) : host_(host), shape_(host.shape) {
+  VectorProducts(const HostModule& host, TileKinds tiles)
+      : host_(host), shape_(host.shape), pack_q_(emit_pack_q(host)) {
     if (shape_.copy_k) copy_k_ = emit_copy(host, "copy_k", shape_.head_dim, shape_.head_dim);
     if (shape_.copy_v) copy_v_ = emit_copy(host, "copy_v", shape_.head_dim_v, shape_.dv_padded);
     for (const bool masked : {false, true}) {
@@ -21,6 +22,11 @@ class VectorProducts : public HostProducts {
       for (const int vecs : calls())
         if (!functions.pv.contains(vecs)) functions.pv[vecs] = emit_pv(host, vecs, masked);
     }
+  }
+
+  void begin(HostBuilder& build, llvm::Value* workspace, llvm::Value* q, llvm::Value* row_bytes,
+             llvm::Value* rows) override {
+    build.ir().CreateCall(pack_q_, {q, row_bytes, rows, build.at(workspace, shape_.q)});
   }
 
   void begin_step(HostBuilder& build, const StepTile& tile) override {
@@ -100,7 +106,7 @@ class VectorProducts : public HostProducts {
 
   const HostModule& host_;
   const HostShape& shape_;
-  llvm::Function *copy_k_ = nullptr, *copy_v_ = nullptr;
+  llvm::Function *pack_q_, *copy_k_ = nullptr, *copy_v_ = nullptr;
   Functions functions_[2];  // of full and of partial tiles
   StepTile tile_{};
   HeadView k_{}, v_{};

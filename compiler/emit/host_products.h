@@ -39,8 +39,9 @@ struct TileKinds {
 class HostProducts {
  public:
   virtual ~HostProducts() = default;
-  /// After Q^T is packed; `rows` (i64) is how many of the q tile's there are.
-  virtual void begin(HostBuilder&, llvm::Value* /*workspace*/, llvm::Value* /*rows*/) {}
+  /// Packs the q tile's rows, of which there are `rows` (i64), `row_bytes` (i64) apart from `q` on.
+  virtual void begin(HostBuilder&, llvm::Value* workspace, llvm::Value* q, llvm::Value* row_bytes,
+                     llvm::Value* rows) = 0;
   virtual void begin_step(HostBuilder&, const StepTile&) = 0;
   /// Brings the tile's rows of K and V to where the products read them, if they are to be brought.
   virtual bool loads() const = 0;

@@ -60,7 +60,7 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   shape.pv_vecs = many ? 4 : 2;
   shape.copy_k = spec.dtype != DType::f32 && !shape.amx;
   shape.copy_v = (spec.dtype != DType::f32 || spec.head_dim_v % cpu.lanes != 0) && !shape.amx;
-  shape.q_rows = shape.amx ? ceil_div(spec.head_dim, 32) * 32 : spec.head_dim;
+  shape.q_rows = ceil_div(spec.head_dim, 32) * 32;
   shape.o_columns = shape.amx ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
   shape.kv_columns = ceil_div(shape.tile_kv, 32) * 32;
 
@@ -70,7 +70,7 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
     at += (bytes + 63) / 64 * 64;
   };
   const std::size_t rows = static_cast<std::size_t>(shape.panels) * shape.panel;
-  place(shape.q, rows * shape.q_rows * 4);
+  place(shape.q, shape.amx ? 0 : rows * shape.head_dim * 4);
   place(shape.o, rows * shape.o_columns * 4);
   shape.o_rows = shape.o;
   if (shape.amx) place(shape.o_rows, rows * shape.dv_padded * 4);

@@ -24,15 +24,15 @@ struct HostShape {
   int pv_vecs = 0;      // at most so many vectors of head_dim_v in it
   bool copy_k = false;  // K is converted into the workspace, tile by tile
   bool copy_v = false;  // V is converted, or padded because head_dim_v is no multiple of `lanes`
-  int q_rows = 0;       // rows of packed Q^T: head_dim, or whole tiles of it
   int o_columns = 0;    // numbers the accumulated output has for each query row
 
   // Products by AMX, of bf16: its tiles take 32 numbers of what is summed over, and make blocks of 32 x 32.
   bool amx = false;
+  int q_rows = 0;      // head_dim in whole tiles
   int kv_columns = 0;  // tile_kv in whole tiles
 
   // Byte offsets in the workspace, each 64-byte aligned.
-  std::size_t q = 0;        // [panels][q_rows][panel]
+  std::size_t q = 0;        // [panels][head_dim][panel]; none with amx
   std::size_t o = 0;        // [panels][panel][dv_padded]; with amx [panels][o_columns][panel]
   std::size_t o_rows = 0;   // [panels][panel][dv_padded] when a q tile ends; without amx the same as o
   std::size_t row_max = 0;  // [panels][panel], base 2

@@ -59,7 +59,6 @@ TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other t
         };
         const int rows = shape.panels * shape.panel;
         const std::pair<std::size_t, std::size_t> buffers[] = {
-            {shape.q, bytes(rows, shape.q_rows, 4)},
             {shape.o, bytes(rows, shape.o_columns, 4)},
             {shape.o_rows, bytes(rows, shape.dv_padded, 4)},
             {shape.s, bytes(shape.kv_columns, shape.panel, 4)},
