@@ -7,9 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "compiler/emit/host_shape.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/product.h"
 #include "compiler/schedule/traffic.h"
+#include "runtime/host_jit.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
@@ -116,6 +118,13 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   return result;
 }
 
+/// How the two products are multiplied; on the host by this machine's CPU.
+std::string products(const Explanation& e) {
+  const auto& checked = e.spec.checked();
+  if (e.target.family != Family::host) return describe_product(checked.dtype, e.target);
+  return describe_products(host_shape(checked, e.compiled.choice.plan, host_cpu()));
+}
+
 void print_indented(const std::string& text) {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -149,8 +158,8 @@ void print_explanation(const Explanation& e) {
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
   line("tiles", describe_walk(e.compiled));
+  line("products", products(e));
   if (e.target.family != Family::host) {
-    line("products", describe_product(checked.dtype, e.target));
     line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(shared_memory_bytes(plan, checked)),
                                       print_bytes(e.target.max_smem_per_block)));
     line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
@@ -215,8 +224,8 @@ nlohmann::json to_json(const Explanation& e) {
                           {"hbm", t.hbm_bytes},
                           {"least", t.least_bytes}}}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
+  result["products"] = products(e);
   if (e.target.family == Family::host) return result;
-  result["products"] = describe_product(checked.dtype, e.target);
   result["shared_memory"] = shared_memory_bytes(plan, checked);
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);

@@ -96,4 +96,10 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   return shape;
 }
 
+std::string describe_products(const HostShape& shape) {
+  const std::string how = shape.amx ? "AMX tiles: bf16 times bf16, summed in f32"
+                                    : "vectors of " + std::to_string(shape.lanes) + " floats";
+  return how + "; panels of " + std::to_string(shape.panel) + " rows";
+}
+
 }  // namespace fa

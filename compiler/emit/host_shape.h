@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "compiler/emit/host.h"
 
@@ -54,5 +55,8 @@ struct HostShape {
 };
 
 HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu);
+
+/// How it multiplies, for people: "AMX tiles: bf16 times bf16, summed in f32; panels of 32 rows".
+std::string describe_products(const HostShape& shape);
 
 }  // namespace fa

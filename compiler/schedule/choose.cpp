@@ -17,7 +17,7 @@ namespace {
 // 64 to 512, by 3 to 15%; tile_q 192 ties at d64 but leaves half as many tiles to share out among cores.
 constexpr Plan kHostPlan{.family = Family::host, .tile_q = 96, .tile_kv = 64, .warps = 1};
 constexpr std::string_view kHostReason =
-    "whole panels of 48 rows, whose scores against one kv tile stay in a core's L1 cache";
+    "whole panels, whose scores against one kv tile stay in a core's L1 cache";
 constexpr std::string_view kAskedFor = "asked for";
 
 // The model looks at some of the legal plans only, since a kernel serves every length; a tuner may try the
