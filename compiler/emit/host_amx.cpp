@@ -1,5 +1,5 @@
-// The two products by tiles. A block is 2 x 2 tiles of the result: four tiles to add to, two of each operand,
-// so one load for each multiplication.
+// The two products by tile registers. A block is 2 x 2 tiles of the result: four tiles to add to, two of each
+// operand, so one load for each multiplication.
 #include "compiler/emit/host_amx.h"
 
 namespace fa {
@@ -24,12 +24,11 @@ struct Operand {
   int row, tile, step;
 };
 
-/// Tiles 0 to 3 = A B summed over the steps from `begin` to `end`, tile 2 i + j being A's i by B's j.
-void multiply_block(HostBuilder& build, const Operand& a, const Operand& b, llvm::Value* begin,
-                    llvm::Value* end) {
+/// Tiles 0 to 3 = A B summed over `steps`, tile 2 i + j being A's i by B's j.
+void multiply_block(HostBuilder& build, const Operand& a, const Operand& b, llvm::Value* steps) {
   constexpr int kA = 4, kB = 6;
   for (int tile = 0; tile < 4; ++tile) call(build, llvm::Intrinsic::x86_tilezero, {tile_number(build, tile)});
-  build.loop(begin, end, build.i64(1), [&](llvm::Value* step) {
+  build.loop(build.i64(0), steps, build.i64(1), [&](llvm::Value* step) {
     auto load = [&](const Operand& operand, int first) {
       llvm::Value* from = build.at(operand.first, build.ir().CreateMul(step, build.i64(operand.step)));
       for (int i = 0; i < 2; ++i)
@@ -91,7 +90,7 @@ llvm::Function* emit_amx_qk(const HostModule& host) {
                     .row = k_bytes,
                     .tile = kTile * k_bytes,
                     .step = kTileBytes};
-    multiply_block(build, k, q, build.i64(0), build.i64(shape.q_rows / kAcross));
+    multiply_block(build, k, q, build.i64(shape.q_rows / kAcross));
     store_block(build, build.at(build.arg(3), ir.CreateMul(first, build.i64(panel_bytes))), panel_bytes);
   });
   ir.CreateRetVoid();
@@ -115,7 +114,7 @@ llvm::Function* emit_amx_pv(const HostModule& host) {
                     .row = v_bytes,
                     .tile = kTile * v_bytes,
                     .step = kTileBytes};
-    multiply_block(build, v, p, build.i64(0), steps);
+    multiply_block(build, v, p, steps);
     store_block(build, build.at(product, ir.CreateMul(first, build.i64(panel_bytes))), panel_bytes);
   });
   // All blocks first: loads from a tile just stored wait for it.

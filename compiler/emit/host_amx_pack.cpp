@@ -1,4 +1,4 @@
-// Operands for the tiles: rows of bf16, pairs of neighbouring rows, or columns.
+// Operands for the tile registers: rows of bf16, pairs of neighbouring rows, or columns.
 #include <algorithm>
 
 #include "compiler/emit/host_amx.h"

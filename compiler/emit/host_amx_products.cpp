@@ -1,15 +1,15 @@
-// The products by tiles: Q is packed when its tile begins, K and V when theirs does, P a panel at a time.
+// The products by AMX: Q is packed when its tile begins, K and V when theirs does, P a panel at a time.
 #include "compiler/emit/host_amx.h"
 #include "compiler/emit/host_products.h"
 
 namespace fa {
 namespace {
 
-constexpr int kGranule = 32;  // kv rows that one step of a tile's product takes
+constexpr int kGranule = 32;  // kv rows that one product of tile registers takes
 
-class TileProducts : public HostProducts {
+class AmxProducts : public HostProducts {
  public:
-  explicit TileProducts(const HostModule& host)
+  explicit AmxProducts(const HostModule& host)
       : shape_(host.shape),
         pack_q_(emit_amx_pack_q(host)),
         pack_p_(emit_pack_p(host)),
@@ -96,7 +96,7 @@ class TileProducts : public HostProducts {
 }  // namespace
 
 std::unique_ptr<HostProducts> amx_products(const HostModule& host) {
-  return std::make_unique<TileProducts>(host);
+  return std::make_unique<AmxProducts>(host);
 }
 
 }  // namespace fa
