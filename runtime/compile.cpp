@@ -95,7 +95,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   const CheckedSpec& checked = spec.checked();
   const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size);
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
-  const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : find_target("host");
+  const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : host_target();
 
   // In a process that has none yet, a context takes as long as a build: it is made meanwhile.
   std::future<CUctx_st*> context;

@@ -134,6 +134,15 @@ const HostCpu& host_cpu() {
   return cpu;
 }
 
+const Target& host_target() {
+  static const Target target = [] {
+    Target host = find_target("host");
+    host.has_bf16_tiles = host_cpu().amx;
+    return host;
+  }();
+  return target;
+}
+
 std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan, const HostCpu& cpu) {
   std::string key = "host " + std::to_string(kHostVersion) + " llvm " LLVM_VERSION_STRING "\n";
   key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";

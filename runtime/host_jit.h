@@ -19,6 +19,7 @@
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
+#include "compiler/target/target.h"
 #include "templates/common/summaries.h"
 
 namespace fa {
@@ -41,6 +42,8 @@ struct HostKernel {
 
 /// This machine, looked up once. Code for a lesser CPU of the same kind runs here too.
 const HostCpu& host_cpu();
+/// find_target("host"), with what its CPU has.
+const Target& host_target();
 
 /// Emits, compiles and links. `classes` are of these hooks. Throws BuildError with LLVM's words where the
 /// code generator refuses.

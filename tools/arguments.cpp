@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <typeinfo>
 
+#include "runtime/host_jit.h"
 #include "runtime/options.h"
 #include "tools/validators.h"
 
@@ -124,7 +125,8 @@ Options DeviceArguments::options() const {
 
 const Target& named_target(const std::string& name) {
   try {
-    return find_target(name);
+    const Target& target = find_target(name);
+    return target.family == Family::host ? host_target() : target;
   } catch (const Error& error) {
     if (typeid(error) != typeid(Error)) throw;
     throw ArgumentError(error.what());

@@ -40,6 +40,7 @@ struct Target {
   std::int64_t memory_bytes = 0;
   bool has_bf16 = false;
   bool has_tf32 = false;
+  bool has_bf16_tiles = false;  // a CPU with AMX; the host's own record does not say
 };
 
 std::span<const Target> all_targets();

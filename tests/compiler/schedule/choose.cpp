@@ -175,6 +175,14 @@ TEST_CASE("the host takes a plan of its own", "[schedule]") {
   CHECK(choice.plan.family == Family::host);
   CHECK(choice.plan.warps == 1);
   CHECK(choice.predicted_ms == 0);
+  Target with_tiles = find_target("host");
+  with_tiles.has_bf16_tiles = true;
+  CHECK(choose(plain_spec(64, 0, DType::f32), {}, with_tiles).plan == choice.plan);
+  CHECK(choose(plain_spec(64, 0, DType::bf16), {}, find_target("host")).plan == choice.plan);
+  const Plan tiles = choose(plain_spec(64, 0, DType::bf16), {}, with_tiles).plan;
+  CHECK(tiles.tile_q % 32 == 0);  // whole blocks of tiles
+  CHECK(tiles.tile_kv % 32 == 0);
+  CHECK(rank_plans(plain_spec(64, 0, DType::bf16), {}, with_tiles, {}).front().plan == tiles);
 }
 
 TEST_CASE("what a target cannot run is an error with a remedy", "[schedule]") {
