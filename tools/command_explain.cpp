@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
-A100 where there is none. --gpu host explains the CPU kernel.
+A100 where there is none. --gpu host explains the CPU kernel, as this machine's CPU has it.
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
