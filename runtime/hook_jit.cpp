@@ -13,6 +13,7 @@
 
 #include <cmath>
 
+#include "compiler/ir/exact_math.h"
 #include "compiler/ir/functions.h"
 #include "fa/error.h"
 
@@ -97,6 +98,7 @@ HookJit::HookJit(HookIr hooks) : state_(std::make_unique<State>()) {
     return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   }();
   if (!ready) throw BuildError(kWhat, "this LLVM has no code generator for the machine it runs on");
+  replace_exact_calls(*hooks.module);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& function : *hooks.module)
     if (!function.isDeclaration()) functions.push_back(&function);

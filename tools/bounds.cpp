@@ -31,6 +31,15 @@ std::string ErrorBound::print() const {
                      per_logit);
 }
 
+std::string Comparison::print_doubt() const {
+  const DoubtfulElement& at = *doubt;
+  const std::string decision = at.line > 0 ? fmt::format("line {}, column {} compares {:.9g} with {:.9g}",
+                                                         at.line, at.column, at.left, at.right)
+                                           : "the hook's file decides by the score";
+  return fmt::format("{} at b {}, h {}, q_idx {}, kv_idx {}", decision, at.row.b, at.row.h, at.row.q_idx,
+                     at.kv_idx);
+}
+
 std::string Comparison::print_worst() const {
   const std::string where =
       worst_column < 0
@@ -43,7 +52,6 @@ std::string Comparison::print_worst() const {
 Comparison compare(const ReferenceRows& reference, const ErrorBound& bound, const ProblemSize& size,
                    const HostTensor& o, const std::vector<float>& lse) {
   Comparison result;
-  result.rows = static_cast<std::int64_t>(reference.rows.size());
   const auto width = static_cast<std::size_t>(reference.head_dim_v);
   const auto check = [&](const RowId& row, int column, double value, double expected, double allowed) {
     double error = std::fabs(value - expected);
@@ -66,17 +74,25 @@ Comparison compare(const ReferenceRows& reference, const ErrorBound& bound, cons
   for (std::size_t i = 0; i < reference.rows.size(); ++i) {
     const RowId& row = reference.rows[i];
     const std::int64_t flat = (std::int64_t{row.b} * size.num_q_heads + row.h) * size.q_len + row.q_idx;
+    if (reference.doubts[i]) {
+      ++result.doubtful_rows;
+      if (!result.doubt) result.doubt = reference.doubts[i];
+      continue;
+    }
+    ++result.rows;
     const bool empty = reference.is_empty(i);
     if (empty) ++result.empty_rows;
-    const double relative = bound.relative(reference.max_logit[i]);
     for (std::size_t d = 0; d < width; ++d) {
       // An empty row is exactly 0: its sum of prob |v| is 0, and no tiny error is allowed either.
-      const double allowed = empty ? 0 : relative * reference.magnitude[i * width + d] + bound.tiny;
+      const double allowed = empty ? 0
+                                   : bound.of_o(reference.max_logit[i], reference.magnitude[i * width + d],
+                                                reference.hook_o[i * width + d]);
       check(row, static_cast<int>(d), o.get(flat * reference.head_dim_v + static_cast<std::int64_t>(d)),
             reference.o[i * width + d], allowed);
     }
     if (!lse.empty()) {
-      check(row, -1, lse[static_cast<std::size_t>(flat)], reference.lse[i], empty ? 0 : relative);
+      check(row, -1, lse[static_cast<std::size_t>(flat)], reference.lse[i],
+            empty ? 0 : bound.of_lse(reference.max_logit[i], reference.hook_lse[i]));
     }
   }
   return result;

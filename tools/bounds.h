@@ -1,7 +1,9 @@
 // How far a kernel's result may be from the fp64 reference, and whether it is. Derivation: docs/numerics.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,8 @@ namespace fa::tools {
 
 /// |o - o_ref| <= epsilon * (constant + per_logit * max |logit of the row|) * sum_j prob_j |v_j| + tiny
 /// |lse - lse_ref| <= epsilon * (constant + per_logit * max |logit of the row|)
+/// and where score_mod makes more of its own roundings than `per_logit` allows for, that much more
+/// (ReferenceRows::hook_o, hook_lse).
 struct ErrorBound {
   double epsilon = 0;  // 2^-8 bf16, 2^-11 f16, 2^-23 f32
   double constant = 0;
@@ -19,6 +23,13 @@ struct ErrorBound {
   double tiny = 0;  // below this the storage type has no relative precision left
 
   double relative(double max_logit) const { return epsilon * (constant + per_logit * max_logit); }
+  /// For a row whose largest |logit| is `max_logit`; `hook` is what errors of score_mod amount to.
+  double of_o(double max_logit, double magnitude, double hook) const {
+    return std::max(relative(max_logit) * magnitude, relative(0) * magnitude + hook) + tiny;
+  }
+  double of_lse(double max_logit, double hook) const {
+    return std::max(relative(max_logit), relative(0) + hook);
+  }
   std::string print() const;  // "2^-8 * (2 + max|logit|) * sum prob |v|"
 };
 
@@ -26,8 +37,10 @@ ErrorBound error_bound(DType dtype, int head_dim, int kv_len);
 
 /// A result held against the reference.
 struct Comparison {
-  std::int64_t rows = 0;
-  double max_error = 0;  // largest |o - o_ref|
+  std::int64_t rows = 0;           // compared
+  std::int64_t doubtful_rows = 0;  // not compared: correct targets may decide an element of them otherwise
+  std::optional<DoubtfulElement> doubt;  // the first of those
+  double max_error = 0;                  // largest |o - o_ref|
   double max_lse_error = 0;
   double worst = 0;  // largest error as a share of its bound, over o and lse; NaN counts as infinite
   RowId worst_row;
@@ -36,6 +49,7 @@ struct Comparison {
   std::int64_t empty_rows = 0;
 
   bool holds() const { return worst <= 1; }
+  std::string print_doubt() const;
   std::string print_worst() const;  // "o[0, 1, 22, 3] = 0.125, reference 0.1252, error 2.1e-4, bound 3.2e-3"
 };
 

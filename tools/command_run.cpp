@@ -243,6 +243,14 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
       if (!file->path.empty())
         line("", fmt::format("its hook: {} as it was read, interpreted instruction by instruction in fp64",
                              file->path));
+    if (comparison.doubtful_rows > 0) {
+      line("", fmt::format("{} of {} rows left out, where correct targets may differ in the last bit and so "
+                           "decide otherwise:",
+                           with_commas(comparison.doubtful_rows),
+                           with_commas(comparison.rows + comparison.doubtful_rows)));
+      line("", fmt::format("  {}", comparison.print_doubt()));
+      line("", "  to be sure, compare integers, or move the bound by half a unit in the last place");
+    }
     line("", fmt::format("bound {}", report.bound->print()));
     line("", fmt::format("nearest to it, {:.0f}%: {}", comparison.worst * 100, comparison.print_worst()));
   }
@@ -261,6 +269,8 @@ nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunRe
     const Comparison& comparison = *report.comparison;
     result["verify"] = {{"ok", comparison.holds()},
                         {"rows", comparison.rows},
+                        {"doubtful_rows", comparison.doubtful_rows},
+                        {"doubt", comparison.doubt ? nlohmann::json(comparison.print_doubt()) : nullptr},
                         {"max_error", comparison.max_error},
                         {"max_lse_error", comparison.max_lse_error},
                         {"worst_share_of_bound", comparison.worst},

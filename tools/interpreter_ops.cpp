@@ -1,4 +1,4 @@
-// The interpreter's binary operators, functions and casts, lane by lane.
+// The interpreter's operators, functions and casts, lane by lane.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -8,85 +8,200 @@
 
 namespace fa::tools {
 
-void Interpreter::evaluate_binary(Node& node) {
-  const Node& left = nodes_[static_cast<std::size_t>(node.args[0])];
-  const Node& right = nodes_[static_cast<std::size_t>(node.args[1])];
-  const auto lanes = static_cast<std::size_t>(lanes_);
-  const auto real = [&](auto operation) {
-    for (std::size_t i = 0; i < lanes; ++i) node.f32[i] = operation(left.f32[i], right.f32[i]);
-  };
-  const auto integer = [&](auto operation) {
-    for (std::size_t i = 0; i < lanes; ++i) node.i32[i] = operation(left.i32[i], right.i32[i]);
-  };
-  const auto compare = [&](auto operation) {
-    if (left.expr->type == Type::f32) {
-      for (std::size_t i = 0; i < lanes; ++i) node.i32[i] = operation(left.f32[i], right.f32[i]) ? 1 : 0;
-    } else {
-      for (std::size_t i = 0; i < lanes; ++i) node.i32[i] = operation(left.i32[i], right.i32[i]) ? 1 : 0;
+namespace {
+
+bool is_comparison(Op op) { return op >= Op::lt && op <= Op::ne; }
+
+bool rounds_to_whole(Func func) { return func == Func::floor; }
+
+}  // namespace
+
+bool Interpreter::is_decision(const Expr& expr) {
+  if (expr.kind == ExprKind::binary) return is_comparison(expr.op) && expr.args[0]->type == Type::f32;
+  if (expr.kind == ExprKind::call) return rounds_to_whole(expr.func);
+  return expr.kind == ExprKind::cast && expr.type == Type::i32 && expr.args[0]->type == Type::f32;
+}
+
+void Interpreter::decide(Node& node, std::size_t lane, bool is_certain, double left, double right) {
+  if (!is_certain) raise_doubt(node, lane, left, right);
+}
+
+void Interpreter::evaluate_unary(Node& node) {
+  const Node& from = arg(node, 0);
+  for (std::size_t i = 0; i < lanes(); ++i) {
+    switch (node.expr->op) {
+      case Op::neg:
+        if (node.expr->type == Type::f32) {
+          node.f32[i] = {-from.f32[i].value, from.f32[i].error};
+        } else {
+          node.i32[i] = wrap(-static_cast<std::int64_t>(from.i32[i]));
+        }
+        break;
+      case Op::logical_not:
+        node.i32[i] = from.i32[i] == 0 ? 1 : 0;
+        break;
+      case Op::bit_not:
+        node.i32[i] = ~from.i32[i];
+        break;
+      default:
+        throw InternalError("reference interpreter: not a unary operator");
     }
+  }
+  inherit_doubts(node);
+}
+
+void Interpreter::evaluate_binary(Node& node) {
+  if (is_comparison(node.expr->op)) return evaluate_comparison(node);
+  if (node.expr->type == Type::boolean) return evaluate_logical(node);
+  const Node& left = arg(node, 0);
+  const Node& right = arg(node, 1);
+  const auto integer = [&](auto operation) {
+    for (std::size_t i = 0; i < lanes(); ++i) node.i32[i] = operation(left.i32[i], right.i32[i]);
   };
   using Wide = std::int64_t;
-  const bool is_real = node.expr->type == Type::f32;
+  if (node.expr->type == Type::f32) {
+    for (std::size_t i = 0; i < lanes(); ++i) node.f32[i] = arithmetic(node, left.f32[i], right.f32[i]);
+    return inherit_doubts(node);
+  }
   switch (node.expr->op) {
     case Op::add:
-      return is_real ? real(std::plus<>()) : integer([](Wide a, Wide b) { return wrap(a + b); });
+      integer([](Wide a, Wide b) { return wrap(a + b); });
+      break;
     case Op::sub:
-      return is_real ? real(std::minus<>()) : integer([](Wide a, Wide b) { return wrap(a - b); });
+      integer([](Wide a, Wide b) { return wrap(a - b); });
+      break;
     case Op::mul:
-      return is_real ? real(std::multiplies<>()) : integer([](Wide a, Wide b) { return wrap(a * b); });
+      integer([](Wide a, Wide b) { return wrap(a * b); });
+      break;
     case Op::div:
-      return is_real ? real([](double a, double b) { return a / b; }) : integer(floor_div);
+      integer(floor_div);
+      break;
     case Op::mod:
-      return integer(floor_mod);
+      integer(floor_mod);
+      break;
     case Op::shl:
-      return integer(shift_left);
+      integer(shift_left);
+      break;
     case Op::shr:
-      return integer([](std::int32_t a, std::int32_t b) { return a >> (b & 31); });
+      integer([](std::int32_t a, std::int32_t b) { return a >> (b & 31); });
+      break;
     case Op::bit_and:
-      return integer(std::bit_and<>());
+      integer(std::bit_and<>());
+      break;
     case Op::bit_or:
-      return integer(std::bit_or<>());
+      integer(std::bit_or<>());
+      break;
     case Op::bit_xor:
-      return integer(std::bit_xor<>());
-    case Op::lt:
-      return compare(std::less<>());
-    case Op::le:
-      return compare(std::less_equal<>());
-    case Op::gt:
-      return compare(std::greater<>());
-    case Op::ge:
-      return compare(std::greater_equal<>());
-    case Op::eq:
-      return compare(std::equal_to<>());
-    case Op::ne:
-      return compare(std::not_equal_to<>());
-    case Op::logical_and:
-      return integer([](std::int32_t a, std::int32_t b) { return a != 0 && b != 0 ? 1 : 0; });
-    case Op::logical_or:
-      return integer([](std::int32_t a, std::int32_t b) { return a != 0 || b != 0 ? 1 : 0; });
+      integer(std::bit_xor<>());
+      break;
     default:
       throw InternalError("reference interpreter: not a binary operator");
   }
+  inherit_doubts(node);
+}
+
+Measured Interpreter::arithmetic(const Node& node, const Measured& a, const Measured& b) {
+  const double x = std::fabs(a.value), y = std::fabs(b.value);
+  switch (node.expr->op) {
+    case Op::add:
+      return rounded(a.value + b.value, a.error + b.error, x + y, node.arithmetic);
+    case Op::sub:
+      return rounded(a.value - b.value, a.error + b.error, x + y, node.arithmetic);
+    case Op::mul:
+      return rounded(a.value * b.value, x * b.error + y * a.error + a.error * b.error, x * y,
+                     node.arithmetic);
+    case Op::div: {
+      const double quotient = a.value / b.value;
+      const double nearest_divisor = y - b.error;  // to 0
+      double inherited = 0;
+      if (a.error > 0 || b.error > 0)
+        inherited = nearest_divisor > 0 ? (a.error + std::fabs(quotient) * b.error) / nearest_divisor
+                                        : std::numeric_limits<double>::infinity();
+      return rounded(quotient, inherited, std::fabs(quotient), node.arithmetic);
+    }
+    default:
+      throw InternalError("reference interpreter: not an operator of floats");
+  }
+}
+
+void Interpreter::evaluate_logical(Node& node) {
+  const Node& left = arg(node, 0);
+  const Node& right = arg(node, 1);
+  const bool is_and = node.expr->op == Op::logical_and;
+  const auto is_doubtful = [](const Node& from, std::size_t i) {
+    return from.is_doubtful && from.doubts[i] != 0;
+  };
+  for (std::size_t i = 0; i < lanes(); ++i) {
+    const bool a = left.i32[i] != 0, b = right.i32[i] != 0;
+    node.i32[i] = (is_and ? a && b : a || b) ? 1 : 0;
+    // A side that decides alone leaves no doubt.
+    const auto settles = [&](const Node& from, bool value) {
+      return value != is_and && !is_doubtful(from, i);
+    };
+    if (settles(left, a) || settles(right, b)) continue;
+    set_doubt(node, i, left);
+    set_doubt(node, i, right);
+  }
+}
+
+void Interpreter::evaluate_comparison(Node& node) {
+  const Node& left = arg(node, 0);
+  const Node& right = arg(node, 1);
+  const auto holds = [&](auto a, auto b) {
+    switch (node.expr->op) {
+      case Op::lt:
+        return a < b;
+      case Op::le:
+        return a <= b;
+      case Op::gt:
+        return a > b;
+      case Op::ge:
+        return a >= b;
+      case Op::eq:
+        return a == b;
+      default:
+        return a != b;
+    }
+  };
+  for (std::size_t i = 0; i < lanes(); ++i) {
+    if (left.expr->type != Type::f32) {
+      node.i32[i] = holds(left.i32[i], right.i32[i]) ? 1 : 0;
+      continue;
+    }
+    const Measured &a = left.f32[i], &b = right.f32[i];
+    node.i32[i] = holds(a.value, b.value) ? 1 : 0;
+    const double error = a.error + b.error;
+    const bool is_certain = error == 0 || !(std::fabs(a.value - b.value) <= error);
+    decide(node, i, is_certain, a.value, b.value);
+  }
+  inherit_doubts(node);
 }
 
 void Interpreter::evaluate_call(Node& node) {
-  const auto lanes = static_cast<std::size_t>(lanes_);
-  const auto arg = [&](std::size_t i) -> const Node& {
-    return nodes_[static_cast<std::size_t>(node.args[i])];
+  const auto at = [&](std::size_t k) -> const Node& { return arg(node, k); };
+  const auto unary = [&](auto function, const FunctionError& own) {
+    for (std::size_t i = 0; i < lanes(); ++i)
+      node.f32[i] = measured_call(function, at(0).f32[i], own, node.arithmetic, fast_);
   };
-  const auto unary = [&](auto function) {
-    for (std::size_t i = 0; i < lanes; ++i) node.f32[i] = function(arg(0).f32[i]);
+  const auto whole = [&](auto function) {
+    for (std::size_t i = 0; i < lanes(); ++i) {
+      const Measured& x = at(0).f32[i];
+      node.f32[i] = {.value = function(x.value)};
+      const bool is_certain = function(x.value - x.error) == function(x.value + x.error) || x.error == 0;
+      decide(node, i, is_certain, x.value, std::nearbyint(x.value));
+    }
   };
   // Folds any number of arguments from the left, for either type.
   const auto fold = [&](auto function) {
-    for (std::size_t i = 0; i < lanes; ++i) {
+    for (std::size_t i = 0; i < lanes(); ++i) {
       if (node.expr->type == Type::f32) {
-        double result = arg(0).f32[i];
-        for (std::size_t k = 1; k < node.args.size(); ++k) result = function(result, arg(k).f32[i]);
+        Measured result = at(0).f32[i];
+        for (std::size_t k = 1; k < node.args.size(); ++k)
+          result = {function(result.value, at(k).f32[i].value), std::max(result.error, at(k).f32[i].error)};
         node.f32[i] = result;
       } else {
-        std::int32_t result = arg(0).i32[i];
-        for (std::size_t k = 1; k < node.args.size(); ++k) result = function(result, arg(k).i32[i]);
+        std::int32_t result = at(0).i32[i];
+        for (std::size_t k = 1; k < node.args.size(); ++k) result = function(result, at(k).i32[i]);
         node.i32[i] = result;
       }
     }
@@ -95,66 +210,122 @@ void Interpreter::evaluate_call(Node& node) {
   const auto greater = [](auto a, auto b) { return b > a || a != a ? b : a; };
   switch (node.expr->func) {
     case Func::min:
-      return fold(lesser);
+      fold(lesser);
+      break;
     case Func::max:
-      return fold(greater);
+      fold(greater);
+      break;
     case Func::clamp:
-      for (std::size_t i = 0; i < lanes; ++i) {
+      for (std::size_t i = 0; i < lanes(); ++i) {
         if (node.expr->type == Type::f32) {
-          node.f32[i] = lesser(greater(arg(0).f32[i], arg(1).f32[i]), arg(2).f32[i]);
+          const Measured &x = at(0).f32[i], &low = at(1).f32[i], &high = at(2).f32[i];
+          node.f32[i] = {lesser(greater(x.value, low.value), high.value),
+                         std::max({x.error, low.error, high.error})};
         } else {
-          node.i32[i] = std::min(std::max(arg(0).i32[i], arg(1).i32[i]), arg(2).i32[i]);
+          node.i32[i] = std::min(std::max(at(0).i32[i], at(1).i32[i]), at(2).i32[i]);
         }
       }
-      return;
+      break;
     case Func::abs:
-      if (node.expr->type == Type::f32) return unary([](double x) { return std::fabs(x); });
-      for (std::size_t i = 0; i < lanes; ++i) node.i32[i] = wrap(std::abs(std::int64_t{arg(0).i32[i]}));
-      return;
-    case Func::floor:
-      return unary([](double x) { return std::floor(x); });
-    case Func::exp:
-      return unary([](double x) { return std::exp(x); });
-    case Func::exp2:
-      return unary([](double x) { return std::exp2(x); });
-    case Func::log:
-      return unary([](double x) { return std::log(x); });
-    case Func::log2:
-      return unary([](double x) { return std::log2(x); });
-    case Func::tanh:
-      return unary([](double x) { return std::tanh(x); });
-    case Func::sigmoid:
-      return unary([](double x) { return 1 / (1 + std::exp(-x)); });
-    case Func::sqrt:
-      return unary([](double x) { return std::sqrt(x); });
-    case Func::rsqrt:
-      return unary([](double x) { return 1 / std::sqrt(x); });
-    case Func::erf:
-      return unary([](double x) { return std::erf(x); });
-    case Func::sin:
-      return unary([](double x) { return std::sin(x); });
-    case Func::cos:
-      return unary([](double x) { return std::cos(x); });
-    case Func::ceil_div:
-      for (std::size_t i = 0; i < lanes; ++i) {
-        const std::int32_t negated = wrap(-std::int64_t{arg(0).i32[i]});
-        node.i32[i] = wrap(-std::int64_t{floor_div(negated, arg(1).i32[i])});
+      for (std::size_t i = 0; i < lanes(); ++i) {
+        if (node.expr->type == Type::f32)
+          node.f32[i] = {std::fabs(at(0).f32[i].value), at(0).f32[i].error};
+        else
+          node.i32[i] = wrap(std::abs(std::int64_t{at(0).i32[i]}));
       }
-      return;
+      break;
+    case Func::floor:
+      whole([](double x) { return std::floor(x); });
+      break;
+    // The functions that decide something are the nearest f32 (compiler/ir/exact_math.h): no error there.
+    // Else docs/numerics.md has these figures.
+    case Func::exp:
+      unary([](double x) { return std::exp(x); }, functions::kExp);
+      break;
+    case Func::exp2:
+      unary([](double x) { return std::exp2(x); }, functions::kExp);
+      break;
+    case Func::log:
+      unary([](double x) { return std::log(x); }, functions::kLog);
+      break;
+    case Func::log2:
+      unary([](double x) { return std::log2(x); }, functions::kLog);
+      break;
+    case Func::tanh:
+      unary([](double x) { return std::tanh(x); }, functions::kTanh);
+      break;
+    case Func::sigmoid:
+      evaluate_sigmoid(node);
+      break;
+    case Func::sqrt:
+      unary([](double x) { return std::sqrt(x); }, functions::kRoot);
+      break;
+    case Func::rsqrt:
+      evaluate_rsqrt(node);
+      break;
+    case Func::erf:
+      unary([](double x) { return std::erf(x); }, functions::kErf);
+      break;
+    case Func::sin:
+      unary([](double x) { return std::sin(x); }, functions::kSine);
+      break;
+    case Func::cos:
+      unary([](double x) { return std::cos(x); }, functions::kSine);
+      break;
+    case Func::ceil_div:
+      for (std::size_t i = 0; i < lanes(); ++i) {
+        const std::int32_t negated = wrap(-std::int64_t{at(0).i32[i]});
+        node.i32[i] = wrap(-std::int64_t{floor_div(negated, at(1).i32[i])});
+      }
+      break;
+  }
+  inherit_doubts(node);
+}
+
+// 1 / (1 + exp(-x)), where it decides something rounded at each of these steps.
+void Interpreter::evaluate_sigmoid(Node& node) {
+  for (std::size_t i = 0; i < lanes(); ++i) {
+    const Measured& x = arg(node, 0).f32[i];
+    if (node.arithmetic == Arithmetic::exact && x.error == 0) {
+      const auto power = static_cast<float>(std::exp(-x.value));
+      node.f32[i] = {.value = static_cast<double>(1.0f / (1.0f + power))};
+      continue;
+    }
+    node.f32[i] = measured_call([](double y) { return 1 / (1 + std::exp(-y)); }, x, functions::kSigmoid,
+                                node.arithmetic, fast_);
+  }
+}
+
+// 1 / sqrt(x), likewise.
+void Interpreter::evaluate_rsqrt(Node& node) {
+  for (std::size_t i = 0; i < lanes(); ++i) {
+    const Measured& x = arg(node, 0).f32[i];
+    if (node.arithmetic == Arithmetic::exact && x.error == 0) {
+      node.f32[i] = {.value = static_cast<double>(1.0f / std::sqrt(static_cast<float>(x.value)))};
+      continue;
+    }
+    node.f32[i] =
+        measured_call([](double y) { return 1 / std::sqrt(y); }, x, functions::kRoot, node.arithmetic, fast_);
   }
 }
 
 void Interpreter::evaluate_cast(Node& node) {
-  const Node& from = nodes_[static_cast<std::size_t>(node.args[0])];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(lanes_); ++i) {
+  const Node& from = arg(node, 0);
+  for (std::size_t i = 0; i < lanes(); ++i) {
     if (node.expr->type == Type::f32) {
-      node.f32[i] = from.expr->type == Type::f32 ? from.f32[i] : from.i32[i];
+      node.f32[i] = from.expr->type == Type::f32
+                        ? from.f32[i]
+                        : Measured{.value = static_cast<double>(static_cast<float>(from.i32[i]))};
     } else if (from.expr->type == Type::f32) {
-      node.i32[i] = truncate(from.f32[i]);
+      const Measured& x = from.f32[i];
+      node.i32[i] = truncate(x.value);
+      const bool is_certain = x.error == 0 || truncate(x.value - x.error) == truncate(x.value + x.error);
+      decide(node, i, is_certain, x.value, std::nearbyint(x.value));
     } else {
       node.i32[i] = from.i32[i];
     }
   }
+  inherit_doubts(node);
 }
 
 }  // namespace fa::tools

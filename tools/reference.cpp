@@ -71,34 +71,53 @@ class RowHooks {
  public:
   RowHooks(const CheckedSpec& spec, const Environment& environment) : environment_(environment) {
     environment_.lane = Builtin::kv_idx;
-    if (spec.score_mod != nullptr) score_mod_.emplace(spec.score_mod);
+    const bool fast = spec.dtype != DType::f32;
+    if (spec.score_mod != nullptr) score_mod_.emplace(spec.score_mod, fast);
     if (spec.mask_mod != nullptr) mask_mod_.emplace(spec.mask_mod);
     if (!spec.score_from.path.empty())
       score_file_.emplace(spec, HookKind::score_mod, hook_data(environment_));
     if (!spec.mask_from.path.empty()) mask_file_.emplace(spec, HookKind::mask_mod, hook_data(environment_));
   }
 
-  void set_row(const RowId& row) {
+  /// `score_error`: how far a kernel's scores may be away.
+  void set_row(const RowId& row, double score_error = 0) {
     environment_[Builtin::b] = row.b;
     environment_[Builtin::h] = row.h;
     environment_[Builtin::q_idx] = row.q_idx;
+    environment_.score_error = score_error;
+    doubt_.reset();
   }
 
-  /// scores -> logits, in place; -inf does not mark masked elements, `kept` does.
-  void apply(int first_kv, int lanes, double* scores, bool* kept) {
+  /// scores -> logits, in place; -inf does not mark masked elements, `kept` does. `errors` is how far a
+  /// kernel's logits may be from these, beyond what its scores are.
+  void apply(int first_kv, int lanes, double* scores, double* errors, bool* kept) {
     environment_[Builtin::kv_idx] = first_kv;
     environment_.score = scores;
     mask(first_kv, lanes, kept);
-    if (score_mod_) std::ranges::copy(score_mod_->evaluate_f32(environment_, lanes), scores);
+    std::fill_n(errors, lanes, 0.0);
+    if (score_mod_) {
+      std::ranges::copy(score_mod_->evaluate_f32(environment_, lanes), scores);
+      std::ranges::copy(score_mod_->errors(), errors);
+      for (int i = 0; i < lanes; ++i)
+        if (kept[i]) note(score_mod_->doubt(i), first_kv + i);
+    }
     if (score_file_)
-      for (int i = 0; i < lanes; ++i) scores[i] = evaluate(*score_file_, scores[i], first_kv + i);
+      for (int i = 0; i < lanes; ++i) {
+        scores[i] = evaluate(*score_file_, scores[i], first_kv + i);
+        errors[i] = score_file_->error();
+        if (kept[i] && score_file_->is_doubtful()) note(Doubt{}, first_kv + i);
+      }
   }
+
+  /// Of the row so far, the first.
+  const std::optional<DoubtfulElement>& doubt() const { return doubt_; }
 
   void mask(int first_kv, int lanes, bool* kept) {
     environment_[Builtin::kv_idx] = first_kv;
     if (mask_mod_) {
       std::ranges::transform(mask_mod_->evaluate_i32(environment_, lanes), kept,
                              [](int x) { return x != 0; });
+      for (int i = 0; i < lanes; ++i) note(mask_mod_->doubt(i), first_kv + i);
     } else if (mask_file_) {
       for (int i = 0; i < lanes; ++i) kept[i] = evaluate(*mask_file_, 0, first_kv + i) != 0;
     } else {
@@ -107,14 +126,25 @@ class RowHooks {
   }
 
  private:
+  void note(const std::optional<Doubt>& doubt, int kv_idx) {
+    if (!doubt || doubt_) return;
+    doubt_ = {.row = {environment_[Builtin::b], environment_[Builtin::h], environment_[Builtin::q_idx]},
+              .kv_idx = kv_idx,
+              .line = doubt->at == nullptr ? 0 : doubt->at->line,
+              .column = doubt->at == nullptr ? 0 : doubt->at->column,
+              .left = doubt->left,
+              .right = doubt->right};
+  }
+
   double evaluate(HookEvaluator& hook, double score, int kv_idx) {
-    return hook.evaluate(score, environment_[Builtin::b], environment_[Builtin::h],
+    return hook.evaluate(score, environment_.score_error, environment_[Builtin::b], environment_[Builtin::h],
                          environment_[Builtin::q_idx], kv_idx);
   }
 
   Environment environment_;
   std::optional<Interpreter> score_mod_, mask_mod_;
   std::optional<HookEvaluator> score_file_, mask_file_;  // hooks from LLVM IR: as their files have them
+  std::optional<DoubtfulElement> doubt_;
 };
 
 class RowReference {
@@ -128,6 +158,7 @@ class RowReference {
         head_dim_v_(checked_.head_dim_v),
         q_(static_cast<std::size_t>(head_dim_)),
         logits_(static_cast<std::size_t>(kv_len_)),
+        errors_(static_cast<std::size_t>(kv_len_)),
         kept_(new bool[static_cast<std::size_t>(kv_len_)]) {}
 
   void compute(ReferenceRows& result, std::size_t at) {
@@ -151,6 +182,7 @@ class RowReference {
     }
     result.kept[at] = count;
     result.max_logit[at] = max_logit;
+    result.doubts[at] = hooks_.doubt();
     result.lse[at] = -ReferenceRows::kInfinity;
     if (count == 0 || row_max == -ReferenceRows::kInfinity) return;  // o stays 0
     accumulate(result, at, row_max);
@@ -158,14 +190,19 @@ class RowReference {
 
  private:
   void compute_logits(const RowId& row) {
+    double largest_k = 0;
     for (int j = 0; j < kv_len_; ++j) {
-      logits_[static_cast<std::size_t>(j)] =
-          checked_.scale * dot(q_.data(), kv_.k.data() + std::int64_t{j} * head_dim_, head_dim_);
+      const float* const k = kv_.k.data() + std::int64_t{j} * head_dim_;
+      logits_[static_cast<std::size_t>(j)] = checked_.scale * dot(q_.data(), k, head_dim_);
+      largest_k = std::max(largest_k, dot(k, k, head_dim_));
     }
-    hooks_.set_row(row);
+    // Of head_dim products added in f32 in whatever order: sixteen roundings, as the root of head_dim 256.
+    constexpr double kOfNorms = 0x1p-20;
+    const double norms = std::sqrt(dot(q_.data(), q_.data(), head_dim_) * largest_k);
+    hooks_.set_row(row, kOfNorms * checked_.scale * norms);
     for (int first = 0; first < kv_len_; first += Interpreter::kLanes) {
       const int lanes = std::min(Interpreter::kLanes, kv_len_ - first);
-      hooks_.apply(first, lanes, logits_.data() + first, kept_.get() + first);
+      hooks_.apply(first, lanes, logits_.data() + first, errors_.data() + first, kept_.get() + first);
     }
   }
 
@@ -174,12 +211,16 @@ class RowReference {
     const std::uint32_t threshold = problem_.drops() ? dropout_threshold(problem_.dropout) : 0;
     double* const o = result.o.data() + at * static_cast<std::size_t>(head_dim_v_);
     double* const magnitude = result.magnitude.data() + at * static_cast<std::size_t>(head_dim_v_);
+    double* const hook_o = result.hook_o.data() + at * static_cast<std::size_t>(head_dim_v_);
     double row_sum = 0;
+    double error_sum = 0;
     for (int j = 0; j < kv_len_; ++j) {
       if (!kept_[j]) continue;
       const double prob = std::exp(logits_[static_cast<std::size_t>(j)] - row_max);
       row_sum += prob;
       if (prob == 0) continue;
+      const double error = prob * errors_[static_cast<std::size_t>(j)];
+      error_sum += error;
       if (threshold > 0 && !dropout_keeps(problem_.dropout_seed, threshold, row.b, row.h,
                                           problem_.size.num_q_heads, row.q_idx, j)) {
         continue;
@@ -189,13 +230,17 @@ class RowReference {
         const double term = prob * static_cast<double>(v[d]);
         o[d] += term;
         magnitude[d] += std::fabs(term);
+        hook_o[d] += error * std::fabs(static_cast<double>(v[d]));
       }
     }
     const double keep_scale = threshold >= 65536 ? 0 : 65536.0 / (65536.0 - threshold);
     for (int d = 0; d < head_dim_v_; ++d) {
       o[d] *= keep_scale / row_sum;
       magnitude[d] *= keep_scale / row_sum;
+      // d o = sum_j prob_j d_j (v_j - o)
+      hook_o[d] = hook_o[d] * keep_scale / row_sum + magnitude[d] * error_sum / row_sum;
     }
+    result.hook_lse[at] = error_sum / row_sum;
     result.lse[at] = row_max + std::log(row_sum);
   }
 
@@ -205,7 +250,7 @@ class RowReference {
   int kv_len_, head_dim_, head_dim_v_;
   KvHead kv_;
   std::vector<float> q_;
-  std::vector<double> logits_;
+  std::vector<double> logits_, errors_;
   std::unique_ptr<bool[]> kept_;
 };
 
@@ -273,6 +318,9 @@ ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>
                        .magnitude = std::vector<double>(rows.size() * width),
                        .lse = std::vector<double>(rows.size()),
                        .max_logit = std::vector<double>(rows.size()),
+                       .hook_lse = std::vector<double>(rows.size()),
+                       .hook_o = std::vector<double>(rows.size() * width),
+                       .doubts = std::vector<std::optional<DoubtfulElement>>(rows.size()),
                        .kept = std::vector<std::int64_t>(rows.size())};
   std::atomic<std::int64_t> done{0};
   const auto total = static_cast<std::int64_t>(rows.size());

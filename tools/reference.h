@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/evaluate.h"
@@ -17,15 +18,26 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
+/// An element for which two correct targets may decide otherwise (tools/interpreter.h), and what they decide.
+struct DoubtfulElement {
+  RowId row;
+  int kv_idx = 0;
+  int line = 0, column = 0;  // of the decision in the spec; 0: in a hook's file
+  double left = 0, right = 0;
+};
+
 /// Rows of o and lse, and what their error bounds are made of (tools/bounds.h).
 struct ReferenceRows {
   std::vector<RowId> rows;
   int head_dim_v = 0;
-  std::vector<double> o;           // rows x head_dim_v, with dropout
-  std::vector<double> magnitude;   // rows x head_dim_v: sum over kv of prob * |v|, with dropout's factor
-  std::vector<double> lse;         // natural log, without dropout; -inf on an empty row
-  std::vector<double> max_logit;   // largest finite |logit| among the scores kept; 0 on an empty row
-  std::vector<std::int64_t> kept;  // scores the mask keeps
+  std::vector<double> o;          // rows x head_dim_v, with dropout
+  std::vector<double> magnitude;  // rows x head_dim_v: sum over kv of prob * |v|, with dropout's factor
+  std::vector<double> lse;        // natural log, without dropout; -inf on an empty row
+  std::vector<double> max_logit;  // largest finite |logit| among the scores kept; 0 on an empty row
+  std::vector<double> hook_lse;   // how far errors of score_mod may move lse: sum over kv of prob * error
+  std::vector<double> hook_o;     // rows x head_dim_v: and o
+  std::vector<std::optional<DoubtfulElement>> doubts;  // of each row, the first
+  std::vector<std::int64_t> kept;                      // scores the mask keeps
 
   bool is_empty(std::size_t row) const { return kept[row] == 0 || lse[row] == -kInfinity; }
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();

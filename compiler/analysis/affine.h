@@ -51,7 +51,8 @@ class AffineForm {
 llvm::Value* times(llvm::Value* value, llvm::Value* factor, Dependence& dependence,
                    llvm::IRBuilderBase& builder);
 
-/// Makes x / y into x * (1 / y) where y is known earlier than x, so that the element multiplies.
+/// Makes x / y into x * (1 / y) where y is known earlier than x, so that the element multiplies; not where
+/// the quotient decides something (compiler/ir/decisions.h).
 void multiply_by_reciprocals(llvm::Function& function, Dependence& dependence);
 
 /// Turns score_mod(score) into score_mod(scale * s): every use of the argument `score` is scaled, through its

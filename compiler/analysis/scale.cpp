@@ -157,7 +157,7 @@ void multiply_by_reciprocals(llvm::Function& function, Dependence& dependence) {
   llvm::IRBuilder<> builder(function.getContext());
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& instruction : block) {
-      if (instruction.getOpcode() != llvm::Instruction::FDiv) continue;
+      if (instruction.getOpcode() != llvm::Instruction::FDiv || !instruction.hasAllowContract()) continue;
       llvm::Value* divisor = instruction.getOperand(1);
       const bool is_earlier = dependence.stage(*divisor) < dependence.stage(instruction);
       if (!is_earlier && !llvm::isa<llvm::Constant>(divisor)) continue;

@@ -2,7 +2,8 @@
 //
 // Additions, minima, conversions and the like round the same way here and in the kernel, and rounding keeps
 // the order of numbers, so ends are ends. What is rounded otherwise elsewhere gets a margin: a product that
-// may be fused with an addition, a quotient, and functions, of which each target has its own.
+// may be fused with an addition, a quotient that may become a product (compiler/ir/decisions.h), and
+// functions, of which none is sure to rise from each number to the next.
 #include "compiler/analysis/tile_class_transfer.h"
 
 #include <algorithm>
@@ -90,6 +91,10 @@ AbstractFloat Transfer::find_real(llvm::Value* value, const Domain& where) {
 
 AbstractFloat Transfer::transfer_float(llvm::Instruction& instruction, const Domain& where) {
   using llvm::Instruction;
+  // Ends are rounded as the hook rounds the value itself.
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(where.builder());
+  where.builder().setFastMathFlags(
+      llvm::isa<llvm::FPMathOperator>(instruction) ? instruction.getFastMathFlags() : llvm::FastMathFlags());
   llvm::Value* const first = instruction.getOperand(0);
   const auto operand = [&](unsigned i) { return real(instruction.getOperand(i), where); };
   switch (instruction.getOpcode()) {
@@ -126,7 +131,7 @@ AbstractFloat Transfer::transfer_product(llvm::Instruction& instruction, const D
   const bool divides = instruction.getOpcode() == llvm::Instruction::FDiv;
   const AbstractFloat product =
       where.product(real(instruction.getOperand(0), where), real(instruction.getOperand(1), where), divides);
-  if (is_power_of_two(instruction.getOperand(1))) return product;
+  if (is_power_of_two(instruction.getOperand(1)) || !instruction.hasAllowContract()) return product;
   return where.with_margin(product, 0x1p-20, 0x1p-100, operands_are_points(instruction));
 }
 

@@ -154,7 +154,8 @@ const std::unordered_set<std::string>& reserved() {
 }
 
 bool is_reserved(const std::string& name) {
-  return reserved().contains(name) || name.starts_with("fast_") || name.starts_with("__");
+  return reserved().contains(name) || name.starts_with("fast_") || name.starts_with("exact_") ||
+         name.starts_with("__");
 }
 
 std::string strip_counter(std::string name) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compiler/emit/expr.h"
+#include "compiler/ir/exact_math.h"
 #include "compiler/ir/functions.h"
 #include "fa/error.h"
 
@@ -51,6 +52,7 @@ struct CallName {
 };
 
 CallName function_name(const llvm::CallInst& call) {
+  if (const auto exact = exact_function_of(call)) return {name_of(*exact), name_of(*exact)};
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::exp:
       return {"fast_exp", "expf"};
@@ -72,6 +74,10 @@ CallName function_name(const llvm::CallInst& call) {
       return {"floorf", "floorf"};
     case llvm::Intrinsic::fabs:
       return {"fabsf", "fabsf"};
+    case llvm::Intrinsic::fma:
+      return {"fmaf", "fmaf"};
+    case llvm::Intrinsic::rint:
+      return {"rintf", "rintf"};
     case llvm::Intrinsic::minnum:
       return {"fminf", "fminf"};
     case llvm::Intrinsic::maxnum:
@@ -285,6 +291,15 @@ ExprPrinter::Text ExprPrinter::print_compare(const llvm::Instruction& instructio
       return inverse(">");
     case P::FCMP_ULT:
       return inverse(">=");
+    case P::FCMP_ORD:
+    case P::FCMP_UNO: {  // is neither, or is either, a NaN
+      const bool is_not = compare.getPredicate() == P::FCMP_ORD;
+      const std::string x = at_level(a, kShift), y = at_level(b, kShift);
+      const std::string text =
+          &a == &b ? fmt::format("{0} != {0}", x) : fmt::format("{0} != {0} || {1} != {1}", x, y);
+      if (is_not) return {fmt::format("!({})", text), kUnary};
+      return {text, &a == &b ? kEqual : kOr};
+    }
     case P::FCMP_ONE:
     case P::FCMP_UEQ: {
       const std::string x = at_level(a, kShift), y = at_level(b, kShift);
@@ -322,6 +337,12 @@ ExprPrinter::Text ExprPrinter::print_cast(const llvm::Instruction& instruction) 
           kTerm};
     case llvm::Instruction::SIToFP:
       return cast("float");
+    case llvm::Instruction::FPToSI:  // of a whole number that fits
+      return cast("int");
+    case llvm::Instruction::BitCast:
+      return {fmt::format("{}({})", from.getType()->isFloatTy() ? "__float_as_int" : "__int_as_float",
+                          operand(from).text),
+              kTerm};
     case llvm::Instruction::Trunc:
       if (instruction.getType()->isIntegerTy(1))
         return {fmt::format("({} & 1) != 0", at_level(from, kTerm)), kEqual};

@@ -3,6 +3,7 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include "compiler/emit/exact.h"
 #include "compiler/emit/expr.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/stages.h"
@@ -266,7 +267,7 @@ std::string HooksPrinter::print() {
   text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
   if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
   if (relative_mask) text += "\n" + print_relative(*mask, "mask");
-  return functions_ + text + "};\n";
+  return print_exact_functions(*hooks_.module) + functions_ + text + "};\n";
 }
 
 }  // namespace

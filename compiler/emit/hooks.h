@@ -8,7 +8,8 @@
 
 namespace fa {
 
-/// The text of `struct Hooks`, in namespace fa; it needs common/hooks.cuh before it and nothing else.
+/// The text of `struct Hooks` and of the functions it calls, in namespace fa; it needs common/hooks.cuh
+/// before it and nothing else.
 std::string print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts);
 
 /// An argument that is the same for the whole call, as device code reads it from `p`.

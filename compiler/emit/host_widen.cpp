@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "compiler/emit/host_math.h"
+#include "compiler/ir/exact_math.h"
 #include "compiler/ir/functions.h"
 #include "fa/error.h"
 
@@ -33,6 +34,7 @@ void mark_constant(llvm::Instruction* load) {
 
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
                         llvm::Value* x) {
+  if (const auto exact = exact_function_of(from)) return ExactMath(ir).call(*exact, x);
   HostMath math(ir, cpu);
   switch (from.getIntrinsicID()) {
     case llvm::Intrinsic::exp:

@@ -10,7 +10,8 @@
 
 namespace fa {
 
-/// What `from` calls, of `x`, by HostMath; null where it is none of compiler/ir/functions.h and its like.
+/// What `from` calls, of `x`, by ExactMath or HostMath; null where it is none of compiler/ir/functions.h and
+/// its like.
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
                         llvm::Value* x);
 

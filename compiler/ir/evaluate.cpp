@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -36,6 +37,15 @@ struct Object {
   std::map<std::int64_t, Value> cells;  // local: what was stored, by offset
 };
 
+Value float_value(double value) { return {.real = value, .single = static_cast<float>(value)}; }
+
+template <class Operation>
+Value float_value(const Value& a, const Value& b, Operation operation) {
+  return {.real = operation(a.real, b.real),
+          .single = operation(a.single, b.single),
+          .by_score = a.by_score || b.by_score};
+}
+
 /// A function with its values numbered; constants fill their slots once.
 struct Code {
   std::unordered_map<const llvm::Value*, unsigned> slots;
@@ -55,6 +65,21 @@ struct HookEvaluator::State {
   std::map<std::pair<const llvm::GlobalVariable*, std::int64_t>, Value> table_cells;
   std::vector<Object> objects, locals;
   std::int64_t steps = 0, outside = 0;
+  double score_error = 0, error = 0;
+  bool is_doubtful = false;
+
+  /// Decisions on the score that its error could turn (tools/interpreter.h has the whole of it for specs' own
+  /// hooks).
+  void doubt_unless_apart(const Value& a, double b, bool b_by_score = false) {
+    if (!a.by_score && !b_by_score) return;
+    const auto x = static_cast<double>(a.single);
+    constexpr double kRounded = 0x1p-16;
+    is_doubtful |= std::fabs(x - b) <= score_error + kRounded * std::max(std::fabs(x), std::fabs(b));
+  }
+
+  void doubt_near_whole(const Value& x) {
+    doubt_unless_apart(x, std::nearbyint(static_cast<double>(x.single)));
+  }
 
   Object& object_at(int number) {
     if (number >= kFirstLocal) return locals[static_cast<std::size_t>(number - kFirstLocal)];
@@ -87,7 +112,8 @@ struct HookEvaluator::State {
       if (spec->params[i].name == name) {
         const Scalar& value = data.params[i];
         if (const auto* integer = std::get_if<std::int32_t>(&value)) object.number.bits = *integer;
-        if (const auto* real = std::get_if<float>(&value)) object.number.real = static_cast<double>(*real);
+        if (const auto* real = std::get_if<float>(&value))
+          object.number = float_value(static_cast<double>(*real));
         return;
       }
     if (name == "head_dim_v") {
@@ -113,7 +139,7 @@ struct HookEvaluator::State {
       llvm::APFloat widened = real->getValueAPF();
       bool loses = false;
       widened.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
-      value.real = widened.convertToDouble();
+      value = float_value(widened.convertToDouble());
     } else if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) {
       value.object = object_of(*global);
     } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&constant)) {
@@ -191,15 +217,15 @@ struct HookEvaluator::State {
     const auto operand = [&](unsigned i) -> const Value& { return get(instruction.getOperand(i)); };
     switch (instruction.getOpcode()) {
       case Instruction::FAdd:
-        return {.real = operand(0).real + operand(1).real};
+        return float_value(operand(0), operand(1), std::plus<>());
       case Instruction::FSub:
-        return {.real = operand(0).real - operand(1).real};
+        return float_value(operand(0), operand(1), std::minus<>());
       case Instruction::FMul:
-        return {.real = operand(0).real * operand(1).real};
+        return float_value(operand(0), operand(1), std::multiplies<>());
       case Instruction::FDiv:
-        return {.real = operand(0).real / operand(1).real};
+        return float_value(operand(0), operand(1), std::divides<>());
       case Instruction::FNeg:
-        return {.real = -operand(0).real};
+        return {.real = -operand(0).real, .single = -operand(0).single, .by_score = operand(0).by_score};
       case Instruction::FPExt:
       case Instruction::Freeze:
       case Instruction::BitCast:
@@ -213,11 +239,12 @@ struct HookEvaluator::State {
         return {.bits = integer_compare(llvm::cast<llvm::ICmpInst>(instruction), operand(0), operand(1)) ? -1
                                                                                                          : 0};
       case Instruction::FCmp:
-        return {.bits =
-                    llvm::FCmpInst::compare(llvm::APFloat(operand(0).real), llvm::APFloat(operand(1).real),
-                                            llvm::cast<llvm::FCmpInst>(instruction).getPredicate())
-                        ? -1
-                        : 0};
+        doubt_unless_apart(operand(0), static_cast<double>(operand(1).single), operand(1).by_score);
+        return {.bits = llvm::FCmpInst::compare(llvm::APFloat(operand(0).single),
+                                                llvm::APFloat(operand(1).single),
+                                                llvm::cast<llvm::FCmpInst>(instruction).getPredicate())
+                            ? -1
+                            : 0};
       case Instruction::SExt:
         return operand(0);
       case Instruction::ZExt:
@@ -226,13 +253,15 @@ struct HookEvaluator::State {
       case Instruction::Trunc:
         return {.bits = sign_extended(operand(0).bits, width)};
       case Instruction::SIToFP:
-        return {.real = static_cast<double>(operand(0).bits)};
+        return float_value(static_cast<double>(operand(0).bits));
       case Instruction::UIToFP:
-        return {.real = static_cast<double>(zero_extended(
-                    operand(0).bits, instruction.getOperand(0)->getType()->getIntegerBitWidth()))};
+        return float_value(static_cast<double>(
+            zero_extended(operand(0).bits, instruction.getOperand(0)->getType()->getIntegerBitWidth())));
       case Instruction::FPToSI:
       case Instruction::FPToUI:
-        return to_integer(operand(0).real, width, instruction.getOpcode() == Instruction::FPToSI);
+        doubt_near_whole(operand(0));
+        return to_integer(static_cast<double>(operand(0).single), width,
+                          instruction.getOpcode() == Instruction::FPToSI);
       case Instruction::GetElementPtr:
         return address(llvm::cast<llvm::GEPOperator>(instruction), get);
       case Instruction::Alloca:
@@ -313,7 +342,7 @@ struct HookEvaluator::State {
     if (outer < 0 || outer >= shape[0]) ++outside;
     index = std::clamp<std::int64_t>(outer, 0, shape[0] - 1) * row + inner;
     const double value = data.read(tensor, index);
-    if (load.getType()->isFloatingPointTy()) return {.real = value};
+    if (load.getType()->isFloatingPointTy()) return float_value(value);
     return {.bits = sign_extended(static_cast<std::int64_t>(value), load.getType()->getIntegerBitWidth())};
   }
 
@@ -326,7 +355,13 @@ struct HookEvaluator::State {
       return run(*callee, arguments, depth + 1);
     }
     const auto arg = [&](unsigned i) -> const Value& { return get(call.getArgOperand(i)); };
-    if (call.getType()->isFloatTy()) return {.real = float_call(call, arg)};
+    if (call.getType()->isFloatTy()) {
+      if (is_rounding(call)) doubt_near_whole(arg(0));
+      return float_call(call, arg);
+    }
+    if (call.getIntrinsicID() == llvm::Intrinsic::fptosi_sat ||
+        call.getIntrinsicID() == llvm::Intrinsic::fptoui_sat)
+      doubt_near_whole(arg(0));
     if (call.getType()->isVoidTy() && call.getIntrinsicID() != llvm::Intrinsic::not_intrinsic) {
       if (llvm::isa<llvm::MemIntrinsic>(call)) cannot_evaluate(call);
       return {};
@@ -353,19 +388,30 @@ HookEvaluator::HookEvaluator(const CheckedSpec& spec, HookKind kind, HookData da
 HookEvaluator::~HookEvaluator() = default;
 HookEvaluator::HookEvaluator(HookEvaluator&&) noexcept = default;
 
-double HookEvaluator::evaluate(double score, int b, int h, int q_idx, int kv_idx) {
+double HookEvaluator::evaluate(double score, double score_error, int b, int h, int q_idx, int kv_idx) {
   State& state = *state_;
   std::vector<Value> arguments;
   const bool is_score = state.hook->arg_size() == 5;
-  if (is_score) arguments.push_back({.real = score});
+  if (is_score) {
+    arguments.push_back(float_value(score));
+    arguments.back().by_score = true;
+  }
   for (const int index : {b, h, q_idx, kv_idx}) arguments.push_back({.bits = index});
   state.steps = 0;
+  state.score_error = score_error;
+  state.is_doubtful = false;
   const Value result = state.run(*state.hook, arguments, 0);
   state.locals.clear();
+  // What f32 loses against double, several times over, stands for what a kernel loses.
+  state.error = score_error + 8 * std::fabs(result.real - static_cast<double>(result.single)) +
+                0x1p-21 * std::fabs(result.real);
+  if (std::isnan(state.error)) state.error = 0;
   if (is_score) return result.real;
   return result.bits != 0 ? 1 : 0;
 }
 
 std::int64_t HookEvaluator::reads_outside() const { return state_->outside; }
+double HookEvaluator::error() const { return state_->error; }
+bool HookEvaluator::is_doubtful() const { return state_->is_doubtful; }
 
 }  // namespace fa

@@ -1,6 +1,6 @@
 // Evaluates a hook from a file as the file wrote it: instruction by instruction, loops, calls, local
-// variables and all, floats in fp64. The second opinion on importing: it reads the same text and shares
-// nothing else with it.
+// variables and all, floats in fp64, and once more in f32 for what they decide. The second opinion on
+// importing: it reads the same text and shares nothing else with it.
 //
 // Where C and Rust leave a result open it follows docs/spec_language.md: x / 0 is 0, shifts count modulo 32,
 // floats out of an integer's range saturate, and a read outside a tensor is moved inside: the outermost index
@@ -35,7 +35,11 @@ class HookEvaluator {
 
   /// The modified score, or 1 where the mask keeps the key and 0 where it does not. `score` is a score_mod's
   /// only. Throws Error on an instruction that only a refused hook may hold, or after a million steps.
-  double evaluate(double score, int b, int h, int q_idx, int kv_idx);
+  double evaluate(double score, double score_error, int b, int h, int q_idx, int kv_idx);
+  /// Of the last score: how far a kernel's may be away, whose own scores are within `score_error`.
+  double error() const;
+  /// Whether that error could turn a decision of the last call.
+  bool is_doubtful() const;
   /// How many reads so far lay outside their tensor.
   std::int64_t reads_outside() const;
 

@@ -90,12 +90,18 @@ EvaluatorValue integer_binary(const llvm::Instruction& at, std::int64_t a, std::
   }
 }
 
-double float_call(const llvm::CallInst& call, EvaluatorArgument arg) {
+namespace {
+
+std::string plain_name(const llvm::CallInst& call) {
   llvm::StringRef name = call.getCalledFunction()->getName();
   name.consume_front("__nv_");
   if (name.consume_front("llvm.")) name = name.substr(0, name.find('.'));
-  const std::string plain = name.str();
-  const double x = arg(0).real;
+  return name.str();
+}
+
+double float_function(const llvm::CallInst& call, const std::string& plain,
+                      llvm::function_ref<double(unsigned)> arg) {
+  const double x = arg(0);
   if (plain == "fabsf" || plain == "fabs") return std::fabs(x);
   if (plain == "floorf" || plain == "floor") return std::floor(x);
   if (plain == "ceilf" || plain == "ceil") return std::ceil(x);
@@ -111,15 +117,42 @@ double float_call(const llvm::CallInst& call, EvaluatorArgument arg) {
   if (plain == "sinf" || plain == "sin") return std::sin(x);
   if (plain == "cosf" || plain == "cos") return std::cos(x);
   if (plain == "canonicalize" || plain == "expect") return x;
-  if (plain == "fmuladd") return x * arg(1).real + arg(2).real;
-  if (plain == "fminf" || plain == "minnum") return std::fmin(x, arg(1).real);
-  if (plain == "fmaxf" || plain == "maxnum") return std::fmax(x, arg(1).real);
+  if (plain == "fminf" || plain == "minnum") return std::fmin(x, arg(1));
+  if (plain == "fmaxf" || plain == "maxnum") return std::fmax(x, arg(1));
   if (plain == "minimum" || plain == "maximum") {
-    const double y = arg(1).real;
+    const double y = arg(1);
     if (std::isnan(x) || std::isnan(y)) return x + y;
     return plain == "minimum" ? std::fmin(x, y) : std::fmax(x, y);
   }
   cannot_evaluate(call);
+}
+
+}  // namespace
+
+bool is_rounding(const llvm::CallInst& call) {
+  const std::string plain = plain_name(call);
+  for (const char* name : {"floor", "floorf", "ceil", "ceilf", "trunc", "truncf"})
+    if (plain == name) return true;
+  return false;
+}
+
+EvaluatorValue float_call(const llvm::CallInst& call, EvaluatorArgument arg) {
+  const std::string plain = plain_name(call);
+  EvaluatorValue result;
+  for (unsigned i = 0; i < call.arg_size(); ++i) result.by_score |= arg(i).by_score;
+  if (plain == "fmuladd") {
+    result.real = arg(0).real * arg(1).real + arg(2).real;
+    result.single = arg(0).single * arg(1).single;
+    result.single += arg(2).single;
+    return result;
+  }
+  const auto single = [&](unsigned i) { return static_cast<double>(arg(i).single); };
+  result.single = plain == "rsqrtf" ? 1.0f / std::sqrt(arg(0).single)
+                                    : static_cast<float>(float_function(call, plain, single));
+  // What rounds to a whole number decides: by the f32.
+  result.real = is_rounding(call) ? static_cast<double>(result.single)
+                                  : float_function(call, plain, [&](unsigned i) { return arg(i).real; });
+  return result;
 }
 
 EvaluatorValue integer_call(const llvm::CallInst& call, EvaluatorArgument arg) {
@@ -161,13 +194,13 @@ EvaluatorValue integer_call(const llvm::CallInst& call, EvaluatorArgument arg) {
     }
     case llvm::Intrinsic::fptosi_sat: {
       const double high = std::ldexp(1.0, static_cast<int>(width) - 1) - 1;
-      return {.bits = saturated(arg(0).real, -high - 1, high)};
+      return {.bits = saturated(static_cast<double>(arg(0).single), -high - 1, high)};
     }
     case llvm::Intrinsic::fptoui_sat:
       return of(static_cast<std::uint64_t>(
-          saturated(arg(0).real, 0, std::ldexp(1.0, static_cast<int>(width)) - 1)));
+          saturated(static_cast<double>(arg(0).single), 0, std::ldexp(1.0, static_cast<int>(width)) - 1)));
     case llvm::Intrinsic::is_fpclass: {
-      const double x = arg(0).real;
+      const auto x = static_cast<double>(arg(0).single);
       const auto asked = static_cast<unsigned>(arg(1).bits);
       const unsigned is = std::isnan(x) ? llvm::fcNan : std::isinf(x) ? llvm::fcInf : llvm::fcFinite;
       return {.bits = (asked & is) == is ? -1 : 0};

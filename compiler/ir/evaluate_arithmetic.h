@@ -8,9 +8,12 @@
 
 namespace fa {
 
-/// A number, or an address: an object and a byte offset in it.
+/// A number, or an address: an object and a byte offset in it. A float is evaluated twice: `real` in double,
+/// and `single` as IEEE f32 says, which is what decides.
 struct EvaluatorValue {
   double real = 0;
+  float single = 0;
+  bool by_score = false;  // a float that depends on the score
   std::int64_t bits = 0;  // integers sign-extended; of an address the offset
   int object = -1;
 };
@@ -23,9 +26,11 @@ using EvaluatorArgument = llvm::function_ref<const EvaluatorValue&(unsigned)>;
 std::int64_t sign_extended(std::int64_t bits, unsigned width);
 std::uint64_t zero_extended(std::int64_t bits, unsigned width);
 EvaluatorValue to_integer(double x, unsigned width, bool is_signed);
+/// Whether the call rounds its float argument to a whole float.
+bool is_rounding(const llvm::CallInst& call);
 bool integer_compare(const llvm::ICmpInst& compare, const EvaluatorValue& a, const EvaluatorValue& b);
 EvaluatorValue integer_binary(const llvm::Instruction& at, std::int64_t a, std::int64_t b, unsigned width);
-double float_call(const llvm::CallInst& call, EvaluatorArgument arg);
+EvaluatorValue float_call(const llvm::CallInst& call, EvaluatorArgument arg);
 EvaluatorValue integer_call(const llvm::CallInst& call, EvaluatorArgument arg);
 
 }  // namespace fa

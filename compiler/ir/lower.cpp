@@ -1,8 +1,8 @@
 // CheckedSpec -> HookIr: one function per hook, with what callers promise as attributes of its arguments.
 //
 // Floating point has no fast-math flags but one: `contract` in score_mod, so that a product feeding a sum may
-// become an FMA, as CUDA and every framework's kernels do. mask_mod has not even that: a mask is a decision,
-// and its bits must not depend on which machine fuses what.
+// become an FMA, as CUDA and every framework's kernels do. What decides something (decisions.h) has not even
+// that, and so nothing in mask_mod: its bits must not depend on which machine fuses what.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <llvm/IR/ConstantRange.h>
@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "compiler/ir/bounds.h"
+#include "compiler/ir/decisions.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/lower_expr.h"
@@ -94,6 +95,7 @@ llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bound
   ExprLowering lowering(spec, bounds, *function, builder, hooks.clamped);
   builder.CreateRet(lowering.lower(expr));
   verify(*function, "lower");
+  if (is_score) keep_decisions_exact(*function);
   simplify(*function);
   return function;
 }

@@ -1,6 +1,6 @@
-// Bounded reductions: small ones are expanded in place and combined as a balanced tree, large ones become one
-// counted loop (`do { body } while (++i != count)`, a single block unless reductions nest). What does not
-// depend on the loop's variable is lowered before the loop.
+// Bounded reductions: small ones are expanded in place and combined as a balanced tree (sums of floats in
+// order), large ones become one counted loop (`do { body } while (++i != count)`, a single block unless
+// reductions nest). What does not depend on the loop's variable is lowered before the loop.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
@@ -70,6 +70,12 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
     scopes_.push_back({.loop = expr.index, .variable = int_constant(i), .values = {}, .floats = {}});
     values.push_back(lower(*expr.args[0]));
     scopes_.pop_back();
+  }
+  if (expr.type == Type::f32 &&
+      expr.reduction == Reduction::sum) {  // in order: another one would round otherwise
+    llvm::Value* total = values.front();
+    for (std::size_t i = 1; i < values.size(); ++i) total = combine(expr, total, values[i]);
+    return total;
   }
   while (values.size() > 1) {
     std::vector<llvm::Value*> pairs;

@@ -202,19 +202,22 @@ struct ScoreTile {
       });
     } else if constexpr (Hooks::kAddendIsLinear) {
       LinearAddend<Hooks>::add_columns(s, slope);
-    } else if constexpr (kHasShift) {
+    } else if constexpr (kHasShift && Hooks::kAddendIsRelative) {
       const float inverse = 1.0f / params.scale_log2;
       const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
-      if (step.plain() && Hooks::kAddendIsRelative) {
-        if constexpr (Hooks::kAddendIsRelative) shift = relative(distance_at(params, kv0, 0));
-      } else if (step.plain()) {
-        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params, head, rows[0][0], first);
-      } else if constexpr (Hooks::kAddendIsRelative) {
+      if (step.plain()) {
+        shift = relative(distance_at(params, kv0, 0));
+      } else {
         for_each_diagonal(
             params, kv0, [&](int distance) { return relative(distance) * inverse; },
             [](float& x, float addend) { x += addend; });
+      }
+    } else if constexpr (kHasShift) {
+      if (step.plain()) {
+        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
+        shift = Hooks::addend(params, head, rows[0][0], first);
       } else {
+        const float inverse = 1.0f / params.scale_log2;
         for_each_element(params, head, kv0, [&](float& x, const Row& row, const Column& column) {
           x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
         });

@@ -27,9 +27,8 @@ std::int32_t integer(const std::string& expression, std::int32_t a, std::int32_t
   const std::vector<Scalar> params{a, c};
   Environment environment =
       problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, params);
-  const double score = 0;
-  environment.score = &score;
-  return static_cast<std::int32_t>(Interpreter(spec.checked().score_mod).evaluate_f32(environment, 1)[0]);
+  const ExprPtr sum = spec.checked().score_mod;
+  return Interpreter(sum->args.at(1)->args.at(0)).evaluate_i32(environment, 1)[0];  // of f32(expression)
 }
 
 double real(const std::string& expression, float x, float y = 0) {
@@ -83,7 +82,7 @@ TEST_CASE("integers wrap around, shifts take their amount modulo 32") {
 TEST_CASE("casts truncate, saturate and send NaN to 0") {
   CHECK(real("f32(i32(x))", 2.9F) == 2);
   CHECK(real("f32(i32(x))", -2.9F) == -2);
-  CHECK(real("f32(i32(x))", 3e9F) == kMax);
+  CHECK(real("f32(i32(x))", 3e9F) == 0x1p31);  // 2147483647 as an f32
   CHECK(real("f32(i32(x))", -3e9F) == kMin);
   // NaN is made inside, as the sum around it would spread it.
   CHECK(real("f32(i32(sqrt(y - 1)))", 0, 0) == 0);
@@ -132,4 +131,55 @@ mask_mod = flags[kv_idx] and all(i < 2: table[i, 0] <= 10)
   Interpreter mask_mod(spec.checked().mask_mod);
   const auto kept = mask_mod.evaluate_i32(environment, 6);
   CHECK(std::vector<std::int32_t>(kept.begin(), kept.end()) == std::vector<std::int32_t>{0, 1, 0, 1, 0, 1});
+}
+
+TEST_CASE("what decides something is computed as f32 says, the rest in double") {
+  // 0.1 and 3 are f32; their product is not. As an addend it is a double, under floor and in a comparison an
+  // f32.
+  const double product = static_cast<double>(0.1F) * 3;
+  const auto rounded = static_cast<double>(0.1F * 3.0F);
+  CHECK(real("x * y", 0.1F, 3) == product);
+  CHECK(real("floor(x * y * 1e7) * 1.0", 0.1F, 3) ==
+        std::floor(static_cast<double>(static_cast<float>(rounded * static_cast<double>(1e7F)))));
+  CHECK(real("where(x * y == 0.3, 1.0, 2.0)", 0.1F, 3) == (rounded == static_cast<double>(0.3F) ? 1 : 2));
+  // The buckets of T5 at its powers of two, where f32 is a whole number.
+  for (const auto& [n, bucket] : {std::pair{16.0F, 2}, {32.0F, 4}, {64.0F, 6}, {128.0F, 8}})
+    CHECK(real("f32(i32(log(x / 8.0) / log(128 / 8.0) * 8))", n) == bucket);
+}
+
+TEST_CASE("errors of a value grow with what it is computed from") {
+  const Spec spec =
+      Spec::parse("attention t\nhead_dim 16\nscore_mod = (score * 100.0 - score * 99.0) * 4.0\n");
+  Environment environment = problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, {});
+  const double score = 2;
+  environment.score = &score;
+  environment.score_error = 1e-6;
+  Interpreter interpreter(spec.checked().score_mod);
+  CHECK(interpreter.evaluate_f32(environment, 1)[0] == 8);
+  CHECK(interpreter.errors()[0] > 4 * 199e-6);
+  CHECK(interpreter.errors()[0] < 4 * 500e-6);
+  CHECK(!interpreter.doubt(0));
+}
+
+TEST_CASE("a decision that errors could turn leaves a doubt, one that settles it does not") {
+  const auto doubtful = [](const std::string& hook, double score) {
+    const Spec spec = Spec::parse("attention t\nhead_dim 16\nscore_mod = " + hook + "\n");
+    Environment environment =
+        problem_environment(spec, {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1}, {});
+    environment.score = &score;
+    environment.score_error = 1e-6;
+    Interpreter interpreter(spec.checked().score_mod);
+    interpreter.evaluate_f32(environment, 1);
+    return interpreter.doubt(0).has_value();
+  };
+  CHECK(doubtful("where(score > 1.0, score, 0.0)", 1.0000001));
+  CHECK(!doubtful("where(score > 1.0, score, 0.0)", 1.1));
+  CHECK(!doubtful("where(score > 1.0 or kv_idx == 0, score, 0.0)", 1.0000001));
+  CHECK(doubtful("where(score > 1.0 and kv_idx == 0, score, 0.0)", 1.0000001));
+  CHECK(!doubtful("where(score > 1.0 and kv_idx > 0, score, 0.0)", 1.0000001));
+  CHECK(!doubtful("where(score > 1.0, score, 1.0 * score)", 1.0000001));  // either way the same
+  CHECK(doubtful("score + floor(score)", 1.9999999));
+  CHECK(doubtful("score + i32(score * 2.0)", 1.5));
+  CHECK(!doubtful("score + floor(f32(kv_idx))", 1.9999999));
+  CHECK(doubtful("where(tanh(f32(kv_idx + 1)) * 1.0 > 0.7615942, score, 0.0)", 1));
 }

@@ -37,6 +37,7 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
 inline float __int_as_float(unsigned bits) { return __uint_as_float(bits); }
+inline int __float_as_int(float x) { int bits; std::memcpy(&bits, &x, 4); return bits; }
 inline int __float2int_rz(float x) {
   if (x != x) return 0;
   return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : int(x);
@@ -200,6 +201,10 @@ TEST_CASE("approximate functions stand only in score_mod on 16-bit data") {
   CHECK(has(print("dtype f32\nscore_mod = tanh(score)\n"), "tanhf("));
   const std::string mask = print("dtype bf16\nmask_mod = tanh(f32(kv_idx)) * f32(q_idx) + 1.0 < 2.0\n");
   CHECK(has(mask, "tanhf("));
+  const std::string bucket = print("dtype bf16\nscore_mod = score + i32(log(f32(kv_idx + 1)) / 0.3)\n");
+  CHECK(has(bucket, "__float2int_rz(exact_log("));
+  CHECK(has(bucket, " / 0.3f"));
+  CHECK_FALSE(has(bucket, "fast_"));
   CHECK(has(mask, "__fmul_rn("));  // and nothing fuses
   CHECK_FALSE(has(mask, "fast_"));
 }

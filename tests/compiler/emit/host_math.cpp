@@ -2,15 +2,6 @@
 // precision.
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/Support/TargetSelect.h>
-#pragma GCC diagnostic pop
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -19,69 +10,17 @@
 #include "compiler/emit/host_math.h"
 #include "runtime/host_jit.h"
 #include "tests/catch.h"
+#include "tests/compiler/emit/vector_function.h"
 
 using namespace fa;
+using namespace fa::test;
 
 namespace {
 
-constexpr int kLanes = 16;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-using Vector = void (*)(const float* in, float* out);
-
-/// One function of HostMath on 16 numbers, as a vector (or one by one) for a CPU.
-class Compiled {
- public:
-  Compiled(llvm::Value* (HostMath::*member)(llvm::Value*), bool scalar, const HostCpu& cpu) {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    auto context = std::make_unique<llvm::LLVMContext>();
-    auto module = std::make_unique<llvm::Module>("math", *context);
-    auto* pointer = llvm::PointerType::get(*context, 0);
-    auto* function = llvm::Function::Create(
-        llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {pointer, pointer}, false),
-        llvm::Function::ExternalLinkage, "f", *module);
-    function->addFnAttr("target-features", cpu.features);
-    llvm::IRBuilder<> ir(llvm::BasicBlock::Create(*context, "entry", function));
-    HostMath math(ir, cpu);
-    const int count = scalar ? 1 : kLanes;
-    for (int first = 0; first < kLanes; first += count) {
-      llvm::Type* type = ir.getFloatTy();
-      if (!scalar) type = llvm::FixedVectorType::get(type, kLanes);
-      auto at = [&](unsigned arg) {
-        return ir.CreateConstGEP1_64(ir.getFloatTy(), function->getArg(arg),
-                                     static_cast<std::uint64_t>(first));
-      };
-      llvm::Value* x = ir.CreateAlignedLoad(type, at(0), llvm::Align(4));
-      ir.CreateAlignedStore((math.*member)(x), at(1), llvm::Align(4));
-    }
-    ir.CreateRetVoid();
-    jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    module->setDataLayout(jit_->getDataLayout());
-    llvm::cantFail(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
-    function_ = llvm::cantFail(jit_->lookup("f")).toPtr<Vector>();
-  }
-
-  float operator()(float x) const {
-    float in[kLanes], out[kLanes];
-    for (float& number : in) number = x;
-    function_(in, out);
-    return out[kLanes - 1];
-  }
-  void operator()(const float* in, float* out) const { function_(in, out); }
-
- private:
-  std::unique_ptr<llvm::orc::LLJIT> jit_;
-  Vector function_ = nullptr;
-};
-
-/// |x - exact| in units of exact's last place; infinity where only one is NaN.
-double ulps(float x, double exact) {
-  const auto rounded = static_cast<float>(exact);
-  if (std::isnan(exact) || std::isnan(x)) return std::isnan(exact) && std::isnan(x) ? 0 : HUGE_VAL;
-  if (x == rounded) return 0;
-  if (std::isinf(x) || std::isinf(rounded)) return HUGE_VAL;
-  const int exponent = std::max(std::ilogb(exact == 0 ? 0x1p-126 : exact), -126);
-  return std::fabs(static_cast<double>(x) - exact) / std::ldexp(1.0, exponent - 23);
+/// A function of HostMath.
+VectorFunction compiled(llvm::Value* (HostMath::*member)(llvm::Value*), bool scalar, const HostCpu& cpu) {
+  return VectorFunction([&](llvm::IRBuilder<>& ir, llvm::Value* x) { return (HostMath(ir, cpu).*member)(x); },
+                        scalar, cpu.features);
 }
 
 struct Range {
@@ -89,7 +28,7 @@ struct Range {
 };
 
 /// Worst error over floats of the range, both by even steps of the number and of its bits.
-double worst(const Compiled& function, double (*exact)(double), Range range) {
+double worst(const VectorFunction& function, double (*exact)(double), Range range) {
   constexpr int kSteps = 400000;
   double found = 0;
   float in[kLanes], out[kLanes];
@@ -139,18 +78,18 @@ TEST_CASE("host math: a few units of the last place, everywhere") {
   const HostCpu plain = HostCpu::from_features(host_cpu().triple, "", "");
   for (const Case& test : cases) {
     INFO(test.name);
-    CHECK(worst(Compiled(test.member, false, host_cpu()), test.exact, test.range) < test.bound);
-    CHECK(worst(Compiled(test.member, true, host_cpu()), test.exact, test.range) < test.bound);
-    CHECK(worst(Compiled(test.member, false, plain), test.exact, test.range) < test.bound + 1);  // no FMA
+    CHECK(worst(compiled(test.member, false, host_cpu()), test.exact, test.range) < test.bound);
+    CHECK(worst(compiled(test.member, true, host_cpu()), test.exact, test.range) < test.bound);
+    CHECK(worst(compiled(test.member, false, plain), test.exact, test.range) < test.bound + 1);  // no FMA
   }
 }
 
 TEST_CASE("host math: limits") {
   for (const bool scalar : {false, true}) {
     auto of = [&](llvm::Value* (HostMath::*member)(llvm::Value*), float x) {
-      return Compiled(member, scalar, host_cpu())(x);
+      return compiled(member, scalar, host_cpu())(x);
     };
-    const Compiled exp2(&HostMath::exp2, scalar, host_cpu());
+    const VectorFunction exp2 = compiled(&HostMath::exp2, scalar, host_cpu());
     CHECK(exp2(-kInf) == 0.0f);
     CHECK(exp2(kInf) == kInf);
     CHECK(exp2(128.0f) == kInf);
@@ -158,13 +97,14 @@ TEST_CASE("host math: limits") {
     CHECK(exp2(-3.0f) == 0.125f);
     CHECK(exp2(-140.0f) == std::ldexp(1.0f, -140));  // subnormal
     CHECK(std::isnan(exp2(NAN)));
-    const Compiled part(&HostMath::exp2_nonpositive, scalar, host_cpu());
+    const VectorFunction part = compiled(&HostMath::exp2_nonpositive, scalar, host_cpu());
     CHECK(part(-kInf) == 0.0f);
     CHECK(part(0.0f) == 1.0f);
     for (const float x : {-127.0f, -150.0f, -1e30f}) CHECK(part(x) == 0.0f);
     CHECK(part(-126.0f) == std::ldexp(1.0f, -126));
     CHECK(std::isnan(part(NAN)));
-    const Compiled log(&HostMath::log, scalar, host_cpu()), log2(&HostMath::log2, scalar, host_cpu());
+    const VectorFunction log = compiled(&HostMath::log, scalar, host_cpu());
+    const VectorFunction log2 = compiled(&HostMath::log2, scalar, host_cpu());
     CHECK(log(0.0f) == -kInf);
     CHECK(log(1.0f) == 0.0f);
     CHECK(log(kInf) == kInf);

@@ -38,10 +38,13 @@ void define_functions(HookIr& hooks) {
     llvm::Function* function = hooks.module->getFunction(llvm::StringRef(name.data(), name.size()));
     if (function == nullptr) continue;
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+    llvm::FastMathFlags as_in_score_mod;
+    as_in_score_mod.setAllowContract(true);
     llvm::Value* x = function->getArg(0);
     llvm::Value* one = llvm::ConstantFP::get(builder.getFloatTy(), 1.0);
     if (name == kSigmoidName) {
-      llvm::Value* power = builder.CreateUnaryIntrinsic(llvm::Intrinsic::exp, builder.CreateFNeg(x));
+      llvm::CallInst* power = builder.CreateUnaryIntrinsic(llvm::Intrinsic::exp, builder.CreateFNeg(x));
+      power->setFastMathFlags(as_in_score_mod);
       builder.CreateRet(builder.CreateFDiv(one, builder.CreateFAdd(one, power)));
     } else if (name == kRsqrtName) {
       builder.CreateRet(builder.CreateFDiv(one, builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)));
@@ -57,7 +60,8 @@ void forbid_contraction(HookIr& hooks) {
   for (llvm::Function& function : *hooks.module)
     for (llvm::BasicBlock& block : function)
       for (llvm::Instruction& instruction : block)
-        if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
+        if (llvm::isa<llvm::FPMathOperator>(instruction) && !llvm::isa<llvm::CallInst>(instruction))
+          instruction.setHasAllowContract(false);  // of a call it says which function is meant
 }
 
 HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem) {
@@ -121,7 +125,7 @@ tools::Environment ReferenceEval::environment(Element element) {
 }
 
 double ReferenceEval::score_mod(double score, Element element) {
-  if (score_file_) return score_file_->evaluate(score, element.b, element.h, element.q, element.kv);
+  if (score_file_) return score_file_->evaluate(score, 0, element.b, element.h, element.q, element.kv);
   if (!score_mod_) return score;
   tools::Environment here = environment(element);
   here.score = &score;
@@ -129,7 +133,7 @@ double ReferenceEval::score_mod(double score, Element element) {
 }
 
 bool ReferenceEval::mask(Element element) {
-  if (mask_file_) return mask_file_->evaluate(0, element.b, element.h, element.q, element.kv) != 0;
+  if (mask_file_) return mask_file_->evaluate(0, 0, element.b, element.h, element.q, element.kv) != 0;
   return !mask_ || mask_->evaluate_i32(environment(element), 1)[0] != 0;
 }
 

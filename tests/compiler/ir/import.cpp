@@ -294,7 +294,7 @@ TEST_CASE("reads outside a tensor are moved inside, and counted by the interpret
     for (int kv = 0; kv < 50; ++kv) {
       const int index = q + kv - 20;
       outside += index < 0 || index >= 50;
-      CHECK(eval.mask({.q = q, .kv = kv}) == (file.evaluate(0, 0, 0, q, kv) != 0));
+      CHECK(eval.mask({.q = q, .kv = kv}) == (file.evaluate(0, 0, 0, 0, q, kv) != 0));
     }
   CHECK(file.reads_outside() == outside);
   CHECK(lower(spec.checked()).clamped.size() == 1);

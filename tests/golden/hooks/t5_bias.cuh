@@ -1,10 +1,39 @@
+__device__ __forceinline__ float exact_log(float x) {
+  const bool holds = x < 1.1754944e-38f;
+  const int bits = __float_as_int(holds ? __fmul_rn(x, 8388608.0f) : x);
+  const int exponent = wrap_sub(bits, 1060439283) >> 23;
+  const float value = static_cast<float>(exponent);
+  const float choice = holds ? value - 23.0f : value;
+  const float rest = __int_as_float(wrap_sub(bits, shift_left(exponent, 23))) - 1.0f;
+  const float sum = 2.0f + rest;
+  const float s_value = rest / sum;
+  const float s_low = fmaf(-s_value, rest - (sum - 2.0f), fmaf(-s_value, sum, rest)) / sum;
+  const float product = __fmul_rn(s_value, s_value);
+  const float fused = fmaf(fmaf(fmaf(0.13333334f, product, 0.15384616f), product, 0.18181819f), product, 0.22222222f);
+  const float product_2 = __fmul_rn(product, fmaf(fmaf(fused, product, 0.2857143f), product, 0.4f));
+  const float sum_2 = 0.6666667f + product_2;
+  const float product_3 = __fmul_rn(product, sum_2);
+  const float fused_2 = fmaf(fmaf(__fmul_rn(2.0f, s_value), s_low, fmaf(s_value, s_value, -product)), sum_2, fmaf(product, sum_2, -product_3));
+  const float fused_3 = fmaf(product, product_2 - (sum_2 - 0.6666667f) + -1.9868216e-08f, fused_2);
+  const float product_4 = __fmul_rn(s_value, product_3);
+  const float sum_3 = fmaf(s_value, fused_3, fmaf(s_value, product_3, -product_4)) + fmaf(s_low, product_3, __fmul_rn(2.0f, s_low));
+  const float product_5 = __fmul_rn(2.0f, s_value);
+  const float sum_4 = product_5 + product_4;
+  const float product_6 = __fmul_rn(choice, 0.6933594f);
+  const float sum_5 = product_6 + sum_4;
+  const float product_7 = __fmul_rn(choice, -0.00021219444f);
+  const float sum_6 = product_4 - (sum_4 - product_5) + sum_3 + fmaf(choice, 1.646595e-12f, fmaf(choice, -0.00021219444f, -product_7));
+  const float choice_2 = x == __int_as_float(0x7f800000) ? x : sum_5 + (sum_4 - (sum_5 - product_6) + (product_7 + sum_6));
+  return !(x >= 0.0f) ? __int_as_float(0x7fffffff) : (x == 0.0f ? __int_as_float(0xff800000) : choice_2);
+}
+
 __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, const float* t_bias) {
   const int sum = q_idx + (kv_len - q_len);
   const int bounded = max(sum - kv_idx, 0);
   const float bounded_2 = fmaxf(fmaxf(static_cast<float>(sum) - static_cast<float>(kv_idx), 0.0f), 1.0f);
-  const int sum_2 = wrap_add(16, __float2int_rz(fast_log(bounded_2 * 0.0625f) * 0.48089835f * 16.0f));
-  const float* bias_at = t_bias + h + min(max(bounded < 16 ? bounded : sum_2, 0), 31) * num_q_heads;
-  const float bias = __ldg(bias_at);
+  const int value = __float2int_rz(__fmul_rn(exact_log(bounded_2 / 16.0f) / 2.0794415f, 16.0f));
+  const int offset = min(max(bounded < 16 ? bounded : wrap_add(16, value), 0), 31) * num_q_heads;
+  const float bias = __ldg(t_bias + h + offset);
   return bias * 1.442695f;
 }
 
@@ -60,8 +89,8 @@ struct Hooks {
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     const int bounded = max(row.sum - column.kv_idx, 0);
-    const float value = fast_log(fmaxf(fmaxf(row.sum_f - column.kv_idx_f, 0.0f), 1.0f) * 0.0625f);
-    const int choice = bounded < 16 ? bounded : wrap_add(16, __float2int_rz(value * 0.48089835f * 16.0f));
+    const float quotient = exact_log(fmaxf(fmaxf(row.sum_f - column.kv_idx_f, 0.0f), 1.0f) / 16.0f) / 2.0794415f;
+    const int choice = bounded < 16 ? bounded : wrap_add(16, __float2int_rz(__fmul_rn(quotient, 16.0f)));
     const float bias = __ldg(head.bias_at + min(max(choice, 0), 31) * p.num_q_heads);
     return bias * 1.442695f;
   }

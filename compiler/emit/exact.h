@@ -1,0 +1,16 @@
+// The functions that decide something (compiler/ir/exact_math.h) as CUDA text.
+#pragma once
+
+#include <string>
+
+namespace llvm {
+class Module;
+}  // namespace llvm
+
+namespace fa {
+
+/// `__device__ float exact_log(float x) { ... }` for each such function that the module's functions call, a
+/// mask's class among them; empty where none does.
+std::string print_exact_functions(const llvm::Module& module);
+
+}  // namespace fa
