@@ -36,7 +36,7 @@ constexpr FunctionError kTanh{.exact_ulps = 3, .ulps = 3, .relative = 0x1p-10};
 constexpr FunctionError kSigmoid{.ulps = 3, .relative = 0x1p-20};
 constexpr FunctionError kRoot{.ulps = 2, .relative = 0x1p-21};
 constexpr FunctionError kErf{.exact_ulps = 3, .ulps = 3, .relative = 0x1p-21};
-constexpr FunctionError kSine{.exact_ulps = 2, .ulps = 2, .absolute = 0x1p-19};
+constexpr FunctionError kSine{.exact_ulps = 1, .ulps = 1, .absolute = 0x1p-19};
 }  // namespace functions
 
 /// The spacing of f32 numbers at `value`.

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "fa/spec.h"
+
 namespace llvm {
 class Module;
 }  // namespace llvm
@@ -11,6 +13,6 @@ namespace fa {
 
 /// `__device__ float exact_log(float x) { ... }` for each such function that the module's functions call, a
 /// mask's class among them; empty where none does.
-std::string print_exact_functions(const llvm::Module& module);
+std::string print_exact_functions(const llvm::Module& module, DType dtype);
 
 }  // namespace fa

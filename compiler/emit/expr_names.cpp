@@ -178,6 +178,7 @@ bool is_log2e(const llvm::Value* value) {
 
 std::string type_of(llvm::Type* type) {
   if (type->isFloatTy()) return "float";
+  if (type->isDoubleTy()) return "double";
   if (type->isHalfTy() || type->isBFloatTy()) return "unsigned short";  // the bits
   if (type->isIntegerTy(1)) return "bool";
   if (type->isIntegerTy(8)) return "signed char";

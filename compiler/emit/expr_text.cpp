@@ -16,6 +16,12 @@ namespace {
 constexpr int kTerm = 0, kUnary = 1, kProduct = 2, kSum = 3, kShift = 4, kLess = 5, kEqual = 6, kBitAnd = 7,
               kBitXor = 8, kBitOr = 9, kAnd = 10, kOr = 11, kChoice = 12;
 
+std::string double_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
 std::string float_text(float value) {
   if (std::isnan(value)) return "__int_as_float(0x7fffffff)";
   if (std::isinf(value)) return value > 0 ? "__int_as_float(0x7f800000)" : "__int_as_float(0xff800000)";
@@ -53,6 +59,7 @@ struct CallName {
 
 CallName function_name(const llvm::CallInst& call) {
   if (const auto exact = exact_function_of(call)) return {name_of(*exact), name_of(*exact)};
+  const bool is_double = call.getType()->isDoubleTy();  // in the exact functions alone
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::exp:
       return {"fast_exp", "expf"};
@@ -67,17 +74,17 @@ CallName function_name(const llvm::CallInst& call) {
     case llvm::Intrinsic::sqrt:
       return {"fast_sqrt", "sqrtf"};
     case llvm::Intrinsic::sin:
-      return {"fast_sin", "sinf"};
+      return {"fast_sin", "exact_sin"};
     case llvm::Intrinsic::cos:
-      return {"fast_cos", "cosf"};
+      return {"fast_cos", "exact_cos"};
     case llvm::Intrinsic::floor:
       return {"floorf", "floorf"};
     case llvm::Intrinsic::fabs:
       return {"fabsf", "fabsf"};
     case llvm::Intrinsic::fma:
-      return {"fmaf", "fmaf"};
+      return is_double ? CallName{"fma", "fma"} : CallName{"fmaf", "fmaf"};
     case llvm::Intrinsic::rint:
-      return {"rintf", "rintf"};
+      return is_double ? CallName{"rint", "rint"} : CallName{"rintf", "rintf"};
     case llvm::Intrinsic::minnum:
       return {"fminf", "fminf"};
     case llvm::Intrinsic::maxnum:
@@ -112,7 +119,9 @@ bool ExprPrinter::is_fast(const llvm::Instruction& instruction) const {
 ExprPrinter::Text ExprPrinter::operand(const llvm::Value& any) {
   const llvm::Value& value = *canonical_(any);
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(&value)) {
-    const std::string text = float_text(constant->getValueAPF().convertToFloat());
+    const std::string text = constant->getType()->isDoubleTy()
+                                 ? double_text(constant->getValueAPF().convertToDouble())
+                                 : float_text(constant->getValueAPF().convertToFloat());
     return {text, text.front() == '-' ? kUnary : kTerm};
   }
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value)) {
@@ -197,7 +206,8 @@ ExprPrinter::Text ExprPrinter::print_binary(const llvm::Instruction& instruction
       return infix("-", kSum);
     case llvm::Instruction::FMul:
       // A product that must not fuse into an FMA says so: nvcc fuses across plain operators.
-      return instruction.hasAllowContract() ? infix("*", kProduct) : call("__fmul_rn");
+      if (instruction.hasAllowContract()) return infix("*", kProduct);
+      return call(instruction.getType()->isDoubleTy() ? "__dmul_rn" : "__fmul_rn");
     case llvm::Instruction::FDiv:
       return options_.fast_division && is_fast(instruction) ? call("fast_divide") : infix("/", kProduct);
     case llvm::Instruction::Add:
@@ -347,7 +357,10 @@ ExprPrinter::Text ExprPrinter::print_cast(const llvm::Instruction& instruction) 
       if (instruction.getType()->isIntegerTy(1))
         return {fmt::format("({} & 1) != 0", at_level(from, kTerm)), kEqual};
       return cast(to);
+    case llvm::Instruction::FPTrunc:
+      return cast("float");
     case llvm::Instruction::FPExt:
+      if (from.getType()->isFloatTy()) return cast("double");
       return {fmt::format("{}({})", from.getType()->isHalfTy() ? "f16_to_float" : "bf16_to_float",
                           operand(from).text),
               kTerm};

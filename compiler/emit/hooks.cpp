@@ -267,7 +267,7 @@ std::string HooksPrinter::print() {
   text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
   if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
   if (relative_mask) text += "\n" + print_relative(*mask, "mask");
-  return print_exact_functions(*hooks_.module) + functions_ + text + "};\n";
+  return print_exact_functions(*hooks_.module, spec_.dtype) + functions_ + text + "};\n";
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ void mark_constant(llvm::Instruction* load) {
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
                         llvm::Value* x) {
   if (const auto exact = exact_function_of(from)) return ExactMath(ir).call(*exact, x);
+  if (const auto sine = sine_of(from)) return ExactMath(ir).call(*sine, x);
   HostMath math(ir, cpu);
   switch (from.getIntrinsicID()) {
     case llvm::Intrinsic::exp:
@@ -261,16 +262,6 @@ llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallIn
   if (llvm::Value* made = elementary(ir, host_.cpu, from, operands[0])) return made;
   llvm::Type* type = body_.vec(from.getType());
   switch (const llvm::Intrinsic::ID id = from.getIntrinsicID()) {
-    case llvm::Intrinsic::sin:
-    case llvm::Intrinsic::cos: {  // libm, lane by lane: the exact reduction of huge arguments is its business
-      llvm::Value* result = llvm::PoisonValue::get(type);
-      for (int lane = 0; lane < host_.shape.lanes; ++lane) {
-        const auto at = static_cast<std::uint64_t>(lane);
-        llvm::Value* x = ir.CreateExtractElement(operands[0], at);
-        result = ir.CreateInsertElement(result, ir.CreateIntrinsic(id, {x->getType()}, {x}), at);
-      }
-      return result;
-    }
     case llvm::Intrinsic::abs:  // its second operand is an immediate
       return ir.CreateIntrinsic(id, {type}, {operands[0], from.getArgOperand(1)});
     case llvm::Intrinsic::sqrt:

@@ -33,6 +33,9 @@ std::optional<ExactFunction> exact_function_of(const llvm::CallInst& call) {
       return ExactFunction::log;
     case llvm::Intrinsic::log2:
       return ExactFunction::log2;
+    case llvm::Intrinsic::sin:
+    case llvm::Intrinsic::cos:
+      return sine_of(call);
     default:
       break;
   }
@@ -40,6 +43,12 @@ std::optional<ExactFunction> exact_function_of(const llvm::CallInst& call) {
   const llvm::StringRef name = callee == nullptr ? llvm::StringRef() : callee->getName();
   if (name == llvm::StringRef(kRsqrtName)) return ExactFunction::rsqrt;
   if (name == llvm::StringRef(kSigmoidName)) return ExactFunction::sigmoid;
+  return {};
+}
+
+std::optional<ExactFunction> sine_of(const llvm::CallInst& call) {
+  if (call.getIntrinsicID() == llvm::Intrinsic::sin) return ExactFunction::sin;
+  if (call.getIntrinsicID() == llvm::Intrinsic::cos) return ExactFunction::cos;
   return {};
 }
 
@@ -53,6 +62,10 @@ const char* name_of(ExactFunction function) {
       return "exact_log";
     case ExactFunction::log2:
       return "exact_log2";
+    case ExactFunction::sin:
+      return "exact_sin";
+    case ExactFunction::cos:
+      return "exact_cos";
     case ExactFunction::rsqrt:
       return "exact_rsqrt";
     case ExactFunction::sigmoid:
@@ -61,25 +74,31 @@ const char* name_of(ExactFunction function) {
   return "exact_sigmoid";
 }
 
-std::set<ExactFunction> exact_functions_in(const llvm::Module& module) {
+std::set<ExactFunction> exact_functions_in(const llvm::Module& module, bool all_sines) {
   std::set<ExactFunction> found;
   for (const llvm::Function& function : module)
-    for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-        if (const auto exact = exact_function_of(*call)) found.insert(*exact);
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr) continue;
+      if (const auto exact = exact_function_of(*call)) found.insert(*exact);
+      if (const auto sine = sine_of(*call); sine && all_sines) found.insert(*sine);
+    }
   return found;
 }
 
 void replace_exact_calls(llvm::Module& module) {
-  std::vector<llvm::CallInst*> calls;
+  std::vector<std::pair<llvm::CallInst*, ExactFunction>> calls;
   for (llvm::Function& function : module)
-    for (llvm::Instruction& instruction : llvm::instructions(function))
-      if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && exact_function_of(*call))
-        calls.push_back(call);
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr) continue;
+      const auto exact = exact_function_of(*call);
+      if (const auto which = exact ? exact : sine_of(*call)) calls.emplace_back(call, *which);
+    }
   std::map<ExactFunction, llvm::Function*> defined;
-  for (llvm::CallInst* call : calls) {
-    llvm::Function*& function = defined[*exact_function_of(*call)];
-    if (function == nullptr) function = define_exact(module, *exact_function_of(*call));
+  for (const auto& [call, which] : calls) {
+    llvm::Function*& function = defined[which];
+    if (function == nullptr) function = define_exact(module, which);
     llvm::IRBuilder<> builder(call);
     call->replaceAllUsesWith(builder.CreateCall(function, {call->getArgOperand(0)}));
     call->eraseFromParent();
@@ -108,6 +127,10 @@ llvm::Value* ExactMath::call(ExactFunction function, llvm::Value* x) {
       return log(x);
     case ExactFunction::log2:
       return log2(x);
+    case ExactFunction::sin:
+      return sine(x, 0);
+    case ExactFunction::cos:
+      return sine(x, 1);
     case ExactFunction::rsqrt:
       return rsqrt(x);
     case ExactFunction::sigmoid:
@@ -265,6 +288,40 @@ llvm::Value* ExactMath::exp(llvm::Value* x) {
   llvm::Value* low = fma(minus_n, number(x, kLn2Middle), subtract(first, high));
   low = fma(minus_n, number(x, kLn2Low), low);
   return exp_of({high, low}, ir_.CreateFPToSI(n, int_type(x)), x);
+}
+
+/// x = n pi/2 + r, |r| <= pi/4; then Taylor's series of sin(r) or of cos(r), up to r^9 and r^10.
+llvm::Value* ExactMath::sine(llvm::Value* x, int turns) {
+  constexpr double kHalfPi = 0x1.921fb54442d18p+0;
+  constexpr double kHalfPiRest = 0x1.1a62633145c07p-54;
+  llvm::Type* f64 = x->getType()->getWithNewType(ir_.getDoubleTy());
+  llvm::Value* wide = ir_.CreateFPExt(x, f64);
+  llvm::Value* n =
+      ir_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, multiply(wide, number(wide, 1 / kHalfPi)), {}, "n");
+  llvm::Value* minus_n = ir_.CreateFNeg(n);
+  llvm::Value* angle = fma(minus_n, number(wide, kHalfPi), wide);
+  angle = fma(minus_n, number(wide, kHalfPiRest), angle);
+  // Where n does not fit an integer the angle means nothing; NaN and infinities come out NaN.
+  llvm::Value* fits =
+      ir_.CreateFCmpOLE(ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), number(x, 0x1p31));
+  angle = ir_.CreateSelect(fits, angle, multiply(number(wide, 0), wide));
+  llvm::Value* r = ir_.CreateFPTrunc(angle, x->getType(), "angle");
+  llvm::Value* low = ir_.CreateFPTrunc(subtract(angle, ir_.CreateFPExt(r, f64)), x->getType(), "low");
+  llvm::Value* whole = ir_.CreateFPToSI(ir_.CreateSelect(fits, n, number(wide, 0)), int_type(x));
+  llvm::Value* quarter = ir_.CreateAdd(whole, integer(x, turns), "quarter");
+
+  llvm::Value* square = multiply(r, r);
+  llvm::Value* odd = polynomial(square, {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880});
+  odd = add(r, fma(multiply(odd, square), r, low));
+  llvm::Value* tail = polynomial(square, {1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800});
+  const Pair first = exact_sum(number(x, 1), multiply(square, number(x, -0.5)));
+  llvm::Value* even =
+      add(first.high, fma(multiply(tail, square), square, fma(ir_.CreateFNeg(r), low, first.low)));
+  const auto has_bit = [&](std::int64_t bit) {
+    return ir_.CreateICmpNE(ir_.CreateAnd(quarter, integer(x, bit)), integer(x, 0));
+  };
+  llvm::Value* result = ir_.CreateSelect(has_bit(1), even, odd);
+  return ir_.CreateSelect(has_bit(2), ir_.CreateFNeg(result), result);
 }
 
 llvm::Value* ExactMath::rsqrt(llvm::Value* x) {

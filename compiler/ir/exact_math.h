@@ -2,8 +2,9 @@
 // them: products, sums, fused multiply-adds and bits, each one rounding, so that the same bits come out on
 // every target. They carry a second float for what the first one loses, and round once at the end: exp, exp2,
 // log and log2 come out as the f32 nearest to the truth but for one argument in some hundred, where they are
-// the neighbour. rsqrt and sigmoid are what they are defined as, step by step. NaN in, NaN out; infinities as
-// in libm.
+// the neighbour. sin and cos, whose angle is reduced in double, are within a unit in the last place up to
+// 2^31, and some number from -1 to 1 beyond. rsqrt and sigmoid are what they are defined as, step by step.
+// NaN in, NaN out; infinities as in libm.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,13 @@ class Value;
 
 namespace fa {
 
-enum class ExactFunction : std::uint8_t { exp, exp2, log, log2, rsqrt, sigmoid };
+enum class ExactFunction : std::uint8_t { exp, exp2, log, log2, sin, cos, rsqrt, sigmoid };
 
 /// The function of a call that must be exact: one of those above, without the `contract` flag.
 std::optional<ExactFunction> exact_function_of(const llvm::CallInst& call);
+/// Where the call is one of sin or cos, whether it must be exact or not: their code is a third of CUDA's own,
+/// which has a path for huge angles, and unlike libm's works on vectors.
+std::optional<ExactFunction> sine_of(const llvm::CallInst& call);
 
 /// "exact_log"
 const char* name_of(ExactFunction function);
@@ -41,6 +45,8 @@ class ExactMath {
   llvm::Value* exp2(llvm::Value* x);
   llvm::Value* log(llvm::Value* x);
   llvm::Value* log2(llvm::Value* x);
+  /// sin(x + turns * pi / 2).
+  llvm::Value* sine(llvm::Value* x, int turns);
   llvm::Value* rsqrt(llvm::Value* x);
   llvm::Value* sigmoid(llvm::Value* x);
 
@@ -72,8 +78,8 @@ class ExactMath {
   llvm::IRBuilderBase& ir_;
 };
 
-/// Those that the functions of the module call.
-std::set<ExactFunction> exact_functions_in(const llvm::Module& module);
+/// Those that the functions of the module call; all sines among them with `all_sines`.
+std::set<ExactFunction> exact_functions_in(const llvm::Module& module, bool all_sines);
 
 /// Makes such calls in the module calls of functions with a body, for code generators that know no exact
 /// function.

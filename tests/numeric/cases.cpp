@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "runtime/device_target.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
+#include "tests/pairwise.h"
 #include "tools/parallel.h"
 #include "tools/reference.h"
 
@@ -21,66 +21,6 @@ namespace {
 constexpr std::array kHeadDims{16, 32, 64, 80, 96, 128, 192, 256};
 constexpr std::array kLengths{1, 63, 64, 65, 127, 1000};
 constexpr std::array kGroupSizes{1, 2, 4};
-
-constexpr std::size_t kFactors = 5;                // spec, dtype with head_dim, q_len, kv_len, group size
-using Choice = std::array<std::size_t, kFactors>;  // an index into the values of each factor
-using Pair = std::array<std::size_t, 4>;           // factor, value, later factor, value
-
-std::vector<Pair> pairs_of(const Choice& choice) {
-  std::vector<Pair> pairs;
-  for (std::size_t a = 0; a < kFactors; ++a) {
-    for (std::size_t b = a + 1; b < kFactors; ++b) pairs.push_back({a, choice[a], b, choice[b]});
-  }
-  return pairs;
-}
-
-/// Greedy: each new choice starts from a pair not met yet and takes, factor by factor, the value that meets
-/// most.
-std::vector<Choice> pairwise(const std::array<std::size_t, kFactors>& counts) {
-  std::set<Pair> missing;
-  for (std::size_t a = 0; a < kFactors; ++a) {
-    for (std::size_t b = a + 1; b < kFactors; ++b) {
-      for (std::size_t x = 0; x < counts[a]; ++x) {
-        for (std::size_t y = 0; y < counts[b]; ++y) missing.insert({a, x, b, y});
-      }
-    }
-  }
-  std::vector<Choice> choices;
-  while (!missing.empty()) {
-    const Pair seed = *missing.begin();
-    Choice choice{};
-    std::array<bool, kFactors> fixed{};
-    const auto fix = [&](std::size_t factor, std::size_t value) {
-      choice[factor] = value;
-      fixed[factor] = true;
-    };
-    fix(seed[0], seed[1]);
-    fix(seed[2], seed[3]);
-    for (std::size_t factor = 0; factor < kFactors; ++factor) {
-      if (fixed[factor]) continue;
-      std::size_t best = 0;
-      std::size_t most = 0;
-      for (std::size_t step = 0; step < counts[factor]; ++step) {
-        const std::size_t value = (step + choices.size()) % counts[factor];  // ties are shared out
-        std::size_t met = step == 0 ? 1 : 0;
-        for (std::size_t other = 0; other < kFactors; ++other) {
-          if (!fixed[other]) continue;
-          const Pair pair = other < factor ? Pair{other, choice[other], factor, value}
-                                           : Pair{factor, value, other, choice[other]};
-          met += 2 * missing.count(pair);
-        }
-        if (met > most) {
-          most = met;
-          best = value;
-        }
-      }
-      fix(factor, best);
-    }
-    for (const Pair& pair : pairs_of(choice)) missing.erase(pair);
-    choices.push_back(choice);
-  }
-  return choices;
-}
 
 /// The first element a kernel left as it was: outputs are filled with NaN before, and no spec makes one.
 std::string unwritten(const Outputs& outputs) {
@@ -118,10 +58,10 @@ ProblemInputs Case::inputs() const {
 
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes) {
   const auto specs = test::all_specs();
-  const auto choices = pairwise(
+  const auto choices = test::pairwise(
       {specs.size(), dtypes.size() * kHeadDims.size(), kLengths.size(), kLengths.size(), kGroupSizes.size()});
   std::vector<Case> cases;
-  for (const Choice& choice : choices) {
+  for (const test::Choice& choice : choices) {
     const int group_size = kGroupSizes[choice[4]];
     const int q_len = kLengths[choice[2]];
     cases.push_back({.spec = specs[choice[0]],

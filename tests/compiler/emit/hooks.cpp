@@ -34,6 +34,7 @@ using std::max;
 using std::min;
 template <class T> T __ldg(const T* address) { return *address; }
 inline float __fmul_rn(float a, float b) { return a * b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
 inline float __int_as_float(unsigned bits) { return __uint_as_float(bits); }

@@ -1,0 +1,300 @@
+#include "tests/generated/expressions.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compiler/spec/words.h"
+
+namespace fa::test {
+namespace {
+
+constexpr int kMostTensors = 12;
+constexpr int kMostParams = 10;
+
+constexpr const char* kDistance[] = {"(q_idx - kv_idx)", "(q_idx + (kv_len - q_len) - kv_idx)",
+                                     "(kv_idx - q_idx)"};
+
+/// An index into a dimension, and the dimension's extent.
+struct Dimension {
+  std::string index, extent;
+};
+
+}  // namespace
+
+std::string Expressions::param(std::string_view type, std::string_view value) {
+  const std::string name = fmt::format("p{}", params_++);
+  declarations_ += fmt::format("param {} : {} = {}\n", name, type, value);
+  return name;
+}
+
+std::string Expressions::tensor(std::string_view type, const std::string& extents,
+                                const std::string& example) {
+  const std::string name = fmt::format("t{}", tensors_++);
+  declarations_ +=
+      fmt::format("tensor {} : {}[{}]{}\n", name, type, extents, example.empty() ? "" : " = " + example);
+  return name;
+}
+
+std::string Expressions::index(Over over) {
+  switch (over) {
+    case Over::head:
+      return below(2) == 0 ? "h" : "b";
+    case Over::row:
+      return "q_idx";
+    case Over::column:
+      return "kv_idx";
+    case Over::element:
+      return below(2) == 0 ? "q_idx" : "kv_idx";
+    case Over::distance:
+      break;
+  }
+  return pick(kDistance);
+}
+
+std::string Expressions::table(std::string_view type, int rank, Over over) {
+  if (tensors_ >= kMostTensors) return type == "bool" ? "(h % 2 == 0)" : "1";
+  const auto dimension = [&](Over of) -> Dimension {
+    switch (of) {
+      case Over::head:
+        switch (below(4)) {
+          case 0:
+            return {"b", "batch"};
+          case 1:
+            return {"h / group_size", "num_kv_heads"};
+          case 2:
+            return {"h % 3", "3"};
+          default:
+            return {"h", "num_q_heads"};
+        }
+      case Over::row:
+        switch (below(4)) {
+          case 0:
+            return {"q_idx / 16", "ceil_div(q_len, 16)"};
+          case 1:
+            return {"q_idx", "max(q_len, kv_len)"};
+          case 2:
+            return {"q_idx % 9", "9"};
+          default:
+            return {"q_idx", "q_len"};
+        }
+      case Over::column:
+        switch (below(4)) {
+          case 0:
+            return {"kv_idx / 32", "ceil_div(kv_len, 32)"};
+          case 1:
+            return {"kv_idx", "q_len + kv_len"};
+          case 2:
+            return {"kv_idx", "40"};  // clamped
+          default:
+            return {"kv_idx", "kv_len"};
+        }
+      case Over::distance:
+        return below(2) == 0 ? Dimension{fmt::format("clamp({}, -20, 20) + 20", pick(kDistance)), "41"}
+                             : Dimension{fmt::format("abs({})", pick(kDistance)), "max(q_len, kv_len)"};
+      case Over::element:
+        break;
+    }
+    return {fmt::format("({})", whole(Over::element, 1)), "64"};
+  };
+  std::vector<Dimension> dimensions;
+  for (int i = 0; i < rank; ++i) {
+    Over of = Over::head;
+    if (i + 1 == rank) of = over == Over::element && rank > 1 ? Over::column : over;
+    if (i + 2 == rank && over == Over::element) of = Over::row;
+    dimensions.push_back(dimension(of));
+  }
+  std::string extents, indices;
+  for (const Dimension& d : dimensions) {
+    extents += (extents.empty() ? "" : ", ") + d.extent;
+    indices += (indices.empty() ? "" : ", ") + d.index;
+  }
+  return fmt::format("{}[{}]", tensor(type, extents), indices);
+}
+
+std::string Expressions::leaf_real(Over over) {
+  if (!score_.empty() && over == Over::element && below(3) == 0) return std::string(score_);
+  if (!open_loops_.empty() && below(3) == 0) return fmt::format("(0.25 * f32({}))", open_loops_.back());
+  switch (below(7)) {
+    case 0:
+      return fmt::format("{:.2f}", below(400) / 100.0 - 2);
+    case 1:
+      if (params_ < kMostParams) return param("f32", fmt::format("{:.2f}", below(300) / 100.0 - 1));
+      return "0.75";
+    case 2: {
+      constexpr const char* kTypes[] = {"f32", "f16", "bf16"};
+      return table(pick(kTypes), 1 + below(2), over);
+    }
+    case 3:
+      return fmt::format("f32({} % {}) * 0.125", index(over), 5 + below(12));
+    case 4:
+      return fmt::format("f32({}) / 100.0", index(over));
+    case 5:
+      return fmt::format("where({}, 1.5, -0.5)", condition(over, 0));
+    default:
+      return fmt::format("f32({}) * 0.01", index(over));
+  }
+}
+
+std::string Expressions::guarded(std::string_view function, const std::string& x) const {
+  if (function == "exp") return fmt::format("exp(-abs({}))", x);
+  if (function == "exp2") return fmt::format("exp2(clamp({}, -3.0, 2.0))", x);
+  if (function == "log" || function == "log2") return fmt::format("{}(abs({}) + 1.0)", function, x);
+  if (function == "sqrt" || function == "rsqrt") return fmt::format("{}(abs({}) + 0.5)", function, x);
+  return fmt::format("{}(clamp({}, -2.0, 2.0))", function, x);
+}
+
+std::string Expressions::call(std::string_view function, Over over, int depth) {
+  const auto a = [&] { return real(over, depth - 1); };
+  if (function == "min" || function == "max") return fmt::format("{}({}, {})", function, a(), a());
+  if (function == "clamp") return fmt::format("clamp({}, -1.5, 2.5)", a());
+  if (function == "abs" || function == "floor") return fmt::format("{}({})", function, a());
+  const FunctionInfo* info = find_function(function);
+  if (info->domain == Domain::integer)
+    return fmt::format("f32({}({}, {}) % 8)", function, whole(over, depth - 1), 1 + below(9));
+  std::string rest;
+  for (int i = 1; i < info->min_args; ++i) rest += fmt::format(", clamp({}, -1.5, 1.5)", a());
+  std::string text = guarded(function, a());
+  if (!rest.empty()) text.insert(text.size() - 1, rest);
+  return text;
+}
+
+std::string Expressions::reduce(std::string_view kind, const std::string& body_type, Over over, int depth) {
+  const int count = reduction_;
+  const std::string name = fmt::format("i{}n", loops_++);
+  open_loops_.push_back(name);
+  const std::string body = body_type == "bool"  ? condition(over, depth - 1)
+                           : body_type == "i32" ? whole(over, depth - 1)
+                                                : real(over, depth - 1);
+  open_loops_.pop_back();
+  return fmt::format("{}({} < {}: {})", kind, name, count, body);
+}
+
+std::string Expressions::real(Over over, int depth) {
+  if (!wanted_.empty()) {
+    const std::string function = std::move(wanted_);
+    wanted_.clear();
+    return call(function, over, std::max(depth, 1));
+  }
+  if (depth <= 0 || below(6) == 0) return leaf_real(over);
+  const auto a = [&] { return real(over, depth - 1); };
+  switch (below(12)) {
+    case 0:
+    case 1:
+      return fmt::format("({} + {})", a(), a());
+    case 2:
+      return fmt::format("({} - {})", a(), a());
+    case 3:
+      return fmt::format("(clamp({}, -2.0, 2.0) * {})", a(), a());
+    case 4:
+      return fmt::format("({} / (1.5 + abs({})))", a(), a());
+    case 5:
+      return fmt::format("where({}, {}, {})", condition(over, depth - 1), a(), a());
+    case 6:
+      if (may_reduce()) {
+        constexpr const char* kKinds[] = {"sum", "min", "max"};
+        return fmt::format("({} * 0.1)", reduce(pick(kKinds), "f32", over, depth));
+      }
+      return a();
+    case 7:
+      return fmt::format("f32(clamp({}, -50, 50)) * 0.05", whole(over, depth - 1));
+    default: {
+      const auto all = functions();
+      return call(pick(all).name, over, depth);
+    }
+  }
+}
+
+std::string Expressions::whole(Over over, int depth) {
+  if (depth <= 0 || below(6) == 0) {
+    if (!open_loops_.empty() && below(2) == 0) return open_loops_.back();
+    switch (below(6)) {
+      case 0:
+        return std::to_string(below(100) - 10);
+      case 1:
+        if (params_ < kMostParams) return param("i32", std::to_string(below(40) - 4));
+        return "7";
+      case 2: {
+        constexpr const char* kTypes[] = {"i32", "i8"};
+        return table(pick(kTypes), 1 + below(2), over);
+      }
+      case 3: {
+        constexpr const char* kLengths[] = {"q_len",       "kv_len", "group_size",
+                                            "num_q_heads", "batch",  "head_dim"};
+        return pick(kLengths);
+      }
+      default:
+        return index(over);
+    }
+  }
+  const auto a = [&] { return whole(over, depth - 1); };
+  const auto small = [&] { return 1 + below(15); };
+  switch (below(16)) {
+    case 0:
+      return fmt::format("({} + {})", a(), a());
+    case 1:
+      return fmt::format("({} - {})", a(), a());
+    case 2:
+      return fmt::format("({} * {})", a(), small());
+    case 3:
+      return fmt::format("({} / {})", a(), below(3) == 0 ? a() : std::to_string(small()));
+    case 4:
+      return fmt::format("({} % {})", a(), below(3) == 0 ? a() : std::to_string(small()));
+    case 5:
+      return fmt::format("({} {} {})", a(), below(2) == 0 ? "<<" : ">>", below(5));
+    case 6:
+      return fmt::format("({} & {})", a(), a());
+    case 7:
+      return fmt::format("({} | {})", a(), a());
+    case 8:
+      return fmt::format("({} ^ {})", a(), a());
+    case 9:
+      return fmt::format("{}({})", below(2) == 0 ? "-" : "~", a());
+    case 10:
+      return fmt::format("{}({}, {})", below(2) == 0 ? "min" : "max", a(), a());
+    case 11:
+      return fmt::format("clamp({}, {}, {})", a(), -below(20), below(60));
+    case 12:
+      return fmt::format("abs({})", a());
+    case 13:
+      return fmt::format("where({}, {}, {})", condition(over, depth - 1), a(), a());
+    case 14:
+      return fmt::format("i32({})", real(over, depth - 1));
+    default:
+      if (may_reduce()) {
+        constexpr const char* kKinds[] = {"sum", "min", "max"};
+        return reduce(pick(kKinds), "i32", over, depth);
+      }
+      return fmt::format("ceil_div({}, {})", a(), small());
+  }
+}
+
+std::string Expressions::condition(Over over, int depth) {
+  constexpr const char* kCompare[] = {"<", "<=", ">", ">=", "==", "!="};
+  if (depth > 0) {
+    switch (below(8)) {
+      case 0:
+        return fmt::format("({} and {})", condition(over, depth - 1), condition(over, depth - 1));
+      case 1:
+        return fmt::format("({} or {})", condition(over, depth - 1), condition(over, depth - 1));
+      case 2:
+        return fmt::format("(not {})", condition(over, depth - 1));
+      case 3:
+        return fmt::format("({} {} {})", condition(over, depth - 1),
+                           below(2) == 0 ? "==" : "!=", condition(over, depth - 1));
+      case 4:
+        return table("bool", 1 + below(2), over);
+      case 5:
+        return fmt::format("({} {} {})", real(over, depth - 1), pick(kCompare), real(over, depth - 1));
+      case 6:
+        if (may_reduce()) return reduce(below(2) == 0 ? "any" : "all", "bool", over, depth);
+        break;
+      default:
+        break;
+    }
+  }
+  const std::string left = whole(over, depth > 0 ? depth - 1 : 0);
+  return fmt::format("({} % 7 {} {})", left, pick(kCompare), below(7));
+}
+
+}  // namespace fa::test
