@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "compiler/analysis/code_size.h"
 #include "compiler/analysis/tile_class_transfer.h"
 #include "compiler/ir/narrow.h"
 #include "compiler/ir/simplify.h"
 
 namespace fa {
 namespace {
+
+// Instructions of a class, which every lane of the search holds: beyond them NVRTC takes longer than a kernel itself.
+constexpr int kMostCode = 1500;
 
 llvm::Function* declare_class(llvm::Function& mask, std::size_t summaries) {
   std::vector<std::string> trailing;
@@ -110,6 +114,12 @@ TileClasses derive_tile_classes(HookIr& hooks) {
   simplify(*classes.function);
   narrow_integers(*classes.function);
   simplify(*classes.function);
+  if (code_size(*classes.function, false) > kMostCode) {
+    classes.function->eraseFromParent();
+    for (const Summary& summary : classes.summaries) summary.function->eraseFromParent();
+    classes = {};
+    classes.imprecise.push_back("the mask is so long that no class is derived: every tile is partial");
+  }
   return classes;
 }
 

@@ -4,6 +4,7 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include "compiler/analysis/code_size.h"
 #include "compiler/emit/expr.h"
 
 namespace fa {
@@ -137,7 +138,8 @@ void ExprPrinter::write_loop(const Loop& loop) {
     declared_.insert(&inner);
   });
 
-  if (options_.rolled_loops) statements_.append("#pragma unroll 1\n");
+  if (options_.rolled_loops || stays_rolled(loop, options_.fast_math))
+    statements_.append("#pragma unroll 1\n");
   line("do {");
   options_.indent += 2;
   for (const Region::Item& item : loop.body.items)

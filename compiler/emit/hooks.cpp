@@ -3,6 +3,7 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include "compiler/analysis/code_size.h"
 #include "compiler/emit/exact.h"
 #include "compiler/emit/expr.h"
 #include "compiler/emit/hooks.h"
@@ -79,8 +80,8 @@ class HooksPrinter {
   std::string print_relative(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
-  std::string print_element(std::string_view signature, const llvm::Function* function, const StageBody& body,
-                            std::string_view otherwise);
+  std::string print_element(std::string_view signature, const llvm::Function& function,
+                            const StageBody& body);
 
   const CheckedSpec& spec_;
   const HookIr& hooks_;
@@ -175,10 +176,9 @@ std::string HooksPrinter::print_body(const StageBody& body, const llvm::Value& r
   return fmt::format("{}    return {};\n", writer.statements(), value);
 }
 
-std::string HooksPrinter::print_element(std::string_view signature, const llvm::Function* function,
-                                        const StageBody& body, std::string_view otherwise) {
-  if (function == nullptr) return print_function(signature, fmt::format("    return {};\n", otherwise));
-  return print_function(signature, print_body(body, *split_.result(*function)));
+std::string HooksPrinter::print_element(std::string_view signature, const llvm::Function& function,
+                                        const StageBody& body) {
+  return print_function(signature, print_body(body, *split_.result(function)));
 }
 
 // The whole function, at the place of its difference that needs no other stage: (distance, 0).
@@ -212,14 +212,18 @@ std::string HooksPrinter::print() {
   const std::string_view form = is_general ? "general" : is_affine ? "affine" : "identity";
   const bool uniform =
       !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
-  const auto flag = [](std::string_view name, bool value) {
-    return fmt::format("  static constexpr bool {} = {};\n", name, value);
+  // What is as in IdentityHooks is not written.
+  const auto flag = [](std::string_view name, bool value, bool otherwise = false) {
+    return value == otherwise ? std::string()
+                              : fmt::format("  static constexpr bool {} = {};\n", name, value);
   };
-  std::string text = "struct Hooks {\n";
+  const auto size = [](std::string_view name, int value) {
+    constexpr int kFew = 8;  // instructions that may stand anywhere
+    return value <= kFew ? std::string() : fmt::format("  static constexpr int {} = {};\n", name, value);
+  };
+  std::string text = "struct Hooks : IdentityHooks {\n";
   text += fmt::format("  static constexpr ScoreForm kScoreForm = ScoreForm::{};\n", form);
   text += flag("kHasMask", has_mask);
-  text += flag("kMultiplierIsUniform", !is_general && uniform);
-  text += flag("kAddendIsZero", !is_general && (!is_affine || facts_.addend_is_zero));
   const bool relative_addend =
       !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
@@ -237,8 +241,8 @@ std::string HooksPrinter::print() {
     const bool saves = stage.fields.size() >= kManyValues && stage.items.size() <= kFewOperations;
     return stage.is_cheap() || (only_mask && saves && !stage.reads());
   };
-  text += flag("kHeadIsCheap", found_anew(Stage::head));
-  text += flag("kRowIsCheap", found_anew(Stage::row));
+  text += flag("kHeadIsCheap", found_anew(Stage::head), true);
+  text += flag("kRowIsCheap", found_anew(Stage::row), true);
   const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
                              (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
@@ -247,24 +251,37 @@ std::string HooksPrinter::print() {
   text += flag("kMaskIsRelative", relative_mask);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
-  for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_struct(stage);
-  for (Stage stage : {Stage::head, Stage::row, Stage::column}) text += "\n" + print_stage_function(stage);
-  if (is_general) {
-    text += "\n" + print_element(fmt::format("float logit(float s, {})", kElementParameters), hooks_.logit,
-                                 logit, "");
-  } else {
-    text += "\n" + print_element(fmt::format("float multiplier({})", kElementParameters),
-                                 hooks_.logit_multiplier, multiplier, "p.scale_log2");
-    text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), hooks_.logit_addend,
-                                 addend, "0.0f");
+  const bool fast = spec_.dtype != DType::f32;
+  text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));
+  text += size("kMaskSize", keep.size(fast));
+  text += size("kRowSize", split_.stage(Stage::row).size(fast));
+  text += size("kColumnSize", split_.stage(Stage::column).size(fast));
+  if (relative_addend) text += size("kRelativeAddendSize", code_size(*hooks_.logit_addend, fast));
+  if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
+    if (split_.stage(stage).fields.empty()) continue;
+    text += "\n" + print_struct(stage);
+    text += "\n" + print_stage_function(stage);
+  }
+  if (is_general)
+    text += "\n" +
+            print_element(fmt::format("float logit(float s, {})", kElementParameters), *hooks_.logit, logit);
+  if (is_affine) {
+    if (!facts_.multiplier_is_one)
+      text += "\n" + print_element(fmt::format("float multiplier({})", kElementParameters),
+                                   *hooks_.logit_multiplier, multiplier);
+    if (!facts_.addend_is_zero)
+      text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *hooks_.logit_addend,
+                                   addend);
     text += "\n" + print_function(fmt::format("float logit(float s, {})", kElementParameters),
                                   "    return fmaf(multiplier(p, head, row, column), s, "
                                   "addend(p, head, row, column));\n");
   }
   if (facts_.addend_is_linear)
     text += "\n" + print_element("float addend_slope(const ForwardParams& p, const Head& head)",
-                                 hooks_.logit_addend_slope, slope, "");
-  text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), mask, keep, "true");
+                                 *hooks_.logit_addend_slope, slope);
+  if (mask != nullptr)
+    text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
   if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
   if (relative_mask) text += "\n" + print_relative(*mask, "mask");
   return print_exact_functions(*hooks_.module, spec_.dtype) + functions_ + text + "};\n";

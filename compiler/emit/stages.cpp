@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/analysis/code_size.h"
 #include "compiler/analysis/facts.h"
 #include "compiler/emit/stages.h"
 #include "fa/error.h"
@@ -45,6 +46,12 @@ bool StageBody::is_heavy() const {
     return item->instruction != nullptr && !item->instruction->getType()->isIntegerTy(1);
   });
   return items.size() > kMany || numbers > kManyNumbers || reads();
+}
+
+int StageBody::size(bool fast) const {
+  int sum = 0;
+  for (const Region::Item* item : items) sum += code_size(*item, fast);
+  return sum;
 }
 
 bool StageBody::is_worth_sharing() const { return items.size() > kMostNotShared || reads(); }

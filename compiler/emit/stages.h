@@ -28,6 +28,8 @@ struct StageBody {
   /// Whether it has a loop, a read, or so many operations that its code may not be there once for each
   /// element of a tile.
   bool is_heavy() const;
+  /// Its instructions (compiler/analysis/code_size.h).
+  int size(bool fast) const;
   /// Whether evaluating it once for all elements that share its value is worth fetching the value from
   /// another thread of the warp.
   bool is_worth_sharing() const;

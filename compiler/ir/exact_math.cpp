@@ -189,10 +189,11 @@ ExactMath::Mantissa ExactMath::log_of_mantissa(llvm::Value* x) {
 
   llvm::Value* f = subtract(m, number(x, 1));  // exact
   const Pair divisor = exact_sum(number(x, 2), f);
-  llvm::Value* s = ir_.CreateFDiv(f, divisor.high, "s");
+  llvm::Value* inverse = ir_.CreateFDiv(number(x, 1), divisor.high, "inverse");
+  llvm::Value* s = multiply(f, inverse);
   llvm::Value* left = fma(ir_.CreateFNeg(s), divisor.high, f);
   left = fma(ir_.CreateFNeg(s), divisor.low, left);
-  llvm::Value* s_low = ir_.CreateFDiv(left, divisor.high, "s_low");
+  llvm::Value* s_low = multiply(left, inverse);
 
   Pair z = exact_product(s, s);
   z.low = fma(multiply(number(x, 2), s), s_low, z.low);

@@ -1,6 +1,6 @@
 // The hooks a kernel is instantiated with: what a spec's score_mod and mask_mod become, split by what depends
 // on what. The compiler prints one such struct a spec (compiler/emit/hooks.cpp); this file is the contract,
-// and `IdentityHooks` is plain scaled dot-product attention.
+// and `IdentityHooks`, which every such struct inherits, is plain scaled dot-product attention.
 //
 // A kernel asks in four stages, each on the values of the ones before:
 //   head(b, h)                          once a CTA       everything that depends on neither q_idx nor kv_idx
@@ -39,8 +39,6 @@ enum class ScoreForm { identity, affine, general };
 struct IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = false;
-  static constexpr bool kMultiplierIsUniform = true;  // the multiplier depends on neither q_idx nor kv_idx
-  static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
@@ -49,6 +47,14 @@ struct IdentityHooks {
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx
   static constexpr bool kColumnReads = false;  // at what follows from kv_idx
+
+  // Instructions of each part (compiler/emit/code_size.h), by which kernels decide how often it may be there.
+  static constexpr int kScoreSize = 0;  // of logit, or of multiplier and addend
+  static constexpr int kMaskSize = 0;
+  static constexpr int kRowSize = 0;
+  static constexpr int kColumnSize = 0;
+  static constexpr int kRelativeAddendSize = 0;
+  static constexpr int kRelativeMaskSize = 0;
 
   struct Head {
     int b;
@@ -64,26 +70,31 @@ struct IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const ForwardParams&, int b, int h) { return {b, h}; }
-  static __device__ __forceinline__ Row row(const ForwardParams&, const Head&, int q_idx, float q_idx_f) {
+  template <class H>
+  static __device__ __forceinline__ Row row(const ForwardParams&, const H&, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f};
   }
-  static __device__ __forceinline__ Column column(const ForwardParams&, const Head&, int kv_idx,
+  template <class H>
+  static __device__ __forceinline__ Column column(const ForwardParams&, const H&, int kv_idx,
                                                   float kv_idx_f) {
     return {kv_idx, kv_idx_f};
   }
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head&, const Row&,
-                                                     const Column&) {
+  // Of any stages, those of structs that inherit these too.
+  template <class H, class R, class C>
+  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const H&, const R&, const C&) {
     return p.scale_log2;
   }
-  static __device__ __forceinline__ float addend(const ForwardParams&, const Head&, const Row&,
-                                                 const Column&) {
+  template <class H, class R, class C>
+  static __device__ __forceinline__ float addend(const ForwardParams&, const H&, const R&, const C&) {
     return 0.0f;
   }
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head&, const Row&,
-                                                const Column&) {
+  template <class H, class R, class C>
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const H&, const R&,
+                                                const C&) {
     return p.scale_log2 * s;
   }
-  static __device__ __forceinline__ bool mask(const ForwardParams&, const Head&, const Row&, const Column&) {
+  template <class H, class R, class C>
+  static __device__ __forceinline__ bool mask(const ForwardParams&, const H&, const R&, const C&) {
     return true;
   }
 };

@@ -24,7 +24,7 @@ std::string hook_from(HookTools& tools, const char* hook, std::initializer_list<
 
 }  // namespace
 
-std::string HookTools::real(Over of, int depth) {
+std::string HookTools::real(Over of, int deep) {
   std::string text;
   if (!has_table) {
     has_table = true;
@@ -35,7 +35,7 @@ std::string HookTools::real(Over of, int depth) {
                                   : "0.125 * f32(" + read + ") + ";
     make.use_next(function);
   }
-  return text + make.real(of, depth);
+  return text + make.real(of, deep);
 }
 
 const std::vector<HookForm>& score_forms() {

@@ -17,10 +17,12 @@ struct HookTools {
   int table_rank;
   Over over;
   std::string_view function;
+  int depth;
   std::string head{};  // items to stand before the expressions' own declarations
 
   /// An f32 over `over` that reads the table and calls the function, each in the first hook that asks.
-  std::string real(Over over, int depth = 2);
+  std::string real(Over of) { return real(of, depth); }
+  std::string real(Over of, int deep);
   bool has_table = false;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "compiler/spec/words.h"
@@ -27,15 +28,40 @@ constexpr Dims kDims[] = {{64, 64}, {128, 128}, {16, 16}, {80, 64}, {40, 96}, {2
 constexpr const char* kDTypes[] = {"bf16", "f16", "f32"};
 constexpr const char* kTableTypes[] = {"f32", "f16", "bf16", "i32", "i8", "bool"};
 constexpr int kReductions[] = {0, 3, 9, 33};
+constexpr int kDepths[] = {1, 2, 5};  // of expressions; the last has about a hundred operations
 constexpr const char* kDropouts[] = {"", "dropout 0.2\n", "dropout 0.0\n"};
 
-enum Factor { score, mask, function, table, rank, reduction, dropout, dtype, dims, shape, over, num_factors };
+enum Factor {
+  score,
+  mask,
+  function,
+  table,
+  rank,
+  reduction,
+  dropout,
+  dtype,
+  dims,
+  shape,
+  over,
+  depth,
+  num_factors
+};
+
+/// Greedy covering starts with the first values of all factors: another order, so that any few in a row
+/// differ.
+std::vector<Choice> mixed(const std::vector<Choice>& choices) {
+  std::size_t stride = choices.size() * 5 / 8;
+  while (std::gcd(stride, choices.size()) != 1) ++stride;
+  std::vector<Choice> result;
+  for (std::size_t i = 0; i < choices.size(); ++i) result.push_back(choices[i * stride % choices.size()]);
+  return result;
+}
 
 const std::vector<Choice>& choices() {
   static const std::vector<Choice> kChoices =
-      pairwise({score_forms().size(), mask_kinds().size(), functions().size(), std::size(kTableTypes),
-                kMaxRank, std::size(kReductions), std::size(kDropouts), std::size(kDTypes), std::size(kDims),
-                std::size(kShapes), 5});
+      mixed(pairwise({score_forms().size(), mask_kinds().size(), functions().size(), std::size(kTableTypes),
+                      kMaxRank, std::size(kReductions), std::size(kDropouts), std::size(kDTypes),
+                      std::size(kDims), std::size(kShapes), 5, std::size(kDepths)}));
   return kChoices;
 }
 
@@ -58,7 +84,8 @@ MadeUp made_up(std::uint64_t number) {
                   .table_type = value(table, kTableTypes),
                   .table_rank = static_cast<int>(choice[rank]) + 1,
                   .over = wanted_over,
-                  .function = wanted};
+                  .function = wanted,
+                  .depth = value(depth, kDepths)};
   const std::string score_mod = score_form.write(tools);
   const std::string mask_mod = mask_kind.write(tools);
 

@@ -1,16 +1,10 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = true;
-  static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kMaskSize = 13;
+  static constexpr int kRowSize = 152;
 
   struct Head {
     int b;
@@ -20,6 +14,12 @@ struct Hooks {
     int product;
     int quotient;
   };
+
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const int bounded = max(wrap_add(p.params[0].i32, p.params[0].i32 < 0 ? 1 : 0) >> 1, -524287);
+    const int bounded_2 = min(bounded, 524287);
+    return {b, h, -bounded_2, bounded_2, wrap_mul(h, 1000003), (p.kv_len + 63) >> 6};
+  }
 
   struct Row {
     int q_idx;
@@ -31,19 +31,6 @@ struct Hooks {
     int difference_2;
     int difference_3;
   };
-
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-    bool holds;
-    int quotient;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const int bounded = max(wrap_add(p.params[0].i32, p.params[0].i32 < 0 ? 1 : 0) >> 1, -524287);
-    const int bounded_2 = min(bounded, 524287);
-    return {b, h, -bounded_2, bounded_2, wrap_mul(h, 1000003), (p.kv_len + 63) >> 6};
-  }
 
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int quotient = q_idx >> 6;
@@ -71,20 +58,15 @@ struct Hooks {
     return {q_idx, q_idx_f, q_idx < 64, head.side + quotient, head.bounded + quotient, wrap_sub(bits, wrap_mul(sum_2, head.quotient)), wrap_sub(bits_2, wrap_mul(sum_4, head.quotient)), wrap_sub(bits_3, wrap_mul(sum_6, head.quotient))};
   }
 
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    bool holds;
+    int quotient;
+  };
+
   static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx < 64, kv_idx >> 6};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
-  }
-
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return 0.0f;
-  }
-
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

@@ -1,14 +1,8 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = true;
   static constexpr bool kHeadIsCheap = false;
-  static constexpr bool kRowIsCheap = true;
   static constexpr bool kMaskIsHeavy = true;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = true;
   static constexpr bool kColumnReads = true;
 
@@ -19,18 +13,6 @@ struct Hooks {
     int quotient;
   };
 
-  struct Row {
-    int q_idx;
-    float q_idx_f;
-    const signed char* layout_at;
-  };
-
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-    int quotient;
-  };
-
   static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
     const int quotient = (p.kv_len + 127) >> 7;
     const long long stride = static_cast<long long>(quotient) * static_cast<long long>((p.q_len + 127) >> 7);
@@ -38,25 +20,25 @@ struct Hooks {
     return {b, h, layout_at, quotient};
   }
 
+  struct Row {
+    int q_idx;
+    float q_idx_f;
+    const signed char* layout_at;
+  };
+
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const long long offset = static_cast<long long>(q_idx >> 7) * static_cast<long long>(head.quotient);
     return {q_idx, q_idx_f, head.layout_at + offset};
   }
 
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    int quotient;
+  };
+
   static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx >> 7};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
-  }
-
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return 0.0f;
-  }
-
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

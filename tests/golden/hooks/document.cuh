@@ -1,14 +1,7 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = true;
-  static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
-  static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = true;
   static constexpr bool kColumnReads = true;
 
@@ -19,6 +12,11 @@ struct Hooks {
     int difference;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const int* document_id_at = static_cast<const int*>(p.tensors[0]) + static_cast<long long>(b) * static_cast<long long>(p.kv_len);
+    return {b, h, document_id_at, p.kv_len - p.q_len};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -26,38 +24,21 @@ struct Hooks {
     int sum;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-    int document_id;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const int* document_id_at = static_cast<const int*>(p.tensors[0]) + static_cast<long long>(b) * static_cast<long long>(p.kv_len);
-    return {b, h, document_id_at, p.kv_len - p.q_len};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     const int document_id = __ldg(head.document_id_at + max(sum, 0));
     return {q_idx, q_idx_f, document_id, sum};
   }
 
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    int document_id;
+  };
+
   static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     const int document_id = __ldg(head.document_id_at + kv_idx);
     return {kv_idx, kv_idx_f, document_id};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
-  }
-
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return 0.0f;
-  }
-
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

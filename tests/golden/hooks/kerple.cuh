@@ -5,19 +5,12 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
   return -(r1 * fast_log2(r2 * fmaxf(difference, 0.0f) + 1.0f));
 }
 
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = false;
   static constexpr bool kHeadIsCheap = false;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = true;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kRelativeAddendSize = 22;
 
   struct Head {
     int b;
@@ -27,6 +20,12 @@ struct Hooks {
     int difference;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const float r1 = __ldg(static_cast<const float*>(p.tensors[0]) + h);
+    const float r2 = __ldg(static_cast<const float*>(p.tensors[1]) + h);
+    return {b, h, r1, r2, p.kv_len - p.q_len};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -34,28 +33,9 @@ struct Hooks {
     int sum;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const float r1 = __ldg(static_cast<const float*>(p.tensors[0]) + h);
-    const float r2 = __ldg(static_cast<const float*>(p.tensors[1]) + h);
-    return {b, h, r1, r2, p.kv_len - p.q_len};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, static_cast<float>(sum), sum};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
   }
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

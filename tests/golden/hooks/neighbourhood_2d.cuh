@@ -1,16 +1,10 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = true;
-  static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kRowSize = 61;
+  static constexpr int kColumnSize = 59;
 
   struct Head {
     int b;
@@ -22,6 +16,12 @@ struct Hooks {
     int bounded;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const int bounded = min(max(p.params[1].i32, -33554431), 33554431);
+    const bool holds = static_cast<unsigned>(wrap_add(p.params[0].i32, 1)) < static_cast<unsigned>(2);
+    return {b, h, -bounded, p.params[0].i32 == 0, p.params[0].i32 == -1, holds ? 1 : p.params[0].i32, bounded};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -29,19 +29,6 @@ struct Hooks {
     int side_2;
     int remainder;
   };
-
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-    int quotient;
-    int remainder;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const int bounded = min(max(p.params[1].i32, -33554431), 33554431);
-    const bool holds = static_cast<unsigned>(wrap_add(p.params[0].i32, 1)) < static_cast<unsigned>(2);
-    return {b, h, -bounded, p.params[0].i32 == 0, p.params[0].i32 == -1, holds ? 1 : p.params[0].i32, bounded};
-  }
 
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int value = q_idx % head.divisor;
@@ -51,23 +38,18 @@ struct Hooks {
     return {q_idx, q_idx_f, head.side + quotient_2, head.bounded + quotient_2, value + (holds ? head.divisor : 0)};
   }
 
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    int quotient;
+    int remainder;
+  };
+
   static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     const int value = kv_idx % head.divisor;
     const bool holds = value != 0 && (value ^ head.divisor) < 0;
     const int quotient = head.holds_2 ? wrap_sub(0, kv_idx) : wrap_sub(kv_idx / head.divisor, static_cast<int>(holds));
     return {kv_idx, kv_idx_f, head.holds ? 0 : quotient, value + (holds ? head.divisor : 0)};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
-  }
-
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return 0.0f;
-  }
-
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

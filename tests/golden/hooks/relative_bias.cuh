@@ -4,19 +4,11 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
   return table * 1.442695f;
 }
 
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
-  static constexpr bool kHasMask = false;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = false;
-  static constexpr bool kHeadIsCheap = true;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = true;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kScoreSize = 9;
+  static constexpr int kRelativeAddendSize = 13;
 
   struct Head {
     int b;
@@ -24,30 +16,8 @@ struct Hooks {
     const float* table_at;
   };
 
-  struct Row {
-    int q_idx;
-    float q_idx_f;
-  };
-
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
   static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
     return {b, h, static_cast<const float*>(p.tensors[0]) + static_cast<long long>(h) * 257LL};
-  }
-
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
-    return {q_idx, q_idx_f};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
   }
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
@@ -57,10 +27,6 @@ struct Hooks {
 
   static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
-  }
-
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return true;
   }
 
   static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {

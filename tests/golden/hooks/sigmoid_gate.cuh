@@ -1,16 +1,7 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::general;
-  static constexpr bool kHasMask = false;
-  static constexpr bool kMultiplierIsUniform = false;
-  static constexpr bool kAddendIsZero = false;
   static constexpr bool kHeadIsCheap = false;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kScoreSize = 10;
 
   struct Head {
     int b;
@@ -18,36 +9,14 @@ struct Hooks {
     float sharpness;
   };
 
-  struct Row {
-    int q_idx;
-    float q_idx_f;
-  };
-
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
   static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
     const float sharpness = __ldg(static_cast<const float*>(p.tensors[0]) + h);
     return {b, h, sharpness};
-  }
-
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
-    return {q_idx, q_idx_f};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
   }
 
   static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
     const float scaled_score = s * p.scale;
     const float product = scaled_score * fast_sigmoid(head.sharpness * (scaled_score - p.params[0].f32));
     return product * 1.442695f;
-  }
-
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return true;
   }
 };

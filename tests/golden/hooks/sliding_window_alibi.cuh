@@ -1,16 +1,7 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = false;
-  static constexpr bool kHeadIsCheap = true;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
   static constexpr bool kAddendIsLinear = true;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
 
   struct Head {
     int b;
@@ -20,6 +11,12 @@ struct Hooks {
     int side;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
+    const int difference = p.kv_len - p.q_len;
+    return {b, h, slopes * 1.442695f, difference, difference - min(max(p.params[0].i32, -67108863), 67108863)};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -28,28 +25,9 @@ struct Hooks {
     int side;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
-    const int difference = p.kv_len - p.q_len;
-    return {b, h, slopes * 1.442695f, difference, difference - min(max(p.params[0].i32, -67108863), 67108863)};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, static_cast<float>(sum), sum, head.side + q_idx};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
   }
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

@@ -6,24 +6,25 @@ __device__ __forceinline__ float exact_log(float x) {
   const float choice = holds ? value - 23.0f : value;
   const float rest = __int_as_float(wrap_sub(bits, shift_left(exponent, 23))) - 1.0f;
   const float sum = 2.0f + rest;
-  const float s_value = rest / sum;
-  const float s_low = fmaf(-s_value, rest - (sum - 2.0f), fmaf(-s_value, sum, rest)) / sum;
-  const float product = __fmul_rn(s_value, s_value);
-  const float fused = fmaf(fmaf(fmaf(0.13333334f, product, 0.15384616f), product, 0.18181819f), product, 0.22222222f);
-  const float product_2 = __fmul_rn(product, fmaf(fmaf(fused, product, 0.2857143f), product, 0.4f));
-  const float sum_2 = 0.6666667f + product_2;
-  const float product_3 = __fmul_rn(product, sum_2);
-  const float fused_2 = fmaf(fmaf(__fmul_rn(2.0f, s_value), s_low, fmaf(s_value, s_value, -product)), sum_2, fmaf(product, sum_2, -product_3));
-  const float fused_3 = fmaf(product, product_2 - (sum_2 - 0.6666667f) + -1.9868216e-08f, fused_2);
-  const float product_4 = __fmul_rn(s_value, product_3);
-  const float sum_3 = fmaf(s_value, fused_3, fmaf(s_value, product_3, -product_4)) + fmaf(s_low, product_3, __fmul_rn(2.0f, s_low));
-  const float product_5 = __fmul_rn(2.0f, s_value);
-  const float sum_4 = product_5 + product_4;
-  const float product_6 = __fmul_rn(choice, 0.6933594f);
-  const float sum_5 = product_6 + sum_4;
-  const float product_7 = __fmul_rn(choice, -0.00021219444f);
-  const float sum_6 = product_4 - (sum_4 - product_5) + sum_3 + fmaf(choice, 1.646595e-12f, fmaf(choice, -0.00021219444f, -product_7));
-  const float choice_2 = x == __int_as_float(0x7f800000) ? x : sum_5 + (sum_4 - (sum_5 - product_6) + (product_7 + sum_6));
+  const float inverse = 1.0f / sum;
+  const float product = __fmul_rn(rest, inverse);
+  const float product_2 = __fmul_rn(fmaf(-product, rest - (sum - 2.0f), fmaf(-product, sum, rest)), inverse);
+  const float product_3 = __fmul_rn(product, product);
+  const float fused = fmaf(__fmul_rn(2.0f, product), product_2, fmaf(product, product, -product_3));
+  const float fused_2 = fmaf(fmaf(fmaf(0.13333334f, product_3, 0.15384616f), product_3, 0.18181819f), product_3, 0.22222222f);
+  const float product_4 = __fmul_rn(product_3, fmaf(fmaf(fused_2, product_3, 0.2857143f), product_3, 0.4f));
+  const float sum_2 = 0.6666667f + product_4;
+  const float product_5 = __fmul_rn(product_3, sum_2);
+  const float fused_3 = fmaf(product_3, product_4 - (sum_2 - 0.6666667f) + -1.9868216e-08f, fmaf(fused, sum_2, fmaf(product_3, sum_2, -product_5)));
+  const float product_6 = __fmul_rn(product, product_5);
+  const float sum_3 = fmaf(product, fused_3, fmaf(product, product_5, -product_6)) + fmaf(product_2, product_5, __fmul_rn(2.0f, product_2));
+  const float product_7 = __fmul_rn(2.0f, product);
+  const float sum_4 = product_7 + product_6;
+  const float product_8 = __fmul_rn(choice, 0.6933594f);
+  const float sum_5 = product_8 + sum_4;
+  const float product_9 = __fmul_rn(choice, -0.00021219444f);
+  const float sum_6 = product_6 - (sum_4 - product_7) + sum_3 + fmaf(choice, 1.646595e-12f, fmaf(choice, -0.00021219444f, -product_9));
+  const float choice_2 = x == __int_as_float(0x7f800000) ? x : sum_5 + (sum_4 - (sum_5 - product_8) + (product_9 + sum_6));
   return !(x >= 0.0f) ? __int_as_float(0x7fffffff) : (x == 0.0f ? __int_as_float(0xff800000) : choice_2);
 }
 
@@ -37,19 +38,12 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
   return bias * 1.442695f;
 }
 
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = false;
-  static constexpr bool kHeadIsCheap = true;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
-  static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = true;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kScoreSize = 102;
+  static constexpr int kRelativeAddendSize = 110;
 
   struct Head {
     int b;
@@ -58,6 +52,10 @@ struct Hooks {
     int difference;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    return {b, h, static_cast<const float*>(p.tensors[0]) + h, p.kv_len - p.q_len};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -65,26 +63,9 @@ struct Hooks {
     float sum_f;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    return {b, h, static_cast<const float*>(p.tensors[0]) + h, p.kv_len - p.q_len};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, sum, static_cast<float>(sum)};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
   }
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

@@ -1,22 +1,21 @@
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = true;
-  static constexpr bool kHeadIsCheap = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = true;
-  static constexpr bool kColumnReads = false;
+  static constexpr int kMaskSize = 24;
+  static constexpr int kRowSize = 85;
 
   struct Head {
     int b;
     int h;
     int difference;
   };
+
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    return {b, h, p.kv_len - p.q_len};
+  }
 
   struct Row {
     int q_idx;
@@ -35,16 +34,6 @@ struct Hooks {
     int side_12;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-    bool holds;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    return {b, h, p.kv_len - p.q_len};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int* ancestors_at = static_cast<const int*>(p.tensors[0]) + q_idx * 12;
     const int ancestors = __ldg(ancestors_at);
@@ -62,20 +51,14 @@ struct Hooks {
     return {q_idx, q_idx_f, head.difference + min(max(ancestors, -50331648), 50331648), head.difference + min(max(ancestors_2, -50331648), 50331648), head.difference + min(max(ancestors_3, -50331648), 50331648), head.difference + min(max(ancestors_4, -50331648), 50331648), head.difference + min(max(ancestors_5, -50331648), 50331648), head.difference + min(max(ancestors_6, -50331648), 50331648), head.difference + min(max(ancestors_7, -50331648), 50331648), head.difference + min(max(ancestors_8, -50331648), 50331648), head.difference + min(max(ancestors_9, -50331648), 50331648), head.difference + min(max(ancestors_10, -50331648), 50331648), head.difference + min(max(ancestors_11, -50331648), 50331648), head.difference + min(max(ancestors_12, -50331648), 50331648)};
   }
 
+  struct Column {
+    int kv_idx;
+    float kv_idx_f;
+    bool holds;
+  };
+
   static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx - head.difference < 0};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
-  }
-
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return 0.0f;
-  }
-
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
   static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {

@@ -3,19 +3,10 @@
 
 namespace fa {
 
-struct Hooks {
+struct Hooks : IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::affine;
   static constexpr bool kHasMask = true;
-  static constexpr bool kMultiplierIsUniform = true;
-  static constexpr bool kAddendIsZero = false;
-  static constexpr bool kHeadIsCheap = true;
-  static constexpr bool kRowIsCheap = true;
-  static constexpr bool kMaskIsHeavy = false;
   static constexpr bool kAddendIsLinear = true;
-  static constexpr bool kAddendIsRelative = false;
-  static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;
-  static constexpr bool kColumnReads = false;
 
   struct Head {
     int b;
@@ -24,6 +15,11 @@ struct Hooks {
     int difference;
   };
 
+  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+    const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
+    return {b, h, slopes * 1.442695f, p.kv_len - p.q_len};
+  }
+
   struct Row {
     int q_idx;
     float q_idx_f;
@@ -31,27 +27,9 @@ struct Hooks {
     int sum;
   };
 
-  struct Column {
-    int kv_idx;
-    float kv_idx_f;
-  };
-
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
-    const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
-    return {b, h, slopes * 1.442695f, p.kv_len - p.q_len};
-  }
-
   static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, static_cast<float>(sum), sum};
-  }
-
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
-    return {kv_idx, kv_idx_f};
-  }
-
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
-    return p.scale_log2;
   }
 
   static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
