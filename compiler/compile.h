@@ -19,6 +19,7 @@ struct Compiled {
   Facts facts;
   TileClasses classes;
   Choice choice;
+  std::optional<HookCases> cases;  // GPU targets, where a condition of the head chooses between hooks
   std::optional<Source>
       source;  // GPU targets; the host's code generator takes `hooks` and `choice.plan` itself
 };

@@ -8,6 +8,7 @@
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/relative.h"
+#include "compiler/analysis/row_addend.h"
 #include "compiler/analysis/slope.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"
@@ -117,6 +118,15 @@ void find_form(const HookIr& hooks, Facts& facts) {
   scratch.function->eraseFromParent();
 }
 
+void split_rows(HookIr& hooks, Facts& facts) {
+  hooks.logit_row_addend = split_row_addend(*hooks.logit_addend, hooks.args);
+  facts.has_row_addend = hooks.logit_row_addend != nullptr;
+  if (!facts.has_row_addend) return;
+  const auto* end = llvm::cast<llvm::ReturnInst>(hooks.logit_addend->back().getTerminator());
+  facts.addend_is_zero = is_zero(end->getReturnValue());
+  facts.addend = result_depends(*hooks.logit_addend, hooks.args);
+}
+
 // Address arithmetic folds into loads and the float images of indices come from the kernel: neither is
 // counted.
 bool is_arithmetic(const llvm::Instruction& instruction) {
@@ -176,7 +186,7 @@ std::string DependsOn::print() const {
   return "{" + text + "}";
 }
 
-Facts analyse(const CheckedSpec& spec, HookIr& hooks) {
+Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes) {
   Facts facts;
   facts.has_score_mod = hooks.score_mod != nullptr;
   facts.has_mask = hooks.mask_mod != nullptr;
@@ -189,11 +199,12 @@ Facts analyse(const CheckedSpec& spec, HookIr& hooks) {
       hooks.logit_addend = build_part(hooks, Part::addend);
       facts.multiplier = result_depends(*hooks.logit_multiplier, hooks.args);
       facts.addend = result_depends(*hooks.logit_addend, hooks.args);
-      facts.addend_is_relative = is_relative(*hooks.logit_addend);
-      if (facts.multiplier_is_one && can_divide_by(spec.scale) && facts.addend.has(DependsOn::q) &&
-          facts.addend.has(DependsOn::kv))
+      if (slopes == WithSlopes::derived && facts.multiplier_is_one && can_divide_by(spec.scale) &&
+          facts.addend.has(DependsOn::q) && facts.addend.has(DependsOn::kv))
         hooks.logit_addend_slope = derive_slope(*hooks.logit_addend, hooks.args);
       facts.addend_is_linear = hooks.logit_addend_slope != nullptr;
+      if (!facts.addend_is_linear && !facts.addend_is_zero) split_rows(hooks, facts);
+      facts.addend_is_relative = is_relative(*hooks.logit_addend);
     } else if (facts.score_form == ScoreForm::general) {
       hooks.logit = build_logit(hooks);
     }
@@ -216,6 +227,7 @@ Facts analyse(const CheckedSpec& spec, HookIr& hooks) {
     facts.element_ops += 1;  // a multiply-add; the rest is found once a row
   } else {
     count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
+    count_ops(hooks.logit_row_addend, false, hooks, facts);
   }
   count_ops(hooks.mask_mod, facts.mask_is_relative, hooks, facts);
   return facts;
@@ -230,6 +242,7 @@ std::string Facts::print() const {
   if (score_form == ScoreForm::affine) {
     text += fmt::format("  multiplier: {}depends on {}\n", multiplier_is_one ? "the scale alone, " : "",
                         multiplier.print());
+    if (has_row_addend) text += "  row addend: terms that no key changes, added to lse alone\n";
     text += addend_is_zero ? std::string("  addend: zero\n")
                            : fmt::format("  addend: depends on {}{}\n", addend.print(),
                                          addend_is_linear     ? kLinear

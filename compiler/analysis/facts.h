@@ -38,9 +38,10 @@ struct Facts {
   ScoreForm score_form = ScoreForm::identity;
   DependsOn score_mod;  // of the whole result
   DependsOn mask_mod;
-  DependsOn multiplier;           // affine only
-  DependsOn addend;               // affine only
-  bool addend_is_zero = true;     // affine only
+  DependsOn multiplier;         // affine only
+  DependsOn addend;             // affine only
+  bool addend_is_zero = true;   // affine only: what is left beside the row's terms
+  bool has_row_addend = false;  // affine only: terms that no key changes, which `addend` lacks (row_addend.h)
   bool multiplier_is_one = true;  // affine only: the spec's own; the scale comes on top
   // Whether q_idx and kv_idx come in through their difference alone (relative.h).
   bool addend_is_relative = false;
@@ -61,8 +62,11 @@ struct Facts {
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
 };
 
+/// Whether addends that are linear in kv_idx become slopes, which a kernel keeps for all of its tiles.
+enum class WithSlopes : std::uint8_t { derived, left_out };
+
 /// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier, @logit_addend
 /// and its slope) to `hooks.module`, verified.
-Facts analyse(const CheckedSpec& spec, HookIr& hooks);
+Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes = WithSlopes::derived);
 
 }  // namespace fa

@@ -9,16 +9,6 @@
 namespace fa {
 namespace {
 
-/// The uniform arguments of a hook, as they stand in ForwardParams.
-std::string uniforms(const HookIr& hooks) {
-  std::string text;
-  for (const HookArg& arg : hooks.args) {
-    if (arg.kind <= HookArgKind::kv_idx) continue;
-    text += ", " + print_uniform(arg);
-  }
-  return text;
-}
-
 std::string shape_text(const Summary& summary) {
   return fmt::format("{{{}, {}, {}}}", summary.of_query, summary.depends_on_b, summary.depends_on_h);
 }
@@ -42,12 +32,13 @@ std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType
     const Summary& summary = classes.summaries[j];
     text += "\n" + print_function(*summary.function, fmt::format("summary_{}", j), {});
     shapes += fmt::format("    if (which == {}) return {};\n", j, shape_text(summary));
-    cases += fmt::format("    if (which == {0}) return summary_{0}(b, h, idx{1});\n", j, uniforms(hooks));
+    cases += fmt::format("    if (which == {0}) return summary_{0}(b, h, idx{1});\n", j,
+                         print_uniforms(hooks.args));
     reads += fmt::format("    const int2 s{0} = summaries[{0}][{1}];\n", j,
                          summary.of_query ? "q_tile" : "kv_pair");
     pairs += fmt::format(", s{0}.x, s{0}.y", j);
   }
-  const std::string tile = "b, h, q_lo, q_hi, kv_lo, kv_hi" + uniforms(hooks);
+  const std::string tile = "b, h, q_lo, q_hi, kv_lo, kv_hi" + print_uniforms(hooks.args);
   const std::string tile_class =
       classes.function == nullptr ? "kTileFull" : fmt::format("tile_class_of({}{})", tile, pairs);
   const std::string score_class =

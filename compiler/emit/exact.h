@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fa/spec.h"
 
@@ -11,8 +12,8 @@ class Module;
 
 namespace fa {
 
-/// `__device__ float exact_log(float x) { ... }` for each such function that the module's functions call, a
-/// mask's class among them; empty where none does.
-std::string print_exact_functions(const llvm::Module& module, DType dtype);
+/// `__device__ float exact_log(float x) { ... }` for each such function that the functions of the modules
+/// call, a mask's class among them; empty where none does.
+std::string print_exact_functions(const std::vector<const llvm::Module*>& modules, DType dtype);
 
 }  // namespace fa

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "compiler/analysis/code_size.h"
-#include "compiler/emit/exact.h"
 #include "compiler/emit/expr.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/stages.h"
@@ -61,6 +60,13 @@ std::string print_uniform(const HookArg& arg) {
   }
 }
 
+std::string print_uniforms(const std::vector<HookArg>& args) {
+  std::string text;
+  for (const HookArg& arg : args)
+    if (arg.kind > HookArgKind::kv_idx) text += ", " + print_uniform(arg);
+  return text;
+}
+
 namespace {
 
 class HooksPrinter {
@@ -77,7 +83,7 @@ class HooksPrinter {
   std::string print_body(const StageBody& body, const llvm::Value& result);
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
-  std::string print_relative(const llvm::Function& function, std::string_view name);
+  std::string print_whole(const llvm::Function& function, std::string_view name, std::string_view index);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
   std::string print_element(std::string_view signature, const llvm::Function& function,
@@ -181,24 +187,25 @@ std::string HooksPrinter::print_element(std::string_view signature, const llvm::
   return print_function(signature, print_body(body, *split_.result(function)));
 }
 
-// The whole function, at the place of its difference that needs no other stage: (distance, 0).
-std::string HooksPrinter::print_relative(const llvm::Function& function, std::string_view name) {
-  const std::string of = fmt::format("relative_{}_of", name);
-  functions_ +=
-      fa::print_function(function, of, {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
+// The whole function at (index, 0), needing no other stage: what a distance or a row decides alone.
+std::string HooksPrinter::print_whole(const llvm::Function& function, std::string_view name,
+                                      std::string_view index) {
+  functions_ += fa::print_function(function, fmt::format("{}_of", name),
+                                   {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
   functions_ += "\n";
-  std::string arguments = "0.0f, head.b, head.h, distance, 0";
-  for (const HookArg& arg : hooks_.args)
-    if (arg.kind > HookArgKind::kv_idx) arguments += ", " + print_uniform(arg);
-  return print_function(fmt::format("{} relative_{}(const ForwardParams& p, const Head& head, int distance)",
-                                    cpp_type(*region_of(function).result), name),
-                        fmt::format("    return {}({});\n", of, arguments));
+  const std::string arguments =
+      fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args));
+  return print_function(fmt::format("{} {}(const ForwardParams& p, const Head& head, int {})",
+                                    cpp_type(*region_of(function).result), name, index),
+                        fmt::format("    return {}_of({});\n", name, arguments));
 }
 
 std::string HooksPrinter::print() {
   const bool has_mask = facts_.has_mask && !facts_.mask_is_always_true;
   const bool is_general = facts_.score_form == ScoreForm::general;
-  const bool is_affine = facts_.score_form == ScoreForm::affine;
+  // A row's terms alone leave the score as it is.
+  const bool is_affine =
+      facts_.score_form == ScoreForm::affine && !(facts_.addend_is_zero && facts_.multiplier_is_one);
   const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
 
   StageBody logit, multiplier, addend, slope, keep;
@@ -246,6 +253,7 @@ std::string HooksPrinter::print() {
   const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
                              (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
+  text += flag("kHasRowAddend", facts_.has_row_addend);
   text += flag("kAddendIsLinear", facts_.addend_is_linear);
   text += flag("kAddendIsRelative", relative_addend);
   text += flag("kMaskIsRelative", relative_mask);
@@ -257,6 +265,7 @@ std::string HooksPrinter::print() {
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
   text += size("kColumnSize", split_.stage(Stage::column).size(fast));
   if (relative_addend) text += size("kRelativeAddendSize", code_size(*hooks_.logit_addend, fast));
+  if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*hooks_.logit_row_addend, fast));
   if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
     if (split_.stage(stage).fields.empty()) continue;
@@ -282,9 +291,10 @@ std::string HooksPrinter::print() {
                                  *hooks_.logit_addend_slope, slope);
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
-  if (relative_addend) text += "\n" + print_relative(*hooks_.logit_addend, "addend");
-  if (relative_mask) text += "\n" + print_relative(*mask, "mask");
-  return print_exact_functions(*hooks_.module, spec_.dtype) + functions_ + text + "};\n";
+  if (facts_.has_row_addend) text += "\n" + print_whole(*hooks_.logit_row_addend, "row_addend", "q_idx");
+  if (relative_addend) text += "\n" + print_whole(*hooks_.logit_addend, "relative_addend", "distance");
+  if (relative_mask) text += "\n" + print_whole(*mask, "relative_mask", "distance");
+  return functions_ + text + "};\n";
 }
 
 }  // namespace

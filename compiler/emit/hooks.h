@@ -8,11 +8,13 @@
 
 namespace fa {
 
-/// The text of `struct Hooks` and of the functions it calls, in namespace fa; it needs common/hooks.cuh
-/// before it and nothing else.
+/// The text of `struct Hooks` and of the functions of the spec that it calls, in namespace fa; it needs
+/// common/hooks.cuh and print_exact_functions' text (exact.h) before it and nothing else.
 std::string print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts);
 
 /// An argument that is the same for the whole call, as device code reads it from `p`.
 std::string print_uniform(const HookArg& arg);
+/// All of them, each behind a comma.
+std::string print_uniforms(const std::vector<HookArg>& args);
 
 }  // namespace fa

@@ -215,7 +215,7 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
   for (llvm::Function* function : scalar_hooks)
     if (function->use_empty()) function->eraseFromParent();
   hooks.score_mod = hooks.mask_mod = hooks.logit = nullptr;
-  hooks.logit_multiplier = hooks.logit_addend = hooks.logit_addend_slope = nullptr;
+  hooks.logit_multiplier = hooks.logit_addend = hooks.logit_row_addend = hooks.logit_addend_slope = nullptr;
   const std::string width = std::to_string(cpu.lanes * 32);
   for (llvm::Function& function : *hooks.module)
     if (!function.isDeclaration()) {

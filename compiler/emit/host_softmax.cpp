@@ -151,6 +151,11 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
               logit.parts[part] = ir.CreateIntrinsic(
                   llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
                   {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
+            if (hooks_ir.logit_row_addend != nullptr) {
+              const Wide of_row = hooks.call(*hooks_ir.logit_row_addend, score, kv_idx);
+              for (std::size_t part = 0; part < logit.parts.size(); ++part)
+                logit.parts[part] = ir.CreateFAdd(logit.parts[part], hooks.vector(of_row, part));
+            }
           }
         }
         HostBuilder::Values next;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "compiler/emit/classes.h"
+#include "compiler/emit/exact.h"
+#include "compiler/emit/expr.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/templates.h"
 #include "compiler/schedule/product.h"
@@ -32,6 +34,45 @@ constexpr std::string_view kSummariesEntry =
 }
 
 )";
+
+/// The hooks of both cases, each in a namespace of its own, and what asks which.
+std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases) {
+  std::string text;
+  for (const auto& [name, of] :
+       {std::pair{"head_case_holds", &cases.holds}, {"head_case_fails", &cases.fails}})
+    text += fmt::format("namespace {} {{\n\n{}}}  // namespace {}\n\n", name,
+                        print_hooks(spec, of->hooks, of->facts), name);
+  text += print_function(*cases.condition, "head_case_of", {});
+  text += fmt::format(R"(
+struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
+  static __device__ __forceinline__ bool head_case(const ForwardParams& p, int b, int h) {{
+    return head_case_of(0.0f, b, h, 0, 0{});
+  }}
+
+  template <class H, class R, class C>
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const H& head, const R& row, const C& column) {{
+    return head_case(p, head.b, head.h)
+               ? ElementOfCase<Holds>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx)
+               : ElementOfCase<Fails>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx);
+  }}
+
+  template <class H, class R, class C>
+  static __device__ __forceinline__ bool mask(const ForwardParams& p, const H& head, const R& row, const C& column) {{
+    return head_case(p, head.b, head.h)
+               ? ElementOfCase<Holds>::mask(p, head.b, head.h, row.q_idx, column.kv_idx)
+               : ElementOfCase<Fails>::mask(p, head.b, head.h, row.q_idx, column.kv_idx);
+  }}
+
+  template <class H>
+  static __device__ __forceinline__ float row_addend(const ForwardParams& p, const H& head, int q_idx) {{
+    return head_case(p, head.b, head.h) ? ElementOfCase<Holds>::row_addend(p, head.b, head.h, q_idx)
+                                        : ElementOfCase<Fails>::row_addend(p, head.b, head.h, q_idx);
+  }}
+}};
+)",
+                      print_uniforms(hooks.args));
+  return text;
+}
 
 std::vector<SummaryShape> shapes(const TileClasses& classes) {
   std::vector<SummaryShape> result;
@@ -67,16 +108,20 @@ std::string_view element_type(DType dtype, const Target& target) {
 }  // namespace
 
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                   const TileClasses& classes, const Plan& plan, const Target& target) {
+                   const TileClasses& classes, const HookCases* cases, const Plan& plan,
+                   const Target& target) {
   const int shared_memory = shared_memory_bytes(plan, spec);
   const int threads = plan.warps * 32;
+  std::vector<const llvm::Module*> modules = {hooks.module.get()};
+  if (cases != nullptr)
+    for (const HooksOfCase* of : {&cases->holds, &cases->fails}) modules.push_back(of->hooks.module.get());
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
 
 namespace fa {{
 
-{hooks}
+{exact}{hooks}
 {classes}
 struct Config {{
   using Element = {element};
@@ -104,14 +149,16 @@ static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
-      fmt::arg("hooks", print_hooks(spec, hooks, facts)),
+      fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
+      fmt::arg("hooks",
+               cases == nullptr ? print_hooks(spec, hooks, facts) : print_cases(spec, hooks, *cases)),
       fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
-      fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
       fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
       fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
+      fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
       fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),

@@ -36,10 +36,24 @@ struct Source {
   std::string summaries_entry{};  // "facet_summaries"
 };
 
+/// What a kernel runs where a condition of the head has one of its values (compiler/ir/head_case.h).
+struct HooksOfCase {
+  HookIr hooks;
+  Facts facts;
+};
+
+/// Hooks that a CTA chooses between, once a tile.
+struct HookCases {
+  llvm::Function* condition = nullptr;  // i1 @head_case, in the module of the spec's own hooks
+  HooksOfCase holds, fails;
+};
+
 /// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm75 and
 /// sm80 today). The text ends in static_asserts that hold the device's sums to the host's: tile sizes,
 /// shared-memory bytes, sizeof(ForwardParams).
+/// `cases`: null where every head runs the same hooks; where not, `classes` has no score class.
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                   const TileClasses& classes, const Plan& plan, const Target& target);
+                   const TileClasses& classes, const HookCases* cases, const Plan& plan,
+                   const Target& target);
 
 }  // namespace fa

@@ -3,25 +3,20 @@
 // after llvm.h
 #include "compiler/ir/hook_ir.h"
 
+#include <memory>
+#include <utility>
+
 namespace fa {
 
 HookIr::HookIr() = default;
 HookIr::HookIr(HookIr&&) noexcept = default;
 HookIr::~HookIr() = default;
 
+// As a whole, since the old module has to go before the old context, which owns its constants.
 HookIr& HookIr::operator=(HookIr&& other) noexcept {
-  // The module goes before its context: it holds constants the context owns.
-  module = std::move(other.module);
-  context = std::move(other.context);
-  score_mod = other.score_mod;
-  mask_mod = other.mask_mod;
-  logit = other.logit;
-  logit_multiplier = other.logit_multiplier;
-  logit_addend = other.logit_addend;
-  logit_addend_slope = other.logit_addend_slope;
-  args = std::move(other.args);
-  clamped = std::move(other.clamped);
-  return *this;
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
 }
 
 std::string HookIr::print() const {

@@ -13,8 +13,10 @@
 // folded in:
 //   float @logit           (float %s, ...)  = log2(e) * score_mod(scale * s)      general score_mod
 //   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier
-//   * s + addend
-//   float @logit_addend_slope(...)  = c                                            addend = c * kv_idx + rest
+//   * s + addend (+ row_addend)
+//   float @logit_row_addend(...)    the terms of the addend that do not depend on kv_idx; then @logit_addend
+//   lacks them float @logit_addend_slope(...)  = c                                            addend = c *
+//   kv_idx + rest
 // with the constants log2(e) and scale pushed to where they cost least (the factor that depends on least).
 // Contract of every caller: 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len, 0 <= kv_idx < kv_len.
 // Lengths are at most 2^24, so an index converts to float exactly.
@@ -79,6 +81,8 @@ struct HookIr {
   llvm::Function* logit = nullptr;             // set by analyse where score_mod is general
   llvm::Function* logit_multiplier = nullptr;  // set by analyse where score_mod is affine (both)
   llvm::Function* logit_addend = nullptr;
+  llvm::Function* logit_row_addend =
+      nullptr;  // set by analyse where the addend has terms that no key changes
   llvm::Function* logit_addend_slope = nullptr;  // set by analyse where the addend is linear in kv_idx
   std::vector<HookArg> args;
   std::vector<ClampedRead> clamped;
@@ -93,5 +97,9 @@ struct HookIr {
 /// Lowers the checked hooks by IRBuilder, then proves or clamps every index, then simplifies; verified after
 /// each pass.
 HookIr lower(const CheckedSpec& spec);
+
+/// i1 @NAME(...), with the arguments of all hooks, added to `hooks.module`: a condition as a function.
+llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name,
+                                const Expr& condition);
 
 }  // namespace fa

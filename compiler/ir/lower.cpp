@@ -102,6 +102,11 @@ llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bound
 
 }  // namespace
 
+llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name, const Expr& condition) {
+  Bounds bounds(spec);
+  return lower_hook(spec, hooks, bounds, name, condition);
+}
+
 HookIr lower(const CheckedSpec& written) {
   const CheckedSpec spec = import_hooks(written);
   HookIr hooks;

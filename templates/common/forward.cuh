@@ -385,6 +385,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       while (now.exists()) visit(walk.after(params, now));
     }
     if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
+    if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);
     if constexpr (Product::kLosesInfinities) {

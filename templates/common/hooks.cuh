@@ -15,6 +15,9 @@
 // `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
 // `mask` is true where the element is kept. It does not depend on s.
 //
+// Where kHasRowAddend, row_addend(p, head, q_idx) belongs to every logit of the row and is in none of the
+// above: kernels add it to lse.
+//
 // Where kAddendIsLinear, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
 // grows from one kv_idx to the next.
 //
@@ -39,9 +42,11 @@ enum class ScoreForm { identity, affine, general };
 struct IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = false;
+  static constexpr bool kIsByHead = false;  // common/head_case.cuh
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
+  static constexpr bool kHasRowAddend = false;
   static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
@@ -55,6 +60,7 @@ struct IdentityHooks {
   static constexpr int kColumnSize = 0;
   static constexpr int kRelativeAddendSize = 0;
   static constexpr int kRelativeMaskSize = 0;
+  static constexpr int kRowAddendSize = 0;
 
   struct Head {
     int b;

@@ -50,7 +50,8 @@ struct OddOutputs {
 #pragma unroll 2
         for (int i = 0; i < Config::kHeadDim / 4; ++i) s = dot(q[i], k[i], s);
         const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-        const float logit = Hooks::logit(s, params, head, row, column);
+        float logit = Hooks::logit(s, params, head, row, column);
+        if constexpr (Hooks::kHasRowAddend) logit += Hooks::row_addend(params, head, q_idx);
         bool kept = logit != negative_infinity() && Hooks::mask(params, head, row, column);
         if constexpr (Config::kDropout)
           kept &=

@@ -2,6 +2,7 @@
 // operations, which a loop writes down as bits.
 #pragma once
 
+#include "common/head_case.cuh"
 #include "common/hooks.cuh"
 #include "common/linear_addend.cuh"
 #include "common/score_elements.cuh"
@@ -62,10 +63,59 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     }
   }
 
+  /// What all logits of a row gain, after the last tile.
+  __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
+                                                  SoftmaxRow (&softmax)[kMTiles][2]) {
+    if (params.kv_len == 0) return;
+    const typename Hooks::Head head = this->find_head(params);
+    const int first = this->first_row_of_thread(params);
+    constexpr int kRows = 2 * kMTiles;
+    constexpr int kUnrolled = kRows * Hooks::kRowAddendSize > Elements::kMostCode ? 1 : kRows;
+    float addends[kRows];
+#pragma unroll(kUnrolled)
+    for (int i = 0; i < kRows; ++i)
+      addends[i] = Hooks::row_addend(params, head, min(first + i * 8, params.q_len - 1));
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
+  }
+
+  /// `apply_hooks` with the hooks of the case that this CTA's head is.
+  template <class OfCase>
+  __device__ __forceinline__ float apply_case(const ForwardParams& params, WalkStep step) {
+    ScoreTile<Config, OfCase, Classes> tile;
+    move_scores(tile.s, s, 1.0f);
+    const typename OfCase::Head head = tile.find_head(params);
+    if constexpr (!OfCase::kRowIsCheap) tile.find_rows(params, head);
+    const float shift = tile.apply_hooks(params, head, step, 0.0f);
+    move_scores(s, tile.s, tile.kIsRaw && !Elements::kIsRaw ? params.scale_log2 : 1.0f);
+    return shift;
+  }
+
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
   /// -inf. `slope` is a linear addend's, of raw scores.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
                                                WalkStep step, [[maybe_unused]] float slope) {
+    if constexpr (Hooks::kIsByHead) {
+      if (Hooks::head_case(params, head.b, head.h)) return apply_case<typename Hooks::Holds>(params, step);
+      return apply_case<typename Hooks::Fails>(params, step);
+    } else {
+      return apply_own_hooks(params, head, step, slope);
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ void move_scores(float (&to)[kMTiles][kNTiles][4],
+                                                     const float (&from)[kMTiles][kNTiles][4], float scale) {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) to[m][n][i] = from[m][n][i] * scale;
+  }
+
+  __device__ __forceinline__ float apply_own_hooks(const ForwardParams& params, typename Hooks::Head head,
+                                                   WalkStep step, [[maybe_unused]] float slope) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;

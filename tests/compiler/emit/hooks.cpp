@@ -11,6 +11,7 @@
 
 #include "compiler/ir/llvm.h"
 // after llvm.h
+#include "compiler/emit/exact.h"
 #include "compiler/emit/expr.h"
 #include "compiler/spec/spec.h"
 #include "templates/params.h"
@@ -61,6 +62,7 @@ extern "C" void hooks_{0}(const fa::ForwardParams& p, int b, int h, int q, int k
   const auto column = Hooks::column(p, head, kv, float(kv));
   parts[0] = {1};
   parts[1] = {2};
+  parts[2] = {3};
   keep[0] = Hooks::mask(p, head, row, column);
   keep[1] = Hooks::kHasMask;
 }}
@@ -76,12 +78,14 @@ std::string unit_text(const Spec& spec, std::size_t number) {
   HookIr hooks = lower(spec.checked());
   const Facts facts = analyse(spec.checked(), hooks);
   const bool is_general = facts.score_form == ScoreForm::general;
-  return fmt::format("namespace fa {{ namespace s{} {{\n{}}} }}\n", number,
+  return fmt::format("namespace fa {{ namespace s{} {{\n{}{}}} }}\n", number,
+                     print_exact_functions({hooks.module.get()}, DType::f32),
                      print_hooks(spec.checked(), hooks, facts)) +
          fmt::format(
              kEntry, number,
              is_general ? "Hooks::logit(s, p, head, row, column)" : "Hooks::multiplier(p, head, row, column)",
-             is_general ? "0.0f" : "Hooks::addend(p, head, row, column)");
+             is_general ? "0.0f" : "Hooks::addend(p, head, row, column)",
+             facts.has_row_addend ? "Hooks::row_addend(p, head, q)" : "0.0f");
 }
 
 ForwardParams launch_arguments(const tools::Problem& problem) {
@@ -142,7 +146,7 @@ void compare(std::vector<Unit>& units, void* library) {
     for (int i = 0; i < 60; ++i) {
       const Element element = random.element(unit.problem.size);
       const float s = static_cast<float>(random.below(6400)) / 100.0f - 32.0f;
-      float parts[2];
+      float parts[3];
       int keep[2];
       entry(params, element.b, element.h, element.q, element.kv, s, parts, keep);
       const auto want = unit.eval->logit_parts(s, element);
@@ -152,6 +156,7 @@ void compare(std::vector<Unit>& units, void* library) {
       REQUIRE((keep[0] & 1) == (unit.eval->mask(element) ? 1 : 0));
       REQUIRE(same(parts[0], want[0]));
       REQUIRE(same(parts[1], want[1]));
+      REQUIRE(same(parts[2], want[2]));
     }
   }
 }
@@ -213,7 +218,7 @@ TEST_CASE("approximate functions stand only in score_mod on 16-bit data") {
 TEST_CASE("each value is computed in the stage that it depends on") {
   const Spec spec = Spec::parse(
       "attention t\nhead_dim 64\ntensor rows : f32[q_len]\ntensor columns : f32[kv_len]\n"
-      "score_mod = score + rows[q_idx] * 2.0 + exp(columns[kv_idx])\n");
+      "score_mod = score + sqrt(rows[q_idx]) * exp(columns[kv_idx])\n");
   HookIr hooks = lower(spec.checked());
   const Facts facts = analyse(spec.checked(), hooks);
   const std::string text = print_hooks(spec.checked(), hooks, facts);

@@ -71,12 +71,14 @@ HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem)
   if (fuse == Fuse::forbidden) forbid_contraction(hooks);
   const bool has_score = hooks.score_mod != nullptr, has_mask = hooks.mask_mod != nullptr;
   const bool has_logit = hooks.logit != nullptr, has_affine = hooks.logit_multiplier != nullptr;
+  const bool has_rows = hooks.logit_row_addend != nullptr;
   jit_ = std::make_unique<HookJit>(std::move(hooks));
   if (has_score) score_mod_ = jit_->find("score_mod");
   if (has_mask) mask_ = jit_->find("mask_mod");
   if (has_logit) logit_ = jit_->find("logit");
   if (has_affine) multiplier_ = jit_->find("logit_multiplier");
   if (has_affine) addend_ = jit_->find("logit_addend");
+  if (has_rows) row_addend_ = jit_->find("logit_row_addend");
 }
 
 Slot HookEval::call(HookJit::Function function, float first, Element element) const {
@@ -94,16 +96,17 @@ bool HookEval::mask(Element element) const {
   return mask_ == nullptr || (call(mask_, 0.0f, element).i32() & 1) != 0;
 }
 
-std::array<float, 2> HookEval::logit_parts(float s, Element element) const {
-  if (logit_ != nullptr) return {call(logit_, s, element).f32(), 0.0f};
+std::array<float, 3> HookEval::logit_parts(float s, Element element) const {
+  if (logit_ != nullptr) return {call(logit_, s, element).f32(), 0.0f, 0.0f};
   const float scale = static_cast<float>(problem_.spec.checked().scale);
-  if (multiplier_ == nullptr) return {scale * 1.44269504f, 0.0f};
-  return {call(multiplier_, s, element).f32(), call(addend_, s, element).f32()};
+  if (multiplier_ == nullptr) return {scale * 1.44269504f, 0.0f, 0.0f};
+  return {call(multiplier_, s, element).f32(), call(addend_, s, element).f32(),
+          row_addend_ == nullptr ? 0.0f : call(row_addend_, s, element).f32()};
 }
 
 float HookEval::logit(float s, Element element) const {
-  const auto [first, second] = logit_parts(s, element);
-  return logit_ != nullptr ? first : first * s + second;
+  const auto [first, second, third] = logit_parts(s, element);
+  return logit_ != nullptr ? first : first * s + second + third;
 }
 
 ReferenceEval::ReferenceEval(const tools::Problem& problem) : problem_(problem) {

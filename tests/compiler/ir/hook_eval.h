@@ -39,8 +39,8 @@ class HookEval {
   /// What kernels evaluate, on the raw dot product: base 2, with the scale.
   float logit(float s, Element element) const;
 
-  /// {multiplier, addend} of the identity and affine forms, {logit, 0} of the general one.
-  std::array<float, 2> logit_parts(float s, Element element) const;
+  /// {multiplier, addend, row addend} of the identity and affine forms, {logit, 0, 0} of the general one.
+  std::array<float, 3> logit_parts(float s, Element element) const;
 
   const Facts& facts() const { return facts_; }
 
@@ -51,7 +51,7 @@ class HookEval {
   Facts facts_;
   std::unique_ptr<HookJit> jit_;
   HookJit::Function score_mod_ = nullptr, mask_ = nullptr, logit_ = nullptr, multiplier_ = nullptr,
-                    addend_ = nullptr;
+                    addend_ = nullptr, row_addend_ = nullptr;
 };
 
 /// The same by the interpreter; hooks from LLVM IR by their own, as their files have them.
