@@ -126,7 +126,6 @@ llvm::Value* ExprLowering::loop(const Expr& expr) {
   llvm::LLVMContext& context = builder_.getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* block = llvm::BasicBlock::Create(context, "loop", &function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", &function_);
   builder_.CreateBr(block);
 
   builder_.SetInsertPoint(block);
@@ -143,6 +142,8 @@ llvm::Value* ExprLowering::loop(const Expr& expr) {
   llvm::BasicBlock* latch = builder_.GetInsertBlock();  // a nested loop moves it
   variable->addIncoming(next, latch);
   total->addIncoming(combined, latch);
+  // Made after the loops inside, so that blocks stand in the order they run in and the return in the last.
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", &function_);
   builder_.CreateCondBr(builder_.CreateICmpNE(next, int_constant(expr.count)), block, after);
   builder_.SetInsertPoint(after);
   return combined;

@@ -1,0 +1,96 @@
+// What the checker accepts builds and runs: parts of the language that no shipped spec uses, compiled by
+// NVRTC for every family of GPUs (no GPU is needed) and held to the fp64 reference on the host.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compiler/compile.h"
+#include "runtime/build.h"
+#include "runtime/nvrtc.h"
+#include "tests/catch.h"
+#include "tests/numeric/cases.h"
+#include "tools/parallel.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+/// The items of one spec each, after its name and head_dim.
+const char* const kItems[] = {
+    // Reductions inside reductions, as loops and expanded, of conditions and of numbers.
+    "mask_mod = any(i < 33: any(j < 33: i * j == kv_idx))",
+    "score_mod = score + sum(i < 33: sum(j < 33: 0.01 * i * j))",
+    "score_mod = score + 0.001 * sum(i < 34: sum(j < 33: sum(k < 35: i * q_idx + j - k)))",
+    "tensor t : i32[40] = i0 * 3\nmask_mod = any(i < 40: all(j < 34: t[i] * j <= kv_idx) or t[i] == q_idx)",
+    "score_mod = score + 0.01 * max(j < 3: sum(i < 33: q_idx - j * i))",
+    // Tables of constant extents.
+    "tensor pair : f16[4, 256] = 0.01 * (i0 - i1 % 5)\nscore_mod = tanh(score + pair[h, kv_idx])",
+    "tensor keep : bool[256, 256] = (i0 * 7 + i1) % 3 != 0\nmask_mod = keep[q_idx, kv_idx]",
+    "tensor bits : i32[4, 16] = i0 * 1234567 + i1 * 7654321\nmask_mod = bits[h, q_idx % 16] >> kv_idx % 32 & "
+    "1 == 0",
+    "tensor small : bf16[7, 5, 3, 2] = 1 + 0.01 * (i0 + i1 + i2 + i3)\n"
+    "score_mod = score * small[q_idx % 7, kv_idx % 5, h % 3, b]",
+};
+
+Spec spec_of(const char* items, DType dtype) {
+  return Spec::parse(fmt::format("attention language\nhead_dim 64\n{}\n", items)).with_dtype(dtype);
+}
+
+/// What a build says where it is refused; empty where it is not.
+std::string refusal(const Spec& spec, std::string_view target) {
+  try {
+    build_source(*compile_front_end(spec.checked(), find_target(target)).source);
+    return {};
+  } catch (const BuildError& error) {
+    return fmt::format("{}\n{}", error.what(), error.log());
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every part of the language builds for sm_75, sm_80 and sm_90", "[nvrtc]") {
+  try {
+    Nvrtc::get();
+  } catch (const BuildError& error) {
+    WARN("skipped: " << error.what());
+    return;
+  }
+  constexpr std::array<std::string_view, 3> kTargets = {"t4", "a100", "h200"};
+  constexpr std::array kDTypes = {DType::f32, DType::f16, DType::bf16};
+  struct Build {
+    const char* items;
+    std::string_view target;
+    DType dtype;
+    std::string refusal = {};
+  };
+  std::vector<Build> builds;
+  for (std::size_t i = 0; i < std::size(kItems); ++i)
+    for (std::size_t t = 0; t < kTargets.size(); ++t) {
+      const DType dtype = kDTypes[(i + t) % kDTypes.size()];
+      const bool has_it = dtype != DType::bf16 || find_target(kTargets[t]).has_bf16;
+      builds.push_back({kItems[i], kTargets[t], has_it ? dtype : DType::f16});
+    }
+  parallel_for(static_cast<std::int64_t>(builds.size()), 1, [&](std::int64_t i, std::int64_t) {
+    Build& build = builds[static_cast<std::size_t>(i)];
+    build.refusal = refusal(spec_of(build.items, build.dtype), build.target);
+  });
+  for (const Build& build : builds) {
+    INFO(build.items << "\n" << build.target << ", " << dtype_name(build.dtype) << ": " << build.refusal);
+    CHECK(build.refusal.empty());
+  }
+}
+
+TEST_CASE("host: every part of the language is within the bound", "[numeric]") {
+  for (const char* items : kItems)
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Spec spec = spec_of(items, dtype);
+      ProblemInputs inputs;
+      inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 70, .kv_len = 150};
+      const std::string wrong = failure(compile(spec, uncached(Device::host)), make_problem(spec, inputs));
+      INFO(items << "\n" << dtype_name(dtype) << ": " << wrong);
+      CHECK(wrong.empty());
+    }
+}
