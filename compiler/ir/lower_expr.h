@@ -70,7 +70,7 @@ class ExprLowering {
   llvm::Value* expand(const Expr& expr);
   llvm::Value* loop(const Expr& expr);
   llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
-  void hoist(const Expr& expr, int loop);
+  void hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   const std::vector<int>& free_loops(const Expr& expr);
   Scope& scope_of(const Expr& expr);

@@ -88,7 +88,8 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
 }
 
 /// Lowers, before the loop, every largest part of `expr` that does not depend on it.
-void ExprLowering::hoist(const Expr& expr, int loop) {
+void ExprLowering::hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
+  if (!seen.insert(&expr).second) return;
   const std::vector<int>& ids = free_loops(expr);
   if (std::find(ids.begin(), ids.end(), loop) == ids.end()) {
     // A part under another reduction's variable belongs to that reduction's iteration.
@@ -99,12 +100,13 @@ void ExprLowering::hoist(const Expr& expr, int loop) {
     if (is_ready) lower(expr);
     return;
   }
-  for (const ExprPtr& arg : expr.args) hoist(*arg, loop);
+  for (const ExprPtr& arg : expr.args) hoist(*arg, loop, seen);
 }
 
 llvm::Value* ExprLowering::loop(const Expr& expr) {
   const Expr& body = *expr.args[0];
-  hoist(body, expr.index);
+  std::unordered_set<const Expr*> seen;
+  hoist(body, expr.index, seen);
   llvm::Value* start = nullptr;
   switch (expr.reduction) {
     case Reduction::any:

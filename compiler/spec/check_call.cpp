@@ -31,6 +31,9 @@ bool any_missing(const std::vector<Typed>& args) {
 Typed ExprChecker::call(const AstExpr& ast) {
   const bool is_cast = ast.name == "i32" || ast.name == "f32";
   const FunctionInfo* function = find_function(ast.name);
+  if (const auto found = scope_.symbols.find(ast.name);
+      found != scope_.symbols.end() && found->second.kind == Symbol::Kind::function)
+    return call_user(ast, found->second);
   if (!is_cast && ast.name != "where" && function == nullptr) return call_unknown(ast);
 
   std::vector<Typed> args;
@@ -83,8 +86,7 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
   const bool any_float =
       std::any_of(args.begin(), args.end(), [](const Typed& arg) { return arg.expr->type == Type::f32; });
   if (function.func == Func::floor && !any_float) {
-    findings_.warning(ast.span, "the floor of an i32 is itself",
-                      "drop it; `/` on two integers already rounds down");
+    warning(ast.span, "the floor of an i32 is itself", "drop it; `/` on two integers already rounds down");
     return std::move(args[0]);
   }
   const Type type = function.domain == Domain::floating || any_float ? Type::f32 : Type::i32;
@@ -103,6 +105,10 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
 
 Typed ExprChecker::call_unknown(const AstExpr& ast) {
   for (const AstPtr& arg : ast.args) check(*arg);  // for their own errors
+  if (parameter(ast.name) != nullptr)
+    return error(ast.head_span, fmt::format("'{}' is a parameter, not a function", ast.name));
+  if (const auto later = scope_.later.find(ast.name); later != scope_.later.end())
+    return too_early(ast, later->second);
   if (const auto found = scope_.symbols.find(ast.name); found != scope_.symbols.end()) {
     found->second.used = true;
     if (found->second.kind == Symbol::Kind::broken) return {};
@@ -120,7 +126,10 @@ Typed ExprChecker::call_unknown(const AstExpr& ast) {
                  "expressions are bool, i32 or f32; casts are i32(x) and f32(x)");
   }
   if (is_reserved(ast.name)) return error(ast.head_span, fmt::format("'{}' is not a function", ast.name));
-  const std::string near = closest(ast.name, callable_names());
+  std::vector<std::string_view> names = callable_names();
+  for (const auto& [name, symbol] : scope_.symbols)
+    if (symbol.kind == Symbol::Kind::function) names.push_back(name);
+  const std::string near = closest(ast.name, names);
   return error(ast.head_span, near.empty()
                                   ? fmt::format("unknown function '{}'", ast.name)
                                   : fmt::format("unknown function '{}'; did you mean '{}'?", ast.name, near));
@@ -132,9 +141,9 @@ Typed ExprChecker::read(const AstExpr& ast) {
 
   const auto found = scope_.symbols.find(ast.name);
   if (found == scope_.symbols.end()) {
-    const bool known = is_reserved(ast.name) || std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) {
-                         return l.name == ast.name;
-                       });
+    const bool known =
+        is_reserved(ast.name) || parameter(ast.name) != nullptr ||
+        std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.name == ast.name; });
     if (!known) return unknown(ast);
     return error(ast.head_span, fmt::format("'{}' is not a tensor", ast.name), "only tensors are indexed");
   }
@@ -144,7 +153,9 @@ Typed ExprChecker::read(const AstExpr& ast) {
   if (tensor.kind != Symbol::Kind::tensor) {
     return error(ast.head_span,
                  fmt::format("'{}' is a {}, not a tensor", ast.name,
-                             tensor.kind == Symbol::Kind::param ? "param" : "let"),
+                             tensor.kind == Symbol::Kind::param      ? "param"
+                             : tensor.kind == Symbol::Kind::function ? "function"
+                                                                     : "let"),
                  "only tensors are indexed");
   }
   if (!may_use(context_.room, tensor.kind)) return not_here(ast);
@@ -162,9 +173,12 @@ Typed ExprChecker::read(const AstExpr& ast) {
 }
 
 int ExprChecker::reduction_count(const AstExpr& ast) {
-  ExprChecker constant(scope_, source_, findings_,
-                       {.room = Room::constant, .what = "the range of a reduction"});
-  const Typed count = constant.check(ast);
+  const Context around =
+      std::exchange(context_, {.room = Room::constant, .what = "the range of a reduction"});
+  std::vector<Loop> loops = std::exchange(loops_, {});
+  const Typed count = check(ast);
+  context_ = around;
+  loops_ = std::move(loops);
   if (!count.expr) return 0;
   if (!is_literal(*count.expr) || count.expr->type != Type::i32) {
     error(ast.span, fmt::format("the range of a reduction must be a constant i32; this is {}",
@@ -186,7 +200,7 @@ void ExprChecker::declare_loop(const AstExpr& ast) {
   if (is_reserved(ast.name)) {
     error(ast.head_span, fmt::format("'{}' is a word of the language", ast.name),
           "name the index otherwise, such as i");
-  } else if (loop || scope_.symbols.contains(ast.name)) {
+  } else if (loop || parameter(ast.name) != nullptr || scope_.declares(ast.name)) {
     error(ast.head_span, fmt::format("the index '{}' hides another '{}'", ast.name, ast.name),
           "name it otherwise");
   }

@@ -20,6 +20,9 @@ class ExprChecker {
   /// Null `expr` where something was reported.
   Typed check(const AstExpr& ast);
 
+  /// Reports what is wrong with a function's body whatever its arguments are.
+  void check_body(const AstItem& function);
+
   /// The same as an f32; itself where it is one already or null.
   Typed promote(const AstExpr& ast, Typed value);
 
@@ -27,6 +30,14 @@ class ExprChecker {
   struct Loop {
     std::string name;
     int id = 0;
+  };
+
+  // The body of a function is being checked: what its parameters stand for.
+  struct Frame {
+    const AstItem* function = nullptr;
+    const AstExpr* call = nullptr;    // null: its declaration, whose arguments are not known
+    std::vector<Typed> args;          // null ones in a declaration
+    std::vector<Loop> loops_outside;  // a body does not see the indices around the call
   };
 
   Typed integer(const AstExpr& ast, bool negated, Span span);
@@ -44,6 +55,12 @@ class ExprChecker {
   Typed call_function(const AstExpr& ast, std::vector<Typed> args);
   Typed call_where(const AstExpr& ast, std::vector<Typed> args);
   Typed call_unknown(const AstExpr& ast);
+  Typed call_user(const AstExpr& ast, Symbol& function);
+  Typed inlined(const Frame& frame);
+  bool within_budget();
+  std::string called_from() const;
+  const Typed* parameter(std::string_view name) const;
+  Typed too_early(const AstExpr& ast, Span declared);
   Typed read(const AstExpr& ast);
   Typed reduce(const AstExpr& ast);
   int reduction_count(const AstExpr& ast);
@@ -58,6 +75,7 @@ class ExprChecker {
   Typed make(const AstExpr& ast, Expr node, std::vector<Typed> args);
   Typed literal(const AstExpr& ast, const ExprPtr& value);
   Typed error(Span span, std::string message, std::string remedy = {});
+  void warning(Span span, std::string message, std::string remedy);
   std::vector<std::string_view> visible_names() const;
 
   Scope& scope_;
@@ -65,6 +83,8 @@ class ExprChecker {
   Findings& findings_;
   Context context_;
   std::vector<Loop> loops_;
+  std::vector<Frame> frames_;  // the calls around, outermost first
+  int nesting_ = 0;            // of `check` in itself, through calls too
 };
 
 /// "a bool", "an i32", "an f32".

@@ -35,6 +35,7 @@ class AstDump {
   void item(const AstItem& item) {
     std::string what(item_word(item.kind));
     if (!item.name.empty()) what += " " + item.name;
+    if (item.is_function()) what += parameter_list(item);
     if (!item.type.empty()) what += " : " + item.type;
     if (!item.from.path.empty()) what += " from " + item.from.path;
     line(0, what, item.word_span);

@@ -94,6 +94,7 @@ class Printer {
     for (const std::string& part : {item.name, item.kind == ItemKind::dtype ? item.type : std::string()}) {
       if (!part.empty()) text_ += " " + part;
     }
+    if (item.is_function()) text_ += parameter_list(item);
     const bool typed = item.kind == ItemKind::param || item.kind == ItemKind::tensor;
     if (typed) text_ += " : " + item.type;
     if (item.kind == ItemKind::tensor) list("[", item.extents, "]");
@@ -112,6 +113,13 @@ class Printer {
 };
 
 }  // namespace
+
+std::string parameter_list(const AstItem& function) {
+  std::string text = "(";
+  for (const AstParameter& parameter : function.parameters)
+    text += (text.size() > 1 ? ", " : "") + parameter.name;
+  return text + ")";
+}
 
 std::string print_expr(const AstExpr& expr) {
   Printer printer;

@@ -18,6 +18,8 @@ constexpr int kMaxSpecTensors = 16;
 constexpr int kMaxRank = 4;
 constexpr int kMaxReduction = 4096;     // steps of one reduction
 constexpr int kMaxNestedSteps = 65536;  // and of reductions inside each other, multiplied
+constexpr int kMaxParameters = 16;      // of one function
+constexpr int kMaxInlined = 16384;      // operations that the calls of functions bring in, in a whole spec
 
 struct CheckedTensor {
   TensorInfo info;

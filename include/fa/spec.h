@@ -46,6 +46,7 @@ struct SpecParts {
   struct Let {
     std::string name;
     std::string value;
+    std::vector<std::string> parameters = {};  // not empty: a function, `let near(x, y) = ...`
   };
   std::string name = "attention";
   int head_dim = 128;

@@ -31,6 +31,9 @@ const char* const kItems[] = {
     "1 == 0",
     "tensor small : bf16[7, 5, 3, 2] = 1 + 0.01 * (i0 + i1 + i2 + i3)\n"
     "score_mod = score * small[q_idx % 7, kv_idx % 5, h % 3, b]",
+    // Functions.
+    "param window : i32 = 40\nlet near(x, y) = abs(x - y) < window\nlet soft(x, cap) = tanh(x / cap) * cap\n"
+    "score_mod = soft(score + soft(0.1 * q_idx, 2), 20)\nmask_mod = near(q_idx, kv_idx) or near(kv_idx, 3)",
 };
 
 Spec spec_of(const char* items, DType dtype) {
