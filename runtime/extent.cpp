@@ -1,6 +1,7 @@
 #include "runtime/extent.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,8 @@ std::int32_t int_call(Func func, std::int64_t a, std::int64_t b, std::int64_t c)
       return wrap(std::min(std::max(a, b), c));
     case Func::abs:
       return wrap(a < 0 ? -a : a);
+    case Func::popcount:
+      return std::popcount(static_cast<std::uint32_t>(a));
     default:  // ceil_div
       return wrap(-floor_div(wrap(-a), b));
   }
@@ -121,6 +124,12 @@ float float_call(Func func, float x, float b, float c) {
       return std::fabs(x);
     case Func::floor:
       return std::floor(x);
+    case Func::ceil:
+      return std::ceil(x);
+    case Func::round:
+      return std::nearbyint(x);
+    case Func::trunc:
+      return std::trunc(x);
     case Func::exp:
       return std::exp(x);
     case Func::exp2:
@@ -143,7 +152,20 @@ float float_call(Func func, float x, float b, float c) {
       return std::sin(x);
     case Func::cos:
       return std::cos(x);
+    case Func::tan:
+      return std::tan(x);
+    case Func::atan:
+      return std::atan(x);
+    case Func::log1p:
+      return std::log1p(x);
+    case Func::expm1:
+      return std::expm1(x);
+    case Func::atan2:
+      return std::atan2(x, b);
+    case Func::pow:
+      return std::pow(x, b);
     case Func::ceil_div:
+    case Func::popcount:
       break;
   }
   return x;

@@ -79,12 +79,20 @@ CallName function_name(const llvm::CallInst& call) {
       return {"fast_cos", "exact_cos"};
     case llvm::Intrinsic::floor:
       return {"floorf", "floorf"};
+    case llvm::Intrinsic::ceil:
+      return {"ceilf", "ceilf"};
+    case llvm::Intrinsic::trunc:
+      return {"truncf", "truncf"};
+    case llvm::Intrinsic::ctpop:
+      return {"__popc", "__popc"};
     case llvm::Intrinsic::fabs:
       return {"fabsf", "fabsf"};
     case llvm::Intrinsic::fma:
       return is_double ? CallName{"fma", "fma"} : CallName{"fmaf", "fmaf"};
     case llvm::Intrinsic::rint:
       return is_double ? CallName{"rint", "rint"} : CallName{"rintf", "rintf"};
+    case llvm::Intrinsic::roundeven:
+      return {"rintf", "rintf"};
     case llvm::Intrinsic::minnum:
       return {"fminf", "fminf"};
     case llvm::Intrinsic::maxnum:
@@ -107,6 +115,13 @@ CallName function_name(const llvm::CallInst& call) {
   if (name == llvm::StringRef(kSigmoidName)) return {"fast_sigmoid", "accurate_sigmoid"};
   if (name == llvm::StringRef(kRsqrtName)) return {"fast_rsqrt", "rsqrtf"};
   if (name == llvm::StringRef(kErfName)) return {"erff", "erff"};
+  // Rare in a score, so without an approximate form.
+  if (name == llvm::StringRef(kTanName)) return {"tanf", "tanf"};
+  if (name == llvm::StringRef(kAtanName)) return {"atanf", "atanf"};
+  if (name == llvm::StringRef(kLog1pName)) return {"log1pf", "log1pf"};
+  if (name == llvm::StringRef(kExpm1Name)) return {"expm1f", "expm1f"};
+  if (name == llvm::StringRef(kAtan2Name)) return {"atan2f", "atan2f"};
+  if (name == llvm::StringRef(kPowName)) return {"powf", "powf"};
   unknown(call);
 }
 

@@ -188,6 +188,8 @@ Bounds::Range Bounds::call_range(const Expr& expr) {
       if (result.lo >= 0) return {.interval = result};
       if (result.hi <= 0) return {.interval = {-result.hi, -result.lo}};
       return {.interval = {0, result.magnitude()}};
+    case Func::popcount:
+      return {.interval = {0, 32}};
     case Func::ceil_div: {
       // -((-a) / b); `wraps` must also cover the inner negation.
       const Interval negated = {-result.hi, -result.lo};

@@ -78,7 +78,7 @@ class ExprLowering {
   llvm::Value* argument(HookArgKind kind, int index);
   llvm::Value* int_constant(std::int64_t value);
   llvm::Value* min_max(bool is_max, llvm::Value* a, llvm::Value* b);
-  llvm::Value* call_declared(std::string_view name, llvm::Value* argument);
+  llvm::Value* call_declared(std::string_view name, const Expr& call);
 
   const CheckedSpec& spec_;
   Bounds& bounds_;

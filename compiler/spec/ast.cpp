@@ -84,6 +84,8 @@ int precedence(Op op) {
     case Op::neg:
     case Op::bit_not:
       return Precedence::sign;
+    case Op::power:
+      return Precedence::power;
   }
   return Precedence::atom;
 }
@@ -134,6 +136,8 @@ std::string_view op_text(Op op) {
       return "and";
     case Op::logical_or:
       return "or";
+    case Op::power:
+      return "**";
   }
   return "?";
 }

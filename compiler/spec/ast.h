@@ -106,6 +106,7 @@ struct Precedence {
     sum,
     product,
     sign,
+    power,
     atom
   };
 };

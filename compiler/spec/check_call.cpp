@@ -14,6 +14,8 @@ namespace {
 std::string signature(const FunctionInfo& function) {
   if (function.func == Func::clamp) return "clamp(x, low, high)";
   if (function.func == Func::ceil_div) return "ceil_div(a, b)";
+  if (function.func == Func::pow) return "pow(x, y)";
+  if (function.func == Func::atan2) return "atan2(y, x)";
   if (function.max_args == 0) return fmt::format("{}(a, b, ...)", function.name);
   return fmt::format("{}(x)", function.name);
 }
@@ -34,15 +36,17 @@ Typed ExprChecker::call(const AstExpr& ast) {
   if (const auto found = scope_.symbols.find(ast.name);
       found != scope_.symbols.end() && found->second.kind == Symbol::Kind::function)
     return call_user(ast, found->second);
-  if (!is_cast && ast.name != "where" && function == nullptr) return call_unknown(ast);
+  const bool is_composite = find_composite(ast.name) != nullptr;
+  if (!is_cast && !is_composite && ast.name != "where" && function == nullptr) return call_unknown(ast);
 
   std::vector<Typed> args;
   for (const AstPtr& arg : ast.args) args.push_back(check(*arg));
-  const int least = is_cast ? 1 : function != nullptr ? function->min_args : 3;
-  const int most = is_cast ? 1 : function != nullptr ? function->max_args : 3;
+  const bool is_unary = is_cast || is_composite;
+  const int least = is_unary ? 1 : function != nullptr ? function->min_args : 3;
+  const int most = is_unary ? 1 : function != nullptr ? function->max_args : 3;
   const int given = static_cast<int>(args.size());
   if (given < least || (most != 0 && given > most)) {
-    const std::string form = is_cast               ? ast.name + "(x)"
+    const std::string form = is_unary              ? ast.name + "(x)"
                              : function != nullptr ? signature(*function)
                                                    : std::string("where(condition, a, b)");
     return error(ast.head_span,
@@ -52,6 +56,7 @@ Typed ExprChecker::call(const AstExpr& ast) {
   }
   if (any_missing(args)) return {};
   if (ast.name == "where") return call_where(ast, std::move(args));
+  if (is_composite) return call_composite(ast, std::move(args[0]));
   if (!is_cast) return call_function(ast, std::move(args));
   const Type type = ast.name == "i32" ? Type::i32 : Type::f32;
   if (args[0].expr->type == type) return std::move(args[0]);
@@ -79,14 +84,21 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     fits &= function.domain == Domain::integer
                 ? need_integer(*ast.args[i], args[i], who,
-                               args[i].expr->type == Type::f32 ? "on floats write -floor(-x / y)" : "")
+                               function.func == Func::ceil_div && args[i].expr->type == Type::f32
+                                   ? "on floats write ceil(x / y)"
+                                   : "")
                 : need_number(*ast.args[i], args[i], who);
   }
   if (!fits) return {};
+  if (function.func == Func::pow) return power(ast, std::move(args[0]), std::move(args[1]));
   const bool any_float =
       std::any_of(args.begin(), args.end(), [](const Typed& arg) { return arg.expr->type == Type::f32; });
-  if (function.func == Func::floor && !any_float) {
-    warning(ast.span, "the floor of an i32 is itself", "drop it; `/` on two integers already rounds down");
+  const bool rounds = function.func >= Func::floor && function.func <= Func::trunc;
+  if (rounds && !any_float) {
+    warning(ast.span, fmt::format("the {} of an i32 is itself", function.name),
+            function.func == Func::floor  ? "drop it; `/` on two integers already rounds down"
+            : function.func == Func::ceil ? "drop it; to divide and round up write ceil_div(a, b)"
+                                          : "drop it");
     return std::move(args[0]);
   }
   const Type type = function.domain == Domain::floating || any_float ? Type::f32 : Type::i32;
@@ -126,6 +138,8 @@ Typed ExprChecker::call_unknown(const AstExpr& ast) {
                  "expressions are bool, i32 or f32; casts are i32(x) and f32(x)");
   }
   if (is_reserved(ast.name)) return error(ast.head_span, fmt::format("'{}' is not a function", ast.name));
+  if (const std::string_view form = written_out(ast.name); !form.empty())
+    return error(ast.head_span, fmt::format("there is no '{}'", ast.name), fmt::format("write {}", form));
   std::vector<std::string_view> names = callable_names();
   for (const auto& [name, symbol] : scope_.symbols)
     if (symbol.kind == Symbol::Kind::function) names.push_back(name);

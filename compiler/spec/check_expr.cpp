@@ -40,6 +40,7 @@ void ExprChecker::warning(Span span, std::string message, std::string remedy) {
 Typed ExprChecker::make(const AstExpr& ast, Expr node, std::vector<Typed> args) {
   Typed made;
   for (Typed& arg : args) {
+    if (!arg.expr) return {};
     made.depth = std::max(made.depth, arg.depth + 1);
     made.steps = std::max(made.steps, arg.steps);
     made.uses_score = made.uses_score || arg.uses_score;
@@ -59,6 +60,18 @@ Typed ExprChecker::make(const AstExpr& ast, Expr node, std::vector<Typed> args) 
 }
 
 Typed ExprChecker::literal(const AstExpr& ast, const ExprPtr& value) { return make(ast, *value, {}); }
+
+Typed ExprChecker::operation(const AstExpr& ast, Op op, Typed left, Typed right) {
+  if (!left.expr) return {};
+  const Type type = left.expr->type;
+  return make(ast, {.kind = ExprKind::binary, .type = type, .op = op}, {std::move(left), std::move(right)});
+}
+
+Typed ExprChecker::applied(const AstExpr& ast, Func func, std::vector<Typed> args) {
+  if (!args[0].expr) return {};
+  const Type type = args[0].expr->type;
+  return make(ast, {.kind = ExprKind::call, .type = type, .func = func}, std::move(args));
+}
 
 Typed ExprChecker::promote(const AstExpr& ast, Typed value) {
   if (!value.expr || value.expr->type == Type::f32) return value;
@@ -300,6 +313,11 @@ Typed ExprChecker::binary(const AstExpr& ast) {
                 {std::move(left), std::move(right)});
   }
   if (is_comparison(ast.op)) return compare(ast, std::move(left), std::move(right));
+  if (ast.op == Op::power) {
+    const bool fits = need_number(*ast.args[0], left, "'**'");
+    if (!need_number(*ast.args[1], right, "'**'") || !fits) return {};
+    return power(ast, std::move(left), std::move(right));
+  }
   return arithmetic(ast, std::move(left), std::move(right));
 }
 

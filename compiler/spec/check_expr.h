@@ -53,6 +53,7 @@ class ExprChecker {
   Typed compare(const AstExpr& ast, Typed left, Typed right);
   Typed call(const AstExpr& ast);
   Typed call_function(const AstExpr& ast, std::vector<Typed> args);
+  Typed call_composite(const AstExpr& ast, Typed x);
   Typed call_where(const AstExpr& ast, std::vector<Typed> args);
   Typed call_unknown(const AstExpr& ast);
   Typed call_user(const AstExpr& ast, Symbol& function);
@@ -61,6 +62,8 @@ class ExprChecker {
   std::string called_from() const;
   const Typed* parameter(std::string_view name) const;
   Typed too_early(const AstExpr& ast, Span declared);
+  Typed power(const AstExpr& ast, Typed base, Typed exponent);
+  Typed product_power(const AstExpr& ast, const Typed& base, std::int64_t exponent);
   Typed read(const AstExpr& ast);
   Typed reduce(const AstExpr& ast);
   int reduction_count(const AstExpr& ast);
@@ -74,6 +77,8 @@ class ExprChecker {
 
   Typed make(const AstExpr& ast, Expr node, std::vector<Typed> args);
   Typed literal(const AstExpr& ast, const ExprPtr& value);
+  Typed operation(const AstExpr& ast, Op op, Typed left, Typed right);
+  Typed applied(const AstExpr& ast, Func func, std::vector<Typed> args);
   Typed error(Span span, std::string message, std::string remedy = {});
   void warning(Span span, std::string message, std::string remedy);
   std::vector<std::string_view> visible_names() const;

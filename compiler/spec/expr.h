@@ -66,15 +66,19 @@ enum class Op : std::uint8_t {
   eq,
   ne,
   logical_and,
-  logical_or  // both sides may be evaluated
+  logical_or,  // both sides may be evaluated
+  power        // of the syntax alone: the checker makes products of it, or a call of pow
 };
 
 enum class Func : std::uint8_t {
   min,
   max,  // i32 or f32; exactly two args here, however many were written
   clamp,
-  abs,    // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
-  floor,  // f32 -> f32
+  abs,  // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
+  floor,
+  ceil,
+  round,
+  trunc,  // f32 -> f32; round takes halves to even
   exp,
   exp2,
   log,
@@ -85,8 +89,15 @@ enum class Func : std::uint8_t {
   rsqrt,
   erf,
   sin,
-  cos,      // f32
-  ceil_div  // i32: -((-a) / b)
+  cos,
+  tan,
+  atan,
+  log1p,
+  expm1,     // f32
+  atan2,     // f32: atan2(y, x)
+  pow,       // f32, as C's powf
+  ceil_div,  // i32: -((-a) / b)
+  popcount   // i32: the one bits of a
 };
 
 enum class Reduction : std::uint8_t { any, all, sum, min, max };

@@ -48,12 +48,12 @@ class Printer {
         expr(*e.args[0], own);
         break;
       case AstKind::binary:
-        // Operators of one precedence group to the left; comparisons group not at all.
-        operand(e, *e.args[0], is_comparison(e.op) ? own + 1 : own);
+        // Operators of one precedence group to the left; comparisons group not at all, `**` to the right.
+        operand(e, *e.args[0], is_comparison(e.op) || e.op == Op::power ? own + 1 : own);
         text_ += ' ';
         text_ += op_text(e.op);
         text_ += ' ';
-        operand(e, *e.args[1], own + 1);
+        operand(e, *e.args[1], e.op == Op::power ? +Precedence::sign : own + 1);
         break;
       case AstKind::call:
         list(e.name + "(", e.args, ")");

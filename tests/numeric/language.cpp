@@ -31,7 +31,20 @@ const char* const kItems[] = {
     "1 == 0",
     "tensor small : bf16[7, 5, 3, 2] = 1 + 0.01 * (i0 + i1 + i2 + i3)\n"
     "score_mod = score * small[q_idx % 7, kv_idx % 5, h % 3, b]",
-    // Functions.
+    // Functions of the language, of floats and integers, in scores and where they decide something.
+    "let d = 0.3 * (q_idx - kv_idx)\n"
+    "score_mod = softplus(score) + gelu(d) + silu(score) + relu(d) + log1p(abs(d)) + expm1(-abs(d))",
+    "let d = 0.3 * (q_idx - kv_idx)\n"
+    "score_mod = score + atan2(score, d) + atan(d) + tan(0.01 * d) + sign(d) + abs(d) ** 0.7 + 0.1 * score "
+    "** 3",
+    "let d = 0.37 * (q_idx - kv_idx)\n"
+    "score_mod = score + 0.1 * (ceil(d) + round(d) + trunc(d) + popcount(q_idx ^ kv_idx) + sign(q_idx - "
+    "kv_idx))\n"
+    "mask_mod = popcount(q_idx & kv_idx) % 2 == 0 or round(d) > ceil(-d) + trunc(0.5 * d) or q_idx ** 2 > "
+    "900",
+    "let d = f32(abs(q_idx - kv_idx))\n"
+    "mask_mod = d ** 0.3 < 3.0 or log1p(d) > 4.5 or atan2(d, q_idx + 1.0) < 0.3 or expm1(-0.1 * d) > -0.2",
+    // Functions of the spec.
     "param window : i32 = 40\nlet near(x, y) = abs(x - y) < window\nlet soft(x, cap) = tanh(x / cap) * cap\n"
     "score_mod = soft(score + soft(0.1 * q_idx, 2), 20)\nmask_mod = near(q_idx, kv_idx) or near(kv_idx, 3)",
 };
