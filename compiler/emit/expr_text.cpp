@@ -53,6 +53,10 @@ bool is_all_ones(const llvm::Value* value) {
   throw InternalError("no C++ text for the instruction" + text);
 }
 
+std::string unsigned_type(const llvm::Value& value) {
+  return value.getType()->isIntegerTy(8) ? "unsigned char" : "unsigned " + cpp_type(value);
+}
+
 struct CallName {
   std::string_view fast, accurate;
 };
@@ -352,14 +356,13 @@ ExprPrinter::Text ExprPrinter::print_cast(const llvm::Instruction& instruction) 
       return operand(from);  // an offset: pointers take ints
     case llvm::Instruction::ZExt:
       if (from_bool) return cast(to);
-      return {fmt::format("static_cast<{}>(static_cast<unsigned {}>({}))", to, cpp_type(from),
-                          operand(from).text),
-              kTerm};
+      return {
+          fmt::format("static_cast<{}>(static_cast<{}>({}))", to, unsigned_type(from), operand(from).text),
+          kTerm};
     case llvm::Instruction::UIToFP:
       if (from_bool) return cast("float");
-      return {
-          fmt::format("static_cast<float>(static_cast<unsigned {}>({}))", cpp_type(from), operand(from).text),
-          kTerm};
+      return {fmt::format("static_cast<float>(static_cast<{}>({}))", unsigned_type(from), operand(from).text),
+              kTerm};
     case llvm::Instruction::SIToFP:
       return cast("float");
     case llvm::Instruction::FPToSI:  // of a whole number that fits

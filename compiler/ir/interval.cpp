@@ -60,6 +60,8 @@ Interval builtin_range(Builtin builtin, int head_dim) {
     case Builtin::i1:
     case Builtin::i2:
     case Builtin::i3:
+    case Builtin::i4:
+    case Builtin::i5:
     case Builtin::score:
       break;
   }
@@ -119,6 +121,7 @@ Bounds::Range Bounds::compute_range(const Expr& expr) {
       return {.interval = join(arg(1), arg(2))};
     case ExprKind::read:
       if (tensor_types_[static_cast<std::size_t>(expr.index)] == DType::i8) return {.interval = {-128, 127}};
+      if (tensor_types_[static_cast<std::size_t>(expr.index)] == DType::u8) return {.interval = {0, 255}};
       return {};
     case ExprKind::reduce: {
       if (expr.type != Type::i32) return {};

@@ -121,12 +121,11 @@ void ItemChecker::declare(const AstItem& item, Symbol symbol) {
 std::optional<DType> ItemChecker::known_type(const AstItem& item) {
   const std::optional<DType> dtype = find_dtype(item.type);
   if (dtype) return dtype;
-  constexpr std::array<std::string_view, 6> kTypes = {"f16", "bf16", "f32", "i32", "i8", "bool"};
-  const std::string near = closest(item.type, kTypes);
+  const std::string near = closest(item.type, dtype_names());
   findings_.error(
       item.type_span,
       fmt::format("unknown type '{}'{}", item.type, near.empty() ? "" : "; did you mean '" + near + "'?"),
-      near.empty() ? "types are f16, bf16, f32, i32, i8 and bool" : "");
+      near.empty() ? "types are f16, bf16, f32, i32, i8, u8, i64 and bool" : "");
   return std::nullopt;
 }
 

@@ -11,7 +11,7 @@ namespace fa {
 
 enum class Type : std::uint8_t { boolean, i32, f32 };
 
-/// Names every expression may use. `example_index` i0..i3 exist only in a tensor's example.
+/// Names every expression may use. i0..i5 exist only in a tensor's example.
 enum class Builtin : std::uint8_t {
   score,
   b,
@@ -28,7 +28,9 @@ enum class Builtin : std::uint8_t {
   i0,
   i1,
   i2,
-  i3  // a tensor's example only
+  i3,
+  i4,
+  i5  // a tensor's example only
 };
 
 enum class ExprKind : std::uint8_t {
@@ -41,8 +43,10 @@ enum class ExprKind : std::uint8_t {
   call,      // `func`; args promoted to the function's type
   cast,      // args[0] to `type`: i32->f32; f32->i32 truncates, saturates, NaN -> 0; boolean -> 0 / 1
   where,     // args: condition, then, otherwise
-  read,      // `index` into CheckedSpec::tensors; args are i32 indices; i8 reads as i32, f16/bf16 as f32
-  reduce     // `reduction`, `index` = loop id, `count` iterations (var = 0..count-1), args[0] = body
+  read,   // `index` into CheckedSpec::tensors; args are i32 indices; i8, u8 and i64 read as i32 (of i64 the
+          // low half; with `count` 1, which checked probes alone make, the high one), f16/bf16 as f32
+  reduce  // `reduction`, `index` = loop id, `count` iterations (var = 0..count-1), args[0] = body; where
+          // there is an args[1], an i32 that is the same for a whole call, at most that many
 };
 
 enum class Op : std::uint8_t {

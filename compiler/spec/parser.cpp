@@ -154,7 +154,7 @@ class ItemParser {
   void tensor() {
     name("the tensor's name");
     cursor_.expect(":", fmt::format("tensor '{}'", item_.name));
-    type("a type: f32, f16, bf16, i32, i8 or bool");
+    type("a type: f32, f16, bf16, i32, i8, u8, i64 or bool");
     if (!cursor_.peek().is("[")) {
       const bool scalar = cursor_.at_end() || cursor_.peek().is("=");
       cursor_.fail(cursor_.peek().span,

@@ -9,7 +9,7 @@
 namespace fa {
 namespace {
 
-constexpr std::array<BuiltinInfo, 16> kBuiltins = {{
+constexpr std::array<BuiltinInfo, 18> kBuiltins = {{
     {"score", Builtin::score, Type::f32},
     {"b", Builtin::b, Type::i32},
     {"h", Builtin::h, Type::i32},
@@ -26,6 +26,8 @@ constexpr std::array<BuiltinInfo, 16> kBuiltins = {{
     {"i1", Builtin::i1, Type::i32},
     {"i2", Builtin::i2, Type::i32},
     {"i3", Builtin::i3, Type::i32},
+    {"i4", Builtin::i4, Type::i32},
+    {"i5", Builtin::i5, Type::i32},
 }};
 
 constexpr std::array<FunctionInfo, 27> kFunctions = {{
@@ -56,13 +58,13 @@ constexpr std::array<CompositeInfo, 5> kComposites = {{
 constexpr std::array<std::string_view, 6> kOtherCallables = {"where", "i32", "f32", "any", "all", "sum"};
 constexpr std::array<std::string_view, 6> kOperatorsAndLiterals = {"and",  "or",    "not",
                                                                    "true", "false", "inf"};
-constexpr std::array<std::string_view, 6> kDTypes = {"f16", "bf16", "f32", "i32", "i8", "bool"};
+constexpr std::array<std::string_view, 8> kDTypes = {"f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"};
 
 // Names of other languages for things of this one.
 struct Alias {
   std::string_view other, ours;
 };
-constexpr std::array<Alias, 32> kAliases = {{
+constexpr std::array<Alias, 36> kAliases = {{
     {"float", "f32"},      {"float32", "f32"},    {"fp32", "f32"},        {"half", "f16"},
     {"float16", "f16"},    {"fp16", "f16"},       {"bfloat16", "bf16"},   {"int", "i32"},
     {"int32", "i32"},      {"int8", "i8"},        {"boolean", "bool"},    {"int32_t", "i32"},
@@ -70,6 +72,7 @@ constexpr std::array<Alias, 32> kAliases = {{
     {"seq_len", "kv_len"}, {"seqlen_q", "q_len"}, {"seqlen_k", "kv_len"}, {"num_heads", "num_q_heads"},
     {"True", "true"},      {"False", "false"},    {"select", "where"},    {"maximum", "max"},
     {"minimum", "min"},    {"swish", "silu"},     {"fabs", "abs"},        {"cdiv", "ceil_div"},
+    {"int64", "i64"},      {"long", "i64"},       {"uint8", "u8"},        {"byte", "u8"},
     {"rint", "round"},     {"power", "pow"},      {"arctan", "atan"},     {"arctan2", "atan2"},
 }};
 
@@ -140,6 +143,8 @@ std::string_view written_out(std::string_view function) {
   return found == kWrittenOut.end() ? std::string_view{} : found->ours;
 }
 
+std::span<const std::string_view> dtype_names() { return kDTypes; }
+
 std::optional<DType> find_dtype(std::string_view name) {
   const auto found = std::find(kDTypes.begin(), kDTypes.end(), name);
   if (found == kDTypes.end()) return std::nullopt;
@@ -152,7 +157,8 @@ std::string_view type_name(Type type) {
 
 Type value_type(DType dtype) {
   if (dtype == DType::boolean) return Type::boolean;
-  return dtype == DType::i32 || dtype == DType::i8 ? Type::i32 : Type::f32;
+  const bool is_float = dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32;
+  return is_float ? Type::f32 : Type::i32;
 }
 
 std::vector<std::string_view> callable_names() {

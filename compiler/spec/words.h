@@ -48,6 +48,7 @@ const FunctionInfo* find_function(std::string_view name);
 const FunctionInfo& function_info(Func func);
 const CompositeInfo* find_composite(std::string_view name);
 std::optional<DType> find_dtype(std::string_view name);
+std::span<const std::string_view> dtype_names();
 
 std::string_view type_name(Type type);  // "bool", "i32", "f32"
 Type value_type(DType dtype);           // what reading an element gives

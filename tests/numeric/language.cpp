@@ -31,6 +31,17 @@ const char* const kItems[] = {
     "1 == 0",
     "tensor small : bf16[7, 5, 3, 2] = 1 + 0.01 * (i0 + i1 + i2 + i3)\n"
     "score_mod = score * small[q_idx % 7, kv_idx % 5, h % 3, b]",
+    // Wide and unsigned numbers, and many dimensions.
+    "tensor doc : i64[batch, kv_len] = i1 / 40 - 1\ntensor level : u8[256] = i0\n"
+    "score_mod = score + 0.01 * level[kv_idx]\n"
+    "mask_mod = doc[b, q_idx] == doc[b, kv_idx] and level[q_idx] >= level[kv_idx]",
+    "tensor deep : f32[2, 3, 2, 5, 4, 7] = i0 + 0.1 * i1 + 0.01 * i2 + 0.3 * i3 + 0.2 * i4 + i5\n"
+    "tensor wide : i64[3, 4, 2, 2, 5] = i0 - i1 + i4\n"
+    "score_mod = score + deep[b, q_idx % 3, h % 2, kv_idx % 5, q_idx % 4, kv_idx % 7] +\n"
+    "  wide[kv_idx % 3, h, b, q_idx % 2, kv_idx % 5]",
+    "tensor bits : i64[kv_len] = -1 << i0 % 32\ntensor mark : u8[q_len] = i0\n"
+    "mask_mod = any(k < 40: bits[(k * 7 + q_idx) % kv_len] == 1 << k % 32) or\n"
+    "  (bits[kv_idx] & mark[q_idx]) == 0 or q_idx == kv_idx",
     // Functions of the language, of floats and integers, in scores and where they decide something.
     "let d = 0.3 * (q_idx - kv_idx)\n"
     "score_mod = softplus(score) + gelu(d) + silu(score) + relu(d) + log1p(abs(d)) + expm1(-abs(d))",
