@@ -152,8 +152,6 @@ float float_call(Func func, float x, float b, float c) {
       return std::sin(x);
     case Func::cos:
       return std::cos(x);
-    case Func::tan:
-      return std::tan(x);
     case Func::atan:
       return std::atan(x);
     case Func::log1p:
@@ -258,13 +256,23 @@ class Evaluator {
   }
 
   Number reduce(const Expr& e, const Loop* loops) const {
-    Number total;
-    for (std::int32_t i = 0; i < e.count; ++i) {
+    Number total = neutral(e.reduction);
+    const std::int32_t count = e.args.size() > 1 ? std::min(e.count, value(*e.args[1], loops).i) : e.count;
+    for (std::int32_t i = 0; i < count; ++i) {
       const Loop loop = {.id = e.index, .value = i, .outer = loops};
       const Number x = value(*e.args[0], &loop);
       total = i == 0 ? x : combine(e.reduction, total, x);
     }
     return total;
+  }
+
+  static Number neutral(Reduction reduction) {
+    const bool is_max = reduction == Reduction::max;
+    if (reduction == Reduction::all) return {.i = 1};
+    if (reduction != Reduction::min && !is_max) return {};
+    const float infinity = std::numeric_limits<float>::infinity();
+    return is_max ? Number{.i = std::numeric_limits<std::int32_t>::min(), .f = -infinity}
+                  : Number{.i = std::numeric_limits<std::int32_t>::max(), .f = infinity};
   }
 
   static Number combine(Reduction reduction, Number a, Number b) {

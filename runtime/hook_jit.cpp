@@ -70,7 +70,6 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit, const llvm::Module& mo
   add(declared(kSigmoidName), &sigmoid);
   add(declared(kRsqrtName), &rsqrt);
   add(declared(kErfName), static_cast<Unary>(&std::erf));
-  add(declared(kTanName), static_cast<Unary>(&std::tan));
   add(declared(kAtanName), static_cast<Unary>(&std::atan));
   add(declared(kLog1pName), static_cast<Unary>(&std::log1p));
   add(declared(kExpm1Name), static_cast<Unary>(&std::expm1));

@@ -86,7 +86,6 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
   };
   add("sinf", static_cast<float (*)(float)>(&std::sin));
   add("cosf", static_cast<float (*)(float)>(&std::cos));
-  add("tanf", static_cast<float (*)(float)>(&std::tan));
   add("memset", &std::memset);
   add("memcpy", &std::memcpy);
   // What a CPU without SSE4.1 or F16C has no instruction for.

@@ -96,6 +96,7 @@ class Interpreter {
   void evaluate_where(Node& node);
   void evaluate_read(Node& node);
   void evaluate_reduce(Node& node);
+  void fill_neutral(Node& node);
   static Measured combined(const Node& node, const Measured& total, const Measured& next);
   static std::int32_t combined(const Expr& reduce, std::int32_t total, std::int32_t next);
   /// Whether the node turns floats into something that jumps.

@@ -289,9 +289,6 @@ void Interpreter::evaluate_call(Node& node) {
     case Func::cos:
       unary([](double x) { return std::cos(x); }, functions::kSine);
       break;
-    case Func::tan:
-      unary([](double x) { return std::tan(x); }, functions::kTan);
-      break;
     case Func::atan:
       unary([](double x) { return std::atan(x); }, functions::kAtan);
       break;

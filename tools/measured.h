@@ -42,7 +42,6 @@ constexpr FunctionError kLog1p{.exact_ulps = 2, .ulps = 2, .relative = 0x1p-22};
 constexpr FunctionError kExpm1{.exact_ulps = 2, .ulps = 2, .relative = 0x1p-22};
 constexpr FunctionError kAtan{.exact_ulps = 3, .ulps = 3, .relative = 0x1p-21};
 constexpr FunctionError kAtan2{.exact_ulps = 4, .ulps = 4, .relative = 0x1p-21};
-constexpr FunctionError kTan{.exact_ulps = 5, .ulps = 5, .relative = 0x1p-20};
 constexpr FunctionError kPow{.exact_ulps = 5, .ulps = 5, .relative = 0x1p-20};
 }  // namespace functions
 

@@ -117,7 +117,6 @@ const std::unordered_set<std::string>& reserved() {
                                                          "sinf",
                                                          "cosf",
                                                          "erff",
-                                                         "tanf",
                                                          "atanf",
                                                          "atan2f",
                                                          "log1pf",

@@ -120,7 +120,6 @@ CallName function_name(const llvm::CallInst& call) {
   if (name == llvm::StringRef(kRsqrtName)) return {"fast_rsqrt", "rsqrtf"};
   if (name == llvm::StringRef(kErfName)) return {"erff", "erff"};
   // Rare in a score, so without an approximate form.
-  if (name == llvm::StringRef(kTanName)) return {"tanf", "tanf"};
   if (name == llvm::StringRef(kAtanName)) return {"atanf", "atanf"};
   if (name == llvm::StringRef(kLog1pName)) return {"log1pf", "log1pf"};
   if (name == llvm::StringRef(kExpm1Name)) return {"expm1f", "expm1f"};

@@ -1,5 +1,5 @@
-// Elementary functions as straight-line IR, for a float or a vector of them: a few ulp, no calls (but tan's),
-// no tables. NaN in, NaN out; overflow, underflow and signed infinities as in libm.
+// Elementary functions as straight-line IR, for a float or a vector of them: a few ulp, no calls, no tables.
+// NaN in, NaN out; overflow, underflow and signed infinities as in libm.
 #pragma once
 
 #include "compiler/emit/host.h"
@@ -27,8 +27,6 @@ class HostMath {
   llvm::Value* atan(llvm::Value* x);
   llvm::Value* atan2(llvm::Value* y, llvm::Value* x);
   llvm::Value* pow(llvm::Value* x, llvm::Value* y);
-  /// A call of libm's for each lane: reducing a huge angle is its business.
-  llvm::Value* tan(llvm::Value* x);
   /// Truncates, saturates, NaN -> 0.
   llvm::Value* to_i32(llvm::Value* x);
 

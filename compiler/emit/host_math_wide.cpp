@@ -1,8 +1,6 @@
 // Functions that scores rarely call: series in double, rounded to float once, so that they are within 0.51
 // units of the last place without a fit of their own.
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "compiler/emit/host_math.h"
 
@@ -154,18 +152,6 @@ llvm::Value* HostMath::pow(llvm::Value* x, llvm::Value* y) {
   result = choose(is_root, llvm::ConstantFP::getNaN(x->getType()), result);
   llvm::Value* is_sure = ir_.CreateOr(ir_.CreateFCmpOEQ(x, number(x, 1)), ir_.CreateFCmpOEQ(y, number(y, 0)));
   return choose(is_sure, number(x, 1), result);
-}
-
-llvm::Value* HostMath::tan(llvm::Value* x) {
-  llvm::Module* module = ir_.GetInsertBlock()->getModule();
-  llvm::Type* f32 = ir_.getFloatTy();
-  const llvm::FunctionCallee libm = module->getOrInsertFunction("tanf", f32, f32);
-  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (vector == nullptr) return ir_.CreateCall(libm, {x});
-  llvm::Value* result = llvm::PoisonValue::get(vector);
-  for (std::uint64_t lane = 0; lane < vector->getNumElements(); ++lane)
-    result = ir_.CreateInsertElement(result, ir_.CreateCall(libm, {ir_.CreateExtractElement(x, lane)}), lane);
-  return result;
 }
 
 }  // namespace fa

@@ -60,7 +60,6 @@ llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::C
   if (name == kSigmoidName) return math.sigmoid(x);
   if (name == kRsqrtName) return math.rsqrt(x);
   if (name == kErfName) return math.erf(x);
-  if (name == kTanName) return math.tan(x);
   if (name == kAtanName) return math.atan(x);
   if (name == kLog1pName) return math.log1p(x);
   if (name == kExpm1Name) return math.expm1(x);

@@ -19,7 +19,7 @@
 //   i32(x)      llvm.fptosi.sat.i32.f32       saturates, NaN -> 0
 //   sigmoid     @fa.sigmoid                    1 / (1 + exp(-x))
 //   rsqrt       @fa.rsqrt                      1 / sqrt(x)
-//   erf, tan    @fa.erf, @fa.tan
+//   erf         @fa.erf
 //   atan, atan2 @fa.atan, @fa.atan2            atan2(y, x)
 //   log1p       @fa.log1p                      log(1 + x), without losing a small x
 //   expm1       @fa.expm1                      exp(x) - 1, likewise
@@ -42,7 +42,6 @@ namespace fa {
 constexpr std::string_view kSigmoidName = "fa.sigmoid";  // float (float), memory(none)
 constexpr std::string_view kRsqrtName = "fa.rsqrt";
 constexpr std::string_view kErfName = "fa.erf";
-constexpr std::string_view kTanName = "fa.tan";
 constexpr std::string_view kAtanName = "fa.atan";
 constexpr std::string_view kLog1pName = "fa.log1p";
 constexpr std::string_view kExpm1Name = "fa.expm1";

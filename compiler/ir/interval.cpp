@@ -103,8 +103,8 @@ Bounds::Range Bounds::compute_range(const Expr& expr) {
       if (auto known = param_ranges_.find(expr.index); known != param_ranges_.end()) return {known->second};
       return {};
     case ExprKind::loop_var:
-      if (auto loop = loop_counts_.find(expr.index); loop != loop_counts_.end())
-        return {.interval = {0, loop->second - 1}};
+      if (auto loop = loops_.find(expr.index); loop != loops_.end())
+        return {.interval = {0, loop->second->count - 1}};
       return {};
     case ExprKind::unary:
       if (expr.type != Type::i32) return {};
@@ -125,7 +125,10 @@ Bounds::Range Bounds::compute_range(const Expr& expr) {
       return {};
     case ExprKind::reduce: {
       if (expr.type != Type::i32) return {};
-      const Interval body = arg(0);
+      Interval body = arg(0);
+      const bool may_be_empty = expr.args.size() > 1 && arg(1).lo < 1;
+      if (may_be_empty && expr.reduction == Reduction::min) body.hi = Interval{}.hi;
+      if (may_be_empty && expr.reduction == Reduction::max) body.lo = Interval{}.lo;
       if (expr.reduction != Reduction::sum) return {.interval = body};
       // Partial sums stay between these too, in whatever order they are added.
       return {.interval = {std::min<std::int64_t>(0, body.lo * expr.count),

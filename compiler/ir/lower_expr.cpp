@@ -268,8 +268,6 @@ llvm::Value* ExprLowering::lower_call(const Expr& expr) {
       return call_declared(kRsqrtName, expr);
     case Func::erf:
       return call_declared(kErfName, expr);
-    case Func::tan:
-      return call_declared(kTanName, expr);
     case Func::atan:
       return call_declared(kAtanName, expr);
     case Func::log1p:

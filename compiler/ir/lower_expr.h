@@ -63,12 +63,15 @@ class ExprLowering {
 
   // lower_read.cpp
   llvm::Value* lower_read(const Expr& expr);
+  bool is_expanded(const Expr& expr);
   llvm::Value* lower_index(const Expr& read, std::size_t dimension, const Expr& extent);
 
   // lower_reduce.cpp
   llvm::Value* lower_reduce(const Expr& expr);
   llvm::Value* expand(const Expr& expr);
   llvm::Value* loop(const Expr& expr);
+  llvm::Value* neutral(const Expr& reduce);
+  llvm::Value* where_reached(const Expr& reduce, int iteration, llvm::Value* value);
   llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
   void hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);

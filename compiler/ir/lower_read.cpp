@@ -41,17 +41,29 @@ llvm::Type* element_type(llvm::IRBuilderBase& builder, DType dtype) {
 
 }  // namespace
 
+/// Whether the expression names the index of a reduction that is being expanded.
+bool ExprLowering::is_expanded(const Expr& expr) {
+  const std::vector<int>& ids = free_loops(expr);
+  return std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& scope) {
+    return std::find(ids.begin(), ids.end(), scope.loop) != ids.end() &&
+           llvm::isa<llvm::Constant>(scope.variable);
+  });
+}
+
 llvm::Value* ExprLowering::lower_index(const Expr& read, std::size_t dimension, const Expr& extent) {
   const Expr& index = *read.args[dimension];
   llvm::Value* value = lower(index);
   const bool proved_low = bounds_.non_negative(index);
-  const bool proved_high = bounds_.below(index, extent);
+  const bool in_range = bounds_.below(index, extent);
+  // Iterations past a run-time range, which expanding adds, read too, though nothing comes of it.
+  const bool proved_high = in_range && (!is_expanded(index) || bounds_.below(index, extent, false));
   if (proved_low && proved_high) return value;
   if (!proved_high) {
     llvm::Value* last = builder_.CreateSub(lower(extent), int_constant(1), "last", false, true);
     value = min_max(false, value, last);
   }
   if (!proved_low) value = min_max(true, value, int_constant(0));
+  if (proved_low && in_range) return value;
   const ClampedRead clamped = {.tensor = spec_.tensors[static_cast<std::size_t>(read.index)].info.name,
                                .dimension = static_cast<int>(dimension),
                                .line = index.line,

@@ -27,7 +27,7 @@ enum class AstKind : std::uint8_t {
   binary,    // `op`; args[0], args[1]
   call,      // `name`; args
   index,     // `name`; args are the indices
-  reduce     // `reduction` over `name` < args[0]; args[1] is the body
+  reduce     // `reduction` over `name` < args[0]; args[1] is the body, args[2] the range's maximum if stated
 };
 
 struct AstExpr;

@@ -88,6 +88,8 @@ Typed ExprChecker::call_composite(const AstExpr& ast, Typed x) {
       Typed half = operation(ast, Op::mul, number(0.5), std::move(x));
       return operation(ast, Op::mul, std::move(half), operation(ast, Op::add, number(1), std::move(erf)));
     }
+    case Composite::tan:
+      return operation(ast, Op::div, call(Func::sin, x), call(Func::cos, x));
     case Composite::silu:
       return operation(ast, Op::mul, x, call(Func::sigmoid, x));
     case Composite::softplus: {  // log(1 + exp(x)), without overflow

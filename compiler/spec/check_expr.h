@@ -66,7 +66,14 @@ class ExprChecker {
   Typed product_power(const AstExpr& ast, const Typed& base, std::int64_t exponent);
   Typed read(const AstExpr& ast);
   Typed reduce(const AstExpr& ast);
-  int reduction_count(const AstExpr& ast);
+  struct Range {
+    int count = 0;  // of iterations, at most; 0: an error was reported
+    Typed given{};  // how many there are, where that is known at run time alone
+    bool is_empty = false;
+  };
+  Range reduction_range(const AstExpr& ast);
+  int constant_count(const AstExpr& ast, std::string_view what);
+  bool same_for_a_call(const AstExpr& ast, const Typed& range);
   void declare_loop(const AstExpr& ast);
 
   bool need_number(const AstExpr& ast, const Typed& value, std::string_view who);

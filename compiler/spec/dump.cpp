@@ -159,7 +159,8 @@ class TypedDump {
       case ExprKind::read:
         return "read " + spec_.tensor_infos[static_cast<std::size_t>(e.index)].name;
       case ExprKind::reduce:
-        return fmt::format("{} over index {} < {}", reduction_name(e.reduction), e.index, e.count);
+        return fmt::format("{} over index {} < {}{}", reduction_name(e.reduction), e.index,
+                           e.args.size() > 1 ? "at most " : "", e.count);
     }
     return "?";
   }

@@ -94,7 +94,6 @@ enum class Func : std::uint8_t {
   erf,
   sin,
   cos,
-  tan,
   atan,
   log1p,
   expm1,     // f32

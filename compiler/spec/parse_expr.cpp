@@ -221,6 +221,7 @@ class ExprParser {
     }
     cursor_.take();
     Node count = expression(Precedence::comparison + 1);
+    Node maximum = cursor_.take_if("max") ? expression(Precedence::comparison + 1) : nullptr;
     cursor_.expect(":", "the range");
     Node body = expression(Precedence::lowest);
     AstExpr node{.kind = AstKind::reduce, .reduction = over, .name = std::string(name.text)};
@@ -228,6 +229,7 @@ class ExprParser {
     node.head_span = name.span;
     expect_close(")", open);
     node.args = {std::move(count), std::move(body)};
+    if (maximum) node.args.push_back(std::move(maximum));
     return finish(std::move(node));
   }
 

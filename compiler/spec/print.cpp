@@ -64,6 +64,10 @@ class Printer {
       case AstKind::reduce:
         text_ += std::string(reduction_name(e.reduction)) + "(" + e.name + " < ";
         expr(*e.args[0], Precedence::comparison + 1);
+        if (e.args.size() > 2) {
+          text_ += " max ";
+          expr(*e.args[2], Precedence::comparison + 1);
+        }
         text_ += ": ";
         expr(*e.args[1], Precedence::lowest);
         text_ += ')';

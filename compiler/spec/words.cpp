@@ -30,7 +30,7 @@ constexpr std::array<BuiltinInfo, 18> kBuiltins = {{
     {"i5", Builtin::i5, Type::i32},
 }};
 
-constexpr std::array<FunctionInfo, 27> kFunctions = {{
+constexpr std::array<FunctionInfo, 26> kFunctions = {{
     {"min", Func::min, Domain::numeric, 2, 0},           {"max", Func::max, Domain::numeric, 2, 0},
     {"clamp", Func::clamp, Domain::numeric, 3, 3},       {"abs", Func::abs, Domain::numeric, 1, 1},
     {"floor", Func::floor, Domain::numeric, 1, 1},       {"ceil", Func::ceil, Domain::numeric, 1, 1},
@@ -40,19 +40,19 @@ constexpr std::array<FunctionInfo, 27> kFunctions = {{
     {"tanh", Func::tanh, Domain::floating, 1, 1},        {"sigmoid", Func::sigmoid, Domain::floating, 1, 1},
     {"sqrt", Func::sqrt, Domain::floating, 1, 1},        {"rsqrt", Func::rsqrt, Domain::floating, 1, 1},
     {"erf", Func::erf, Domain::floating, 1, 1},          {"sin", Func::sin, Domain::floating, 1, 1},
-    {"cos", Func::cos, Domain::floating, 1, 1},          {"tan", Func::tan, Domain::floating, 1, 1},
-    {"atan", Func::atan, Domain::floating, 1, 1},        {"log1p", Func::log1p, Domain::floating, 1, 1},
-    {"expm1", Func::expm1, Domain::floating, 1, 1},      {"atan2", Func::atan2, Domain::floating, 2, 2},
-    {"pow", Func::pow, Domain::numeric, 2, 2},           {"ceil_div", Func::ceil_div, Domain::integer, 2, 2},
-    {"popcount", Func::popcount, Domain::integer, 1, 1},
+    {"cos", Func::cos, Domain::floating, 1, 1},          {"atan", Func::atan, Domain::floating, 1, 1},
+    {"log1p", Func::log1p, Domain::floating, 1, 1},      {"expm1", Func::expm1, Domain::floating, 1, 1},
+    {"atan2", Func::atan2, Domain::floating, 2, 2},      {"pow", Func::pow, Domain::numeric, 2, 2},
+    {"ceil_div", Func::ceil_div, Domain::integer, 2, 2}, {"popcount", Func::popcount, Domain::integer, 1, 1},
 }};
 
-constexpr std::array<CompositeInfo, 5> kComposites = {{
+constexpr std::array<CompositeInfo, 6> kComposites = {{
     {"relu", Composite::relu, Domain::numeric},
     {"gelu", Composite::gelu, Domain::floating},
     {"silu", Composite::silu, Domain::floating},
     {"softplus", Composite::softplus, Domain::floating},
     {"sign", Composite::sign, Domain::numeric},
+    {"tan", Composite::tan, Domain::floating},
 }};
 
 constexpr std::array<std::string_view, 6> kOtherCallables = {"where", "i32", "f32", "any", "all", "sum"};

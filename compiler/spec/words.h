@@ -32,7 +32,7 @@ struct FunctionInfo {
 
 /// Functions of one argument that the checker writes out in operations and other functions
 /// (check_composite.cpp).
-enum class Composite : std::uint8_t { relu, gelu, silu, softplus, sign };
+enum class Composite : std::uint8_t { relu, gelu, silu, softplus, sign, tan };
 
 struct CompositeInfo {
   std::string_view name;

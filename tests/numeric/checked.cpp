@@ -123,6 +123,25 @@ TEST_CASE("host: a checked kernel names a number of an i64 tensor that is no i32
   check_wide_numbers(Device::host);
 }
 
+TEST_CASE("host: a checked kernel refuses a range above its maximum, where it matters") {
+  const auto said = [](const std::string& hooks, int n) {
+    return finding("param n : i32 = " + std::to_string(n) + "\n" + hooks, Device::host);
+  };
+  const std::string mask = "mask_mod = kv_idx >= 3 and any(i < 2 * n max 8: i == kv_idx)\n";
+  CHECK(said(mask, 4).empty());
+  CHECK(said(mask, -1).empty());
+  CHECK(
+      said(mask, 5) ==
+      "the range of a reduction is 10, its maximum 8 at b 0, h 0, q_idx 0, kv_idx 3 (<spec>:7:38): raise the "
+      "maximum, or pass less");
+  CHECK(said("mask_mod = kv_idx < 5 or n < 5 and any(i < n max 4: i == kv_idx)\n", 9).empty());
+  // A tensor that is as long as the range is read inside it.
+  CHECK(make_check(problem_of("param n : i32 = 9\ntensor t : i32[n]\n"
+                              "mask_mod = any(i < min(n, 40) max 40: t[i] == kv_idx)\n")
+                       .spec,
+                   uncached(Device::host), Device::host) == nullptr);
+}
+
 // Conditions are shared like what they guard: without that this one has 2^30 of them.
 TEST_CASE("reads inside reads are checked in linear time") {
   std::string lets = "let x0 = doc[b, kv_idx]\n";

@@ -24,6 +24,18 @@ const char* const kItems[] = {
     "score_mod = score + 0.001 * sum(i < 34: sum(j < 33: sum(k < 35: i * q_idx + j - k)))",
     "tensor t : i32[40] = i0 * 3\nmask_mod = any(i < 40: all(j < 34: t[i] * j <= kv_idx) or t[i] == q_idx)",
     "score_mod = score + 0.01 * max(j < 3: sum(i < 33: q_idx - j * i))",
+    // Ranges that are known at run time: none, some, all of the iterations.
+    "param n : i32 = 5\ntensor t : i32[40] = i0 * 13 % 47\n"
+    "score_mod = score + 0.01 * sum(i < n max 8: t[i] + q_idx) + 0.01 * max(i < n max 36: 0.1 * t[i] + "
+    "kv_idx)\n"
+    "mask_mod = any(i < n max 8: t[i] == kv_idx) or all(i < n max 40: any(j < n max 5: t[i] * j < kv_idx + "
+    "q_idx))",
+    "param n : i32 = 0\ntensor t : i32[40] = i0\n"
+    "score_mod = score + sum(i < n max 8: q_idx) + min(min(i < n max 36: 0.1 * t[i] + kv_idx), 3.0)\n"
+    "mask_mod = all(i < n max 8: t[i] == kv_idx) and not any(i < n max 40: t[i] < kv_idx + q_idx)",
+    "tensor t : i32[q_len] = i0 % 7\n"
+    "mask_mod = any(i < q_len max 256: t[i] + i == kv_idx) or max(i < kv_len - 60 max 200: t[i % q_len]) > "
+    "q_idx",
     // Tables of constant extents.
     "tensor pair : f16[4, 256] = 0.01 * (i0 - i1 % 5)\nscore_mod = tanh(score + pair[h, kv_idx])",
     "tensor keep : bool[256, 256] = (i0 * 7 + i1) % 3 != 0\nmask_mod = keep[q_idx, kv_idx]",

@@ -103,8 +103,8 @@ TEST_CASE("functions are the usual ones, in double") {
   CHECK(real("trunc(x)", -1.5F) == -1);
   CHECK(real("round(x)", 2.5F) == 2);
   CHECK(real("round(x)", -3.5F) == -4);
-  CHECK(real("tan(x) + atan(x) + log1p(x) + expm1(x)", 0.5F) ==
-        std::tan(0.5) + std::atan(0.5) + std::log1p(0.5) + std::expm1(0.5));
+  CHECK(real("tan(x)", 0.5F) == std::sin(0.5) / std::cos(0.5));
+  CHECK(real("atan(x) + log1p(x) + expm1(x)", 0.5F) == std::atan(0.5) + std::log1p(0.5) + std::expm1(0.5));
   CHECK(real("atan2(x, y)", 1, -2) == std::atan2(1.0, -2.0));
   CHECK(real("x ** y", 3, -2.5F) == std::pow(3.0, -2.5));
   CHECK(real("clamp(x, -1, 1)", 5) == 1);

@@ -19,16 +19,15 @@ struct Known {
 };
 
 // By their names in C; CUDA's device library has them with __nv_ in front.
-constexpr std::array<Known, 25> kLibrary = {
+constexpr std::array<Known, 24> kLibrary = {
     {{"fabsf", Func::abs},        {"floorf", Func::floor}, {"ceilf", Func::ceil},
      {"truncf", Func::trunc},     {"rintf", Func::round},  {"nearbyintf", Func::round},
      {"roundevenf", Func::round}, {"sqrtf", Func::sqrt},   {"rsqrtf", Func::rsqrt},
      {"expf", Func::exp},         {"exp2f", Func::exp2},   {"logf", Func::log},
      {"log2f", Func::log2},       {"tanhf", Func::tanh},   {"erff", Func::erf},
-     {"sinf", Func::sin},         {"cosf", Func::cos},     {"tanf", Func::tan},
-     {"atanf", Func::atan},       {"log1pf", Func::log1p}, {"expm1f", Func::expm1},
-     {"fminf", Func::min},        {"fmaxf", Func::max},    {"atan2f", Func::atan2},
-     {"powf", Func::pow}}};
+     {"sinf", Func::sin},         {"cosf", Func::cos},     {"atanf", Func::atan},
+     {"log1pf", Func::log1p},     {"expm1f", Func::expm1}, {"fminf", Func::min},
+     {"fmaxf", Func::max},        {"atan2f", Func::atan2}, {"powf", Func::pow}}};
 
 std::optional<Func> intrinsic_function(llvm::Intrinsic::ID id) {
   switch (id) {
@@ -60,8 +59,6 @@ std::optional<Func> intrinsic_function(llvm::Intrinsic::ID id) {
       return Func::sin;
     case llvm::Intrinsic::cos:
       return Func::cos;
-    case llvm::Intrinsic::tan:
-      return Func::tan;
     case llvm::Intrinsic::atan:
       return Func::atan;
     case llvm::Intrinsic::minnum:
@@ -83,7 +80,7 @@ constexpr const char* kKnownFunctions =
 bool is_in_double(std::string_view name) {
   for (const Known& known : kLibrary)
     if (known.name.substr(0, known.name.size() - 1) == name) return true;
-  return false;
+  return name == "tan";
 }
 
 std::string name_of(const llvm::CallBase& call) {
@@ -96,7 +93,7 @@ std::string name_of(const llvm::CallBase& call) {
 bool is_known_name(const std::string& name) {
   for (const Known& known : kLibrary)
     if (known.name == name) return true;
-  return name == "abs";
+  return name == "abs" || name == "tanf";
 }
 
 bool is_known_intrinsic(llvm::Intrinsic::ID id) {
@@ -104,6 +101,7 @@ bool is_known_intrinsic(llvm::Intrinsic::ID id) {
   switch (id) {
     case llvm::Intrinsic::minimum:
     case llvm::Intrinsic::maximum:
+    case llvm::Intrinsic::tan:
     case llvm::Intrinsic::fmuladd:
     case llvm::Intrinsic::canonicalize:
     case llvm::Intrinsic::fptosi_sat:
@@ -324,6 +322,8 @@ std::optional<ExprPtr> Translator::float_call(const llvm::CallInst& call, const 
   if (!is_float) return std::nullopt;
   if (id == llvm::Intrinsic::minimum) return propagating(Func::min);
   if (id == llvm::Intrinsic::maximum) return propagating(Func::max);
+  if (name == "tanf" || id == llvm::Intrinsic::tan)
+    return build_.binary(Op::div, build_.call(Func::sin, {arg(0)}), build_.call(Func::cos, {arg(0)}));
   if (id == llvm::Intrinsic::fmuladd)
     return build_.binary(Op::add, build_.binary(Op::mul, arg(0), arg(1)), arg(2));
   if (id == llvm::Intrinsic::canonicalize || id == llvm::Intrinsic::ssa_copy || id == llvm::Intrinsic::expect)

@@ -102,13 +102,6 @@ TEST_CASE("host math: series in double are the nearest float, or nearly") {
   }
 }
 
-TEST_CASE("host math: tan is libm's in every lane") {
-  const Emit tan = [](HostMath& math, llvm::Value* x) { return math.tan(x); };
-  const Exact exact = [](double x) { return std::tan(x); };
-  CHECK(worst(compiled(tan, false, host_cpu()), exact, 200003) < 1.5);
-  CHECK(worst(compiled(tan, true, host_cpu()), exact, 2000003) < 1.5);
-}
-
 TEST_CASE("host math: NaN goes in and comes out, but where C says that the other side decides") {
   for (const bool scalar : {false, true}) {
     for (const Case& test : cases()) {

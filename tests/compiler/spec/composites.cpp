@@ -56,8 +56,9 @@ TEST_CASE("constants fold through the new functions", "[spec][check]") {
   CHECK(f32("sign(inf - inf)") == 0.0f);
   CHECK(f32("relu(-0.5)") == 0.0f);
   CHECK(f32("atan2(1.0, -1.0)") == static_cast<float>(std::atan2(1.0, -1.0)));
-  CHECK(f32("atan(1e30) - tan(0.5) + log1p(1e-8) + expm1(-1e-8)") ==
-        static_cast<float>(std::atan(1e30)) - static_cast<float>(std::tan(0.5)) + 1e-8f - 1e-8f);
+  CHECK(f32("atan(1e30) + log1p(1e-8) + expm1(-1e-8)") ==
+        static_cast<float>(std::atan(1e30)) + 1e-8f - 1e-8f);
+  CHECK(std::abs(f32("tan(0.5)") - 0.5463025f) < 1e-7f);
   CHECK(f32("softplus(0)") == static_cast<float>(std::log(2.0)));
   CHECK(f32("softplus(1000)") == 1000.0f);
   CHECK(f32("softplus(-1000)") == 0.0f);
@@ -87,6 +88,7 @@ TEST_CASE("functions are written out, their argument one node", "[spec][check]")
   CHECK(tree("relu(x)") == tree("max(x, 0)"));
   CHECK(tree("relu(n)") == tree("max(n, 0)"));
   CHECK(tree("silu(x)") == tree("x * sigmoid(x)"));
+  CHECK(tree("tan(x)") == tree("sin(x) / cos(x)"));
   CHECK(tree("softplus(x)") == tree("(max(x, 0) + log1p(exp(-abs(x))))"));
   CHECK(tree("sign(n)") == tree("where(n > 0, 1, where(n < 0, -1, 0))"));
   const std::string gelu = tree("gelu(x + y)");

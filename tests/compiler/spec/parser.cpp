@@ -75,6 +75,8 @@ TEST_CASE("calls, reads and reductions", "[spec][parser]") {
   CHECK(shape("min(min(i < 4: i), 3)") == "min(min(i < 4: i), 3)");
   CHECK(shape("max(a < b, c)") == "max(a < b, c)");
   CHECK(shape("sum(i < 2: sum(j < 3: i * j))") == "sum(i < 2: sum(j < 3: i * j))");
+  CHECK(shape("any(i < (n + 1) max (2 * 8): t[i] == x)") == "any(i < n + 1 max 2 * 8: t[i] == x)");
+  CHECK(shape("max(i < max(a, b) max 8: i)") == "max(i < max(a, b) max 8: i)");
 }
 
 TEST_CASE("one finding a line, and the other lines are read", "[spec][parser]") {
