@@ -82,7 +82,7 @@ enum class Func : std::uint8_t {
   floor,
   ceil,
   round,
-  trunc,  // f32 -> f32; round takes halves to even
+  trunc,  // f32 -> f32, these four in a row; round takes halves to even
   exp,
   exp2,
   log,
