@@ -1,11 +1,15 @@
 #include "runtime/checked.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/outside.h"
@@ -63,9 +67,16 @@ class Checker {
         .q_idx = static_cast<int>(row % q_len),
         .kv_idx = static_cast<int>(std::lround(static_cast<double>(*found) / -kProbeStep))};
     for (const OutsideRead& read : reads_) {
-      const Kernel probe = compile_probe(probe_element(spec_, read, element));
-      const float index = lse_of(probe, args, stream)[static_cast<std::size_t>(row)];
-      if (index != -HUGE_VALF) report(read, element, static_cast<double>(index));
+      std::vector<float> indices;
+      const auto is_it = [&](const ExprPtr& shown) {
+        const Kernel probe = compile_probe(probe_element(spec_, read, element, shown));
+        indices.push_back(lse_of(probe, args, stream)[static_cast<std::size_t>(row)]);
+        return indices.back() != -HUGE_VALF;
+      };
+      if (!is_it(read.indices.empty() ? nullptr : read.indices[0])) continue;
+      for (std::size_t i = 1; i < read.indices.size(); ++i) is_it(read.indices[i]);
+      if (read.indices.empty()) indices.clear();
+      report(read, element, indices);
     }
     throw ArgumentError(fmt::format("a hook reads outside a tensor at b {}, h {}, q_idx {}, kv_idx near {}",
                                     element.b, element.h, element.q_idx, element.kv_idx));
@@ -95,16 +106,38 @@ class Checker {
     return values;
   }
 
-  [[noreturn]] void report(const OutsideRead& read, const Element& at, double index) const {
+  [[noreturn]] void report(const OutsideRead& read, const Element& at, std::span<const float> shown) const {
+    const std::string where = fmt::format("at b {}, h {}, q_idx {}, kv_idx {} ({}:{}:{})", at.b, at.h,
+                                          at.q_idx, at.kv_idx, spec_.file, read.line, read.column);
+    const std::vector<std::string> numbers = exact(shown);
+    if (read.kind == OutsideRead::Kind::range) {
+      throw ArgumentError(
+          fmt::format("the range of a reduction is {}, its maximum {} {}: raise the maximum, or pass less",
+                      numbers.empty() ? "larger" : numbers[0], read.count, where));
+    }
     const std::string& tensor = spec_.tensors[static_cast<std::size_t>(read.tensor)].info.name;
-    const std::string is = read.index == nullptr || std::abs(index) > kExactInLse
-                               ? "is"
-                               : fmt::format("is {},", std::lround(index));
-    throw ArgumentError(fmt::format(
-        "index {} of tensor '{}' {} outside its extent at b {}, h {}, q_idx {}, kv_idx {} ({}:{}:{}): "
-        "correct the "
-        "index, or what the call's tensors hold",
-        read.dimension, tensor, is, at.b, at.h, at.q_idx, at.kv_idx, spec_.file, read.line, read.column));
+    if (read.kind == OutsideRead::Kind::value) {
+      const std::string element =
+          numbers.empty() ? "; read" : fmt::format(" at [{}], read", fmt::join(numbers, ", "));
+      throw ArgumentError(
+          fmt::format("tensor '{}' holds a number that is no i32{} {}: the numbers of an i64 "
+                      "tensor must fit one where they are read",
+                      tensor, element, where));
+    }
+    throw ArgumentError(
+        fmt::format("index {} of tensor '{}' is {}outside its extent {}: correct the index, or "
+                    "what the call's tensors hold",
+                    read.dimension, tensor, numbers.empty() ? "" : numbers[0] + ", ", where));
+  }
+
+  /// The numbers as text; empty where one of them is too large for the probe to tell.
+  static std::vector<std::string> exact(std::span<const float> shown) {
+    std::vector<std::string> texts;
+    for (const float number : shown) {
+      if (std::abs(static_cast<double>(number)) > kExactInLse) return {};
+      texts.push_back(std::to_string(std::lround(number)));
+    }
+    return texts;
   }
 
   CheckedSpec spec_;

@@ -1,6 +1,7 @@
 #include "runtime/extent.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,8 @@ std::int32_t int_call(Func func, std::int64_t a, std::int64_t b, std::int64_t c)
       return wrap(std::min(std::max(a, b), c));
     case Func::abs:
       return wrap(a < 0 ? -a : a);
+    case Func::popcount:
+      return std::popcount(static_cast<std::uint32_t>(a));
     default:  // ceil_div
       return wrap(-floor_div(wrap(-a), b));
   }
@@ -121,6 +124,12 @@ float float_call(Func func, float x, float b, float c) {
       return std::fabs(x);
     case Func::floor:
       return std::floor(x);
+    case Func::ceil:
+      return std::ceil(x);
+    case Func::round:
+      return std::nearbyint(x);
+    case Func::trunc:
+      return std::trunc(x);
     case Func::exp:
       return std::exp(x);
     case Func::exp2:
@@ -143,7 +152,18 @@ float float_call(Func func, float x, float b, float c) {
       return std::sin(x);
     case Func::cos:
       return std::cos(x);
+    case Func::atan:
+      return std::atan(x);
+    case Func::log1p:
+      return std::log1p(x);
+    case Func::expm1:
+      return std::expm1(x);
+    case Func::atan2:
+      return std::atan2(x, b);
+    case Func::pow:
+      return std::pow(x, b);
     case Func::ceil_div:
+    case Func::popcount:
       break;
   }
   return x;
@@ -236,13 +256,23 @@ class Evaluator {
   }
 
   Number reduce(const Expr& e, const Loop* loops) const {
-    Number total;
-    for (std::int32_t i = 0; i < e.count; ++i) {
+    Number total = neutral(e.reduction);
+    const std::int32_t count = e.args.size() > 1 ? std::min(e.count, value(*e.args[1], loops).i) : e.count;
+    for (std::int32_t i = 0; i < count; ++i) {
       const Loop loop = {.id = e.index, .value = i, .outer = loops};
       const Number x = value(*e.args[0], &loop);
       total = i == 0 ? x : combine(e.reduction, total, x);
     }
     return total;
+  }
+
+  static Number neutral(Reduction reduction) {
+    const bool is_max = reduction == Reduction::max;
+    if (reduction == Reduction::all) return {.i = 1};
+    if (reduction != Reduction::min && !is_max) return {};
+    const float infinity = std::numeric_limits<float>::infinity();
+    return is_max ? Number{.i = std::numeric_limits<std::int32_t>::min(), .f = -infinity}
+                  : Number{.i = std::numeric_limits<std::int32_t>::max(), .f = infinity};
   }
 
   static Number combine(Reduction reduction, Number a, Number b) {

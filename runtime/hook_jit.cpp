@@ -61,12 +61,20 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit, const llvm::Module& mo
   add("sqrtf", static_cast<Unary>(&std::sqrt));
   add("erff", static_cast<Unary>(&std::erf));
   add("floorf", static_cast<Unary>(&std::floor));
+  add("ceilf", static_cast<Unary>(&std::ceil));
+  add("truncf", static_cast<Unary>(&std::trunc));
+  add("roundevenf", static_cast<Unary>(&std::nearbyint));
   add("fminf", static_cast<Binary>(&std::fmin));
   add("fmaxf", static_cast<Binary>(&std::fmax));
   const auto declared = [](std::string_view name) { return llvm::StringRef(name.data(), name.size()); };
   add(declared(kSigmoidName), &sigmoid);
   add(declared(kRsqrtName), &rsqrt);
   add(declared(kErfName), static_cast<Unary>(&std::erf));
+  add(declared(kAtanName), static_cast<Unary>(&std::atan));
+  add(declared(kLog1pName), static_cast<Unary>(&std::log1p));
+  add(declared(kExpm1Name), static_cast<Unary>(&std::expm1));
+  add(declared(kAtan2Name), static_cast<Binary>(&std::atan2));
+  add(declared(kPowName), static_cast<Binary>(&std::pow));
   return known;
 }
 

@@ -91,6 +91,9 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
   // What a CPU without SSE4.1 or F16C has no instruction for.
   add("rintf", static_cast<float (*)(float)>(&std::rint));
   add("floorf", static_cast<float (*)(float)>(&std::floor));
+  add("ceilf", static_cast<float (*)(float)>(&std::ceil));
+  add("truncf", static_cast<float (*)(float)>(&std::trunc));
+  add("roundevenf", static_cast<float (*)(float)>(&std::nearbyint));
 #if defined(__x86_64__)
   add("__extendhfsf2", &__extendhfsf2);
   add("__truncsfhf2", &__truncsfhf2);

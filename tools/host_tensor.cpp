@@ -55,6 +55,10 @@ double HostTensor::get(std::int64_t i) const {
       return load<std::int32_t>(bytes.data(), i);
     case DType::i8:
       return load<std::int8_t>(bytes.data(), i);
+    case DType::u8:
+      return load<std::uint8_t>(bytes.data(), i);
+    case DType::i64:
+      return static_cast<std::int32_t>(load<std::int64_t>(bytes.data(), i));
     case DType::boolean:
       return load<std::uint8_t>(bytes.data(), i) != 0 ? 1 : 0;
   }
@@ -74,6 +78,10 @@ void HostTensor::set(std::int64_t i, double value) {
       return store(out, i, static_cast<std::int32_t>(saturate(value, -0x1p31, 0x1p31 - 1)));
     case DType::i8:
       return store(out, i, static_cast<std::int8_t>(saturate(value, -128, 127)));
+    case DType::u8:
+      return store(out, i, static_cast<std::uint8_t>(saturate(value, 0, 255)));
+    case DType::i64:
+      return store(out, i, static_cast<std::int64_t>(saturate(value, -0x1p63, 0x1.fffffffffffffp62)));
     case DType::boolean:
       return store<std::uint8_t>(out, i, value != 0 ? 1 : 0);
   }

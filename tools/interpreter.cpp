@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tools/interpreter_math.h"
 
@@ -240,7 +241,13 @@ void Interpreter::evaluate_read(Node& node) {
 
 void Interpreter::evaluate_reduce(Node& node) {
   const Expr& expr = *node.expr;
-  for (std::int32_t step = 0; step < expr.count; ++step) {
+  std::int32_t count = expr.count;
+  if (node.args.size() > 1) {  // one number for all lanes
+    evaluate(node.args[1]);
+    count = std::min(count, arg(node, 1).i32[0]);
+  }
+  if (count < 1) fill_neutral(node);
+  for (std::int32_t step = 0; step < count; ++step) {
     loop_values_[expr.index] = step;
     for (const int inside : node.inside_loop) nodes_[static_cast<std::size_t>(inside)].ready = false;
     evaluate(node.args[0]);
@@ -254,6 +261,25 @@ void Interpreter::evaluate_reduce(Node& node) {
     inherit_doubts(node);
   }
   for (const int inside : node.inside_loop) nodes_[static_cast<std::size_t>(inside)].ready = false;
+}
+
+/// What a reduction of no iterations comes to.
+void Interpreter::fill_neutral(Node& node) {
+  const Reduction reduction = node.expr->reduction;
+  if (node.expr->type == Type::f32) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const double value = reduction == Reduction::min   ? infinity
+                         : reduction == Reduction::max ? -infinity
+                                                       : 0.0;
+    std::fill_n(node.f32.begin(), lanes_, Measured{.value = value});
+    return;
+  }
+  using Limits = std::numeric_limits<std::int32_t>;
+  const std::int32_t value = reduction == Reduction::min   ? Limits::max()
+                             : reduction == Reduction::max ? Limits::min()
+                             : reduction == Reduction::all ? 1
+                                                           : 0;
+  std::fill_n(node.i32.begin(), lanes_, value);
 }
 
 Measured Interpreter::combined(const Node& node, const Measured& total, const Measured& next) {

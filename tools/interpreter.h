@@ -24,7 +24,7 @@ namespace fa::tools {
 
 /// What the names of an expression stand for.
 struct Environment {
-  std::array<std::int32_t, 16> builtins{};  // by Builtin; the lane builtin's entry is its value in lane 0
+  std::array<std::int32_t, 18> builtins{};  // by Builtin; the lane builtin's entry is its value in lane 0
   Builtin lane = Builtin::kv_idx;           // counts up by one from lane to lane
   const double* score = nullptr;            // one per lane; null where the expression has no score
   double score_error = 0;                   // how far a kernel's scores may be from these
@@ -96,6 +96,7 @@ class Interpreter {
   void evaluate_where(Node& node);
   void evaluate_read(Node& node);
   void evaluate_reduce(Node& node);
+  void fill_neutral(Node& node);
   static Measured combined(const Node& node, const Measured& total, const Measured& next);
   static std::int32_t combined(const Expr& reduce, std::int32_t total, std::int32_t next);
   /// Whether the node turns floats into something that jumps.

@@ -1,5 +1,6 @@
 // The interpreter's operators, functions and casts, lane by lane.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -12,7 +13,7 @@ namespace {
 
 bool is_comparison(Op op) { return op >= Op::lt && op <= Op::ne; }
 
-bool rounds_to_whole(Func func) { return func == Func::floor; }
+bool rounds_to_whole(Func func) { return func >= Func::floor && func <= Func::trunc; }
 
 }  // namespace
 
@@ -183,14 +184,21 @@ void Interpreter::evaluate_call(Node& node) {
     for (std::size_t i = 0; i < lanes(); ++i)
       node.f32[i] = measured_call(function, at(0).f32[i], own, node.arithmetic, fast_);
   };
-  const auto whole = [&](auto function) {
+  const auto binary = [&](auto function, const FunctionError& own) {
+    for (std::size_t i = 0; i < lanes(); ++i)
+      node.f32[i] = measured_call(function, at(0).f32[i], at(1).f32[i], own, node.arithmetic, fast_);
+  };
+  // `step`: where the function jumps, next to x.
+  const auto whole = [&](auto function, auto step) {
     for (std::size_t i = 0; i < lanes(); ++i) {
       const Measured& x = at(0).f32[i];
       node.f32[i] = {.value = function(x.value)};
       const bool is_certain = function(x.value - x.error) == function(x.value + x.error) || x.error == 0;
-      decide(node, i, is_certain, x.value, std::nearbyint(x.value));
+      decide(node, i, is_certain, x.value, step(x.value));
     }
   };
+  const auto nearest = [](double x) { return std::nearbyint(x); };
+  const auto nearest_half = [](double x) { return std::floor(x) + 0.5; };
   // Folds any number of arguments from the left, for either type.
   const auto fold = [&](auto function) {
     for (std::size_t i = 0; i < lanes(); ++i) {
@@ -235,7 +243,16 @@ void Interpreter::evaluate_call(Node& node) {
       }
       break;
     case Func::floor:
-      whole([](double x) { return std::floor(x); });
+      whole([](double x) { return std::floor(x); }, nearest);
+      break;
+    case Func::ceil:
+      whole([](double x) { return std::ceil(x); }, nearest);
+      break;
+    case Func::trunc:
+      whole([](double x) { return std::trunc(x); }, nearest);
+      break;
+    case Func::round:
+      whole(nearest, nearest_half);
       break;
     // The functions that decide something are the nearest f32 (compiler/ir/exact_math.h): no error there.
     // Else docs/numerics.md has these figures.
@@ -272,11 +289,30 @@ void Interpreter::evaluate_call(Node& node) {
     case Func::cos:
       unary([](double x) { return std::cos(x); }, functions::kSine);
       break;
+    case Func::atan:
+      unary([](double x) { return std::atan(x); }, functions::kAtan);
+      break;
+    case Func::log1p:
+      unary([](double x) { return std::log1p(x); }, functions::kLog1p);
+      break;
+    case Func::expm1:
+      unary([](double x) { return std::expm1(x); }, functions::kExpm1);
+      break;
+    case Func::atan2:
+      binary([](double y, double x) { return std::atan2(y, x); }, functions::kAtan2);
+      break;
+    case Func::pow:
+      binary([](double x, double y) { return std::pow(x, y); }, functions::kPow);
+      break;
     case Func::ceil_div:
       for (std::size_t i = 0; i < lanes(); ++i) {
         const std::int32_t negated = wrap(-std::int64_t{at(0).i32[i]});
         node.i32[i] = wrap(-std::int64_t{floor_div(negated, at(1).i32[i])});
       }
+      break;
+    case Func::popcount:
+      for (std::size_t i = 0; i < lanes(); ++i)
+        node.i32[i] = std::popcount(static_cast<std::uint32_t>(at(0).i32[i]));
       break;
   }
   inherit_doubts(node);

@@ -6,10 +6,14 @@
 #include <functional>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/tile_class_constant.h"
+#include "compiler/ir/bounds.h"
+#include "compiler/ir/import/import.h"
+#include "compiler/ir/outside.h"
 #include "tools/interpreter.h"
 #include "tools/mask_parts.h"
 #include "tools/mask_probe.h"
@@ -22,6 +26,9 @@ namespace {
 
 /// Where witnesses are looked for: as many queries as keys, more keys (a cache), one query.
 constexpr std::pair<int, int> kLengths[] = {{256, 256}, {96, 320}, {1, 200}};
+
+/// Of a condition that a witness is looked for by evaluating it at every element.
+constexpr double kMostCost = 2000;
 
 ProblemInputs inputs(int q_len, int kv_len) {
   return {.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = q_len, .kv_len = kv_len},
@@ -54,7 +61,12 @@ bool has_examples(const CheckedSpec& spec, const Expr& expr) {
 
 class Linter {
  public:
-  explicit Linter(const Spec& spec) : spec_(spec), checked_(spec.checked()), hooks_(lower(checked_)) {}
+  explicit Linter(const Spec& spec)
+      : spec_(spec),
+        checked_(spec.checked()),
+        imported_(import_hooks(checked_)),
+        outside_(outside_reads(imported_)),
+        hooks_(lower(checked_)) {}
 
   std::vector<Diagnostic> run() {
     for (const ClampedRead& read : hooks_.clamped) clamped_read(read);
@@ -128,70 +140,95 @@ class Linter {
   }
 
   void clamped_read(const ClampedRead& read) {
-    std::string message = fmt::format("index {} of tensor '{}' cannot be proved in range and is clamped",
-                                      read.dimension, read.tensor);
+    const std::string index = fmt::format("index {} of tensor '{}'", read.dimension, read.tensor);
     for (const auto& [q_len, kv_len] : kLengths) {
-      if (const auto witness = out_of_range(read, make_mask_problem(spec_, inputs(q_len, kv_len)))) {
-        message = fmt::format("index {} of tensor '{}' can be out of range and is clamped: {}",
-                              read.dimension, read.tensor, *witness);
-        break;
-      }
+      const auto witness = out_of_range(read, make_mask_problem(spec_, inputs(q_len, kv_len)));
+      if (!witness) continue;
+      found_.push_back(
+          warning_at(checked_, read.line, read.column,
+                     fmt::format("{} can be out of range and is clamped: {}", index, *witness),
+                     "the nearest element is read there; where that is not meant, correct the index, "
+                     "or choose by where(...)"));
+      return;
     }
-    found_.push_back(warning_at(checked_, read.line, read.column, std::move(message),
-                                "where the mask excludes the others anyway, nothing is wrong"));
+    found_.push_back(warning_at(
+        checked_, read.line, read.column, fmt::format("{} cannot be proved in range and is clamped", index),
+        checked_.has_mask_mod() ? "where the mask excludes the others anyway, nothing is wrong"
+                                : "min, max, clamp and % are seen by the proof, conditions are not"));
   }
 
-  /// An element where the index leaves the tensor, in words.
+  /// An element where the index leaves the tensor and what is read there matters, in words.
   std::optional<std::string> out_of_range(const ClampedRead& read, const Problem& problem) const {
-    std::optional<std::string> witness;
-    std::unordered_set<const Expr*> seen;
-    const auto visit = [&](const Expr& node) {
-      const auto dimension = static_cast<std::size_t>(read.dimension);
-      if (witness || node.kind != ExprKind::read || dimension >= node.args.size()) return;
-      const CheckedTensor& tensor = checked_.tensors[static_cast<std::size_t>(node.index)];
-      const ExprPtr& index = node.args[dimension];
-      if (tensor.info.name != read.tensor || index->line != read.line || index->column != read.column) return;
-      const int extent = evaluate_scalar(tensor.extents[dimension], problem_environment(problem));
-      witness = leaves(index, extent, problem);
-    };
-    if (checked_.score_mod) for_each_node(*checked_.score_mod, visit, seen);
-    if (checked_.mask_mod) for_each_node(*checked_.mask_mod, visit, seen);
-    return witness;
-  }
-
-  std::optional<std::string> leaves(const ExprPtr& index, int extent, const Problem& problem) const {
-    bool plain = has_examples(checked_, *index);
-    std::unordered_set<const Expr*> seen;
-    for_each_node(
-        *index,
-        [&](const Expr& node) {
-          plain = plain && node.kind != ExprKind::loop_var &&
-                  !(node.kind == ExprKind::builtin && node.builtin == Builtin::score);
-        },
-        seen);
-    if (!plain) return {};
-    Interpreter interpreter(index);
-    Environment environment = problem_environment(problem);
-    const ProblemSize& size = problem.size;
-    for (int q_idx = 0; q_idx < size.q_len; ++q_idx) {
-      environment[Builtin::q_idx] = q_idx;
-      for (int first = 0; first < size.kv_len; first += Interpreter::kLanes) {
-        environment[Builtin::kv_idx] = first;
-        const int lanes = std::min(Interpreter::kLanes, size.kv_len - first);
-        const auto values = interpreter.evaluate_i32(environment, lanes);
-        for (int i = 0; i < lanes; ++i) {
-          const std::int32_t value = values[static_cast<std::size_t>(i)];
-          if (value >= 0 && value < extent) continue;
-          return fmt::format("it is {} of {} at b=0 h=0 q_idx={} kv_idx={}, q_len={} kv_len={}", value,
-                             extent, q_idx, first + i, size.q_len, size.kv_len);
-        }
-      }
+    for (const OutsideRead& outside : outside_) {
+      const bool is_it =
+          outside.kind == OutsideRead::Kind::index && outside.dimension == read.dimension &&
+          imported_.tensors[static_cast<std::size_t>(outside.tensor)].info.name == read.tensor &&
+          outside.line == read.line && outside.column == read.column;
+      if (!is_it || !has_examples(imported_, *outside.condition) || cost(*outside.condition) > kMostCost)
+        continue;
+      if (auto words = witness(outside, problem)) return words;
     }
     return {};
   }
 
+  std::optional<std::string> witness(const OutsideRead& outside, const Problem& problem) const {
+    constexpr unsigned kByB = 1, kByH = 2;  // DependsOn bits
+    const unsigned depends = Bounds(imported_).depends_on(*outside.condition);
+    const ProblemSize& size = problem.size;
+    Interpreter condition(outside.condition);
+    Environment environment = problem_environment(problem);
+    for (int b = 0; b < ((depends & kByB) != 0 ? size.batch : 1); ++b)
+      for (int h = 0; h < ((depends & kByH) != 0 ? size.num_q_heads : 1); ++h)
+        for (int q_idx = 0; q_idx < size.q_len; ++q_idx)
+          for (int first = 0; first < size.kv_len; first += Interpreter::kLanes) {
+            environment[Builtin::b] = b;
+            environment[Builtin::h] = h;
+            environment[Builtin::q_idx] = q_idx;
+            environment[Builtin::kv_idx] = first;
+            const auto holds =
+                condition.evaluate_i32(environment, std::min(Interpreter::kLanes, size.kv_len - first));
+            const auto at =
+                std::find_if(holds.begin(), holds.end(), [](std::int32_t lane) { return lane != 0; });
+            if (at == holds.end()) continue;
+            environment[Builtin::kv_idx] += static_cast<std::int32_t>(at - holds.begin());
+            return in_words(outside, environment);
+          }
+    return {};
+  }
+
+  std::string in_words(const OutsideRead& outside, Environment environment) const {
+    const CheckedTensor& tensor = imported_.tensors[static_cast<std::size_t>(outside.tensor)];
+    const int extent =
+        evaluate_scalar(tensor.extents[static_cast<std::size_t>(outside.dimension)], environment);
+    const std::string what =
+        outside.indices.empty()
+            ? fmt::format("it leaves 0 to {}", extent - 1)
+            : fmt::format("it is {} of {}", evaluate_scalar(outside.indices[0], environment), extent);
+    return fmt::format("{} at b={} h={} q_idx={} kv_idx={}, q_len={} kv_len={}", what,
+                       environment[Builtin::b], environment[Builtin::h], environment[Builtin::q_idx],
+                       environment[Builtin::kv_idx], environment[Builtin::q_len],
+                       environment[Builtin::kv_len]);
+  }
+
+  /// About how many operations one element takes: nodes, times the steps of the longest reductions in each
+  /// other.
+  static double cost(const Expr& expr) {
+    std::unordered_map<const Expr*, double> steps;
+    const std::function<double(const Expr&)> steps_of = [&](const Expr& node) {
+      if (const auto known = steps.find(&node); known != steps.end()) return known->second;
+      double most = 1;
+      for (const ExprPtr& arg : node.args) most = std::max(most, steps_of(*arg));
+      if (node.kind == ExprKind::reduce) most *= node.count;
+      return steps[&node] = most;
+    };
+    const double longest = steps_of(expr);
+    return longest * static_cast<double>(steps.size());
+  }
+
   const Spec& spec_;
   const CheckedSpec& checked_;
+  const CheckedSpec imported_;  // hooks from files as expressions
+  const std::vector<OutsideRead> outside_;
   HookIr hooks_;
   MaskPart mask_;
   std::vector<Diagnostic> found_;

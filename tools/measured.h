@@ -37,6 +37,12 @@ constexpr FunctionError kSigmoid{.ulps = 3, .relative = 0x1p-20};
 constexpr FunctionError kRoot{.ulps = 2, .relative = 0x1p-21};
 constexpr FunctionError kErf{.exact_ulps = 3, .ulps = 3, .relative = 0x1p-21};
 constexpr FunctionError kSine{.exact_ulps = 1, .ulps = 1, .absolute = 0x1p-19};
+// CUDA's own on every kernel: its guide's maximum, and half a unit of the host's.
+constexpr FunctionError kLog1p{.exact_ulps = 2, .ulps = 2, .relative = 0x1p-22};
+constexpr FunctionError kExpm1{.exact_ulps = 2, .ulps = 2, .relative = 0x1p-22};
+constexpr FunctionError kAtan{.exact_ulps = 3, .ulps = 3, .relative = 0x1p-21};
+constexpr FunctionError kAtan2{.exact_ulps = 4, .ulps = 4, .relative = 0x1p-21};
+constexpr FunctionError kPow{.exact_ulps = 5, .ulps = 5, .relative = 0x1p-20};
 }  // namespace functions
 
 /// The spacing of f32 numbers at `value`.
@@ -60,6 +66,18 @@ inline Measured rounded(double value, double inherited, double magnitude, Arithm
   return {value, inherited + kLoose * magnitude + kTiny};
 }
 
+/// What a function gives where its arguments' errors amount to `inherited`.
+inline Measured with_own_error(double value, double inherited, const FunctionError& own,
+                               Arithmetic arithmetic, bool fast) {
+  const bool is_f32 =
+      static_cast<double>(static_cast<float>(value)) == value;  // f(0) and the like: all get it
+  if (arithmetic == Arithmetic::loose && fast)
+    inherited += own.relative * std::fabs(value) + own.absolute;
+  else if (std::isfinite(value) && !is_f32)
+    inherited += (arithmetic == Arithmetic::exact ? own.exact_ulps : own.ulps) * f32_ulp(value);
+  return rounded(value, inherited, std::fabs(value), arithmetic);
+}
+
 /// f at `x`, its error that of x (by the ends of x's interval) and its own.
 template <class F>
 Measured measured_call(F f, const Measured& x, const FunctionError& own, Arithmetic arithmetic, bool fast) {
@@ -71,13 +89,22 @@ Measured measured_call(F f, const Measured& x, const FunctionError& own, Arithme
     inherited =
         std::isnan(low) || std::isnan(high) ? std::numeric_limits<double>::infinity() : std::max(low, high);
   }
-  const bool is_f32 =
-      static_cast<double>(static_cast<float>(value)) == value;  // f(0) and the like: all get it
-  if (arithmetic == Arithmetic::loose && fast)
-    inherited += own.relative * std::fabs(value) + own.absolute;
-  else if (std::isfinite(value) && !is_f32)
-    inherited += (arithmetic == Arithmetic::exact ? own.exact_ulps : own.ulps) * f32_ulp(value);
-  return rounded(value, inherited, std::fabs(value), arithmetic);
+  return with_own_error(value, inherited, own, arithmetic, fast);
+}
+
+/// f at (x, y), likewise by the corners of their intervals.
+template <class F>
+Measured measured_call(F f, const Measured& x, const Measured& y, const FunctionError& own,
+                       Arithmetic arithmetic, bool fast) {
+  const double value = f(x.value, y.value);
+  double inherited = 0;
+  for (const double dx : {-x.error, x.error})
+    for (const double dy : {-y.error, y.error}) {
+      if (x.error == 0 && y.error == 0) continue;
+      const double away = std::fabs(f(x.value + dx, y.value + dy) - value);
+      inherited = std::isnan(away) ? std::numeric_limits<double>::infinity() : std::max(inherited, away);
+    }
+  return with_own_error(value, inherited, own, arithmetic, fast);
 }
 
 }  // namespace fa::tools

@@ -88,6 +88,8 @@ std::optional<DType> file_dtype(std::string_view descr) {
   if (descr == "<f4") return DType::f32;
   if (descr == "<i4") return DType::i32;
   if (descr == "|i1") return DType::i8;
+  if (descr == "|u1") return DType::u8;
+  if (descr == "<i8") return DType::i64;
   if (descr == "|b1") return DType::boolean;
   if (descr == "<V2" || descr == "|V2") return DType::bf16;
   return std::nullopt;
@@ -104,6 +106,10 @@ std::string_view file_descr(DType dtype) {
       return "<i4";
     case DType::i8:
       return "|i1";
+    case DType::u8:
+      return "|u1";
+    case DType::i64:
+      return "<i8";
     case DType::boolean:
       return "|b1";
   }
@@ -122,6 +128,10 @@ std::string_view numpy_type(DType dtype) {
       return "np.int32";
     case DType::i8:
       return "np.int8";
+    case DType::u8:
+      return "np.uint8";
+    case DType::i64:
+      return "np.int64";
     case DType::boolean:
       return "np.bool_";
   }

@@ -132,6 +132,8 @@ void fill_random(HostTensor& tensor, std::uint64_t seed) {
       switch (tensor.dtype) {
         case DType::i32:
         case DType::i8:
+        case DType::u8:
+        case DType::i64:
           tensor.set(i, random_below(seed, counter, 8));
           break;
         case DType::boolean:
@@ -145,7 +147,7 @@ void fill_random(HostTensor& tensor, std::uint64_t seed) {
 }
 
 void fill_example(HostTensor& tensor, const ExprPtr& example, const Environment& environment) {
-  constexpr std::array kIndices{Builtin::i0, Builtin::i1, Builtin::i2, Builtin::i3};
+  constexpr std::array kIndices{Builtin::i0, Builtin::i1, Builtin::i2, Builtin::i3, Builtin::i4, Builtin::i5};
   const std::size_t rank = tensor.shape.size();
   const std::int64_t row = tensor.shape.back();
   const std::int64_t rows = tensor.elements() / row;

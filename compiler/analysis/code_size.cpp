@@ -70,8 +70,15 @@ int size_of_call(const llvm::CallInst& call, bool fast) {
     case llvm::Intrinsic::log2:
       return fast ? 2 : 20;
     default:
-      return fast ? 5 : 30;  // sigmoid, erf and the like
+      break;
   }
+  const llvm::Function* callee = call.getCalledFunction();
+  const llvm::StringRef name = callee == nullptr ? llvm::StringRef() : callee->getName();
+  if (name == llvm::StringRef(kPowName)) return 90;  // these have no approximate form
+  if (name == llvm::StringRef(kAtan2Name)) return 45;
+  for (const std::string_view other : {kAtanName, kLog1pName, kExpm1Name})
+    if (std::string_view(name) == other) return 30;
+  return fast ? 5 : 30;  // sigmoid, erf and the like
 }
 
 int size_of(const llvm::Instruction& instruction, bool fast) {

@@ -2,7 +2,10 @@
 // to it closes it.
 #include "compiler/ir/llvm.h"
 // after llvm.h
+#include <algorithm>
+
 #include "compiler/analysis/region.h"
+#include "compiler/spec/spec.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -12,11 +15,24 @@ namespace {
   throw InternalError("a hook's control flow is not made of straight-line code and counted loops");
 }
 
+// The least constant that a minimum holds the value to.
+int at_most(const llvm::Value& value) {
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value))
+    return static_cast<int>(constant->getSExtValue());
+  int most = kMaxReduction;
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&value)) {
+    const bool is_min = call->getIntrinsicID() == llvm::Intrinsic::smin;
+    if (!is_min && call->getIntrinsicID() != llvm::Intrinsic::smax) return most;
+    const int a = at_most(*call->getArgOperand(0)), b = at_most(*call->getArgOperand(1));
+    most = is_min ? std::min(a, b) : std::max(a, b);
+  }
+  return std::min(most, kMaxReduction);
+}
+
 int trip_count_of(const llvm::Value& condition) {
   const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&condition);
-  const auto* limit = compare ? llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1)) : nullptr;
-  if (limit == nullptr) not_a_tree();
-  return static_cast<int>(limit->getSExtValue());
+  if (compare == nullptr) not_a_tree();
+  return at_most(*compare->getOperand(1));
 }
 
 // Fills `region` from `block` on. Inside a loop (`header` not null) it stops at the branch back to `header`

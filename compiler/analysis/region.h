@@ -36,7 +36,7 @@ struct Loop {
   Region body;
   const llvm::Value* condition = nullptr;
   bool goes_on_if = true;  // the value of `condition` that repeats the loop
-  int trip_count = 1;
+  int trip_count = 1;      // at most
 };
 
 /// Throws InternalError where the function is not such a tree.

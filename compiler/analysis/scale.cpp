@@ -47,6 +47,9 @@ bool is_whole(const llvm::Value* value, int depth = 0) {
   }
   switch (intrinsic_of(value)) {
     case llvm::Intrinsic::floor:
+    case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::roundeven:
       return true;
     case llvm::Intrinsic::fabs:
       return whole(0);

@@ -33,6 +33,12 @@ std::optional<Rising> rising_function(const llvm::CallInst& call) {
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::floor:
       return Rising{[](double x) { return std::floor(x); }, {}};
+    case llvm::Intrinsic::ceil:
+      return Rising{[](double x) { return std::ceil(x); }, {}};
+    case llvm::Intrinsic::trunc:
+      return Rising{[](double x) { return std::trunc(x); }, {}};
+    case llvm::Intrinsic::roundeven:
+      return Rising{[](double x) { return std::nearbyint(x); }, {}};
     case llvm::Intrinsic::log:
       return Rising{[](double x) { return std::log(x); }, {0x1p-18, 0x1p-18}};
     case llvm::Intrinsic::log2:
@@ -54,6 +60,12 @@ std::optional<Rising> rising_function(const llvm::CallInst& call) {
     return Rising{[](double x) { return 1 / (1 + std::exp(-x)); }, {0x1p-18, 0x1p-18}};
   if (name == llvm::StringRef(kErfName))
     return Rising{[](double x) { return std::erf(x); }, {0x1p-18, 0x1p-18}};
+  if (name == llvm::StringRef(kAtanName))
+    return Rising{[](double x) { return std::atan(x); }, {0x1p-18, 0x1p-60}};
+  if (name == llvm::StringRef(kLog1pName))
+    return Rising{[](double x) { return std::log1p(x); }, {0x1p-18, 0x1p-60}};
+  if (name == llvm::StringRef(kExpm1Name))
+    return Rising{[](double x) { return std::expm1(x); }, {0x1p-18, 0x1p-60}};
   return {};
 }
 

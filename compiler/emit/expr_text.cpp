@@ -53,6 +53,10 @@ bool is_all_ones(const llvm::Value* value) {
   throw InternalError("no C++ text for the instruction" + text);
 }
 
+std::string unsigned_type(const llvm::Value& value) {
+  return value.getType()->isIntegerTy(8) ? "unsigned char" : "unsigned " + cpp_type(value);
+}
+
 struct CallName {
   std::string_view fast, accurate;
 };
@@ -79,12 +83,20 @@ CallName function_name(const llvm::CallInst& call) {
       return {"fast_cos", "exact_cos"};
     case llvm::Intrinsic::floor:
       return {"floorf", "floorf"};
+    case llvm::Intrinsic::ceil:
+      return {"ceilf", "ceilf"};
+    case llvm::Intrinsic::trunc:
+      return {"truncf", "truncf"};
+    case llvm::Intrinsic::ctpop:
+      return {"__popc", "__popc"};
     case llvm::Intrinsic::fabs:
       return {"fabsf", "fabsf"};
     case llvm::Intrinsic::fma:
       return is_double ? CallName{"fma", "fma"} : CallName{"fmaf", "fmaf"};
     case llvm::Intrinsic::rint:
       return is_double ? CallName{"rint", "rint"} : CallName{"rintf", "rintf"};
+    case llvm::Intrinsic::roundeven:
+      return {"rintf", "rintf"};
     case llvm::Intrinsic::minnum:
       return {"fminf", "fminf"};
     case llvm::Intrinsic::maxnum:
@@ -107,6 +119,12 @@ CallName function_name(const llvm::CallInst& call) {
   if (name == llvm::StringRef(kSigmoidName)) return {"fast_sigmoid", "accurate_sigmoid"};
   if (name == llvm::StringRef(kRsqrtName)) return {"fast_rsqrt", "rsqrtf"};
   if (name == llvm::StringRef(kErfName)) return {"erff", "erff"};
+  // Rare in a score, so without an approximate form.
+  if (name == llvm::StringRef(kAtanName)) return {"atanf", "atanf"};
+  if (name == llvm::StringRef(kLog1pName)) return {"log1pf", "log1pf"};
+  if (name == llvm::StringRef(kExpm1Name)) return {"expm1f", "expm1f"};
+  if (name == llvm::StringRef(kAtan2Name)) return {"atan2f", "atan2f"};
+  if (name == llvm::StringRef(kPowName)) return {"powf", "powf"};
   unknown(call);
 }
 
@@ -337,14 +355,13 @@ ExprPrinter::Text ExprPrinter::print_cast(const llvm::Instruction& instruction) 
       return operand(from);  // an offset: pointers take ints
     case llvm::Instruction::ZExt:
       if (from_bool) return cast(to);
-      return {fmt::format("static_cast<{}>(static_cast<unsigned {}>({}))", to, cpp_type(from),
-                          operand(from).text),
-              kTerm};
+      return {
+          fmt::format("static_cast<{}>(static_cast<{}>({}))", to, unsigned_type(from), operand(from).text),
+          kTerm};
     case llvm::Instruction::UIToFP:
       if (from_bool) return cast("float");
-      return {
-          fmt::format("static_cast<float>(static_cast<unsigned {}>({}))", cpp_type(from), operand(from).text),
-          kTerm};
+      return {fmt::format("static_cast<float>(static_cast<{}>({}))", unsigned_type(from), operand(from).text),
+              kTerm};
     case llvm::Instruction::SIToFP:
       return cast("float");
     case llvm::Instruction::FPToSI:  // of a whole number that fits

@@ -39,8 +39,10 @@ std::string_view pointer_type(DType dtype) {
     case DType::f32:
       return "const float*";
     case DType::i32:
+    case DType::i64:
       return "const int*";
     case DType::i8:
+    case DType::u8:
     case DType::boolean:
       break;
   }

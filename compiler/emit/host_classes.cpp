@@ -34,12 +34,12 @@ void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* cal
     throw InternalError("the host back end cannot inline a tile class");
   std::vector<llvm::CallInst*> calls;
   for (llvm::Instruction& instruction : llvm::instructions(*build.function()))
-    if (auto* found = llvm::dyn_cast<llvm::CallInst>(&instruction); found && found->arg_size() == 1)
-      calls.push_back(found);
+    if (auto* found = llvm::dyn_cast<llvm::CallInst>(&instruction)) calls.push_back(found);
   for (llvm::CallInst* found : calls) {
     llvm::IRBuilder<> at(found);
     at.setFastMathFlags(build.ir().getFastMathFlags());
-    if (llvm::Value* made = elementary(at, host.cpu, *found, found->getArgOperand(0))) {
+    const std::vector<llvm::Value*> args(found->arg_begin(), found->arg_end());
+    if (llvm::Value* made = elementary(at, host.cpu, *found, args)) {
       found->replaceAllUsesWith(made);
       found->eraseFromParent();
     }

@@ -21,6 +21,12 @@ class HostMath {
   llvm::Value* sigmoid(llvm::Value* x);
   llvm::Value* erf(llvm::Value* x);
   llvm::Value* rsqrt(llvm::Value* x);
+  // In double, rounded once: host_math_wide.cpp.
+  llvm::Value* log1p(llvm::Value* x);
+  llvm::Value* expm1(llvm::Value* x);
+  llvm::Value* atan(llvm::Value* x);
+  llvm::Value* atan2(llvm::Value* y, llvm::Value* x);
+  llvm::Value* pow(llvm::Value* x, llvm::Value* y);
   /// Truncates, saturates, NaN -> 0.
   llvm::Value* to_i32(llvm::Value* x);
 
@@ -43,6 +49,18 @@ class HostMath {
   };
   LogParts log_parts(llvm::Value* x);
   llvm::Value* log_limits(llvm::Value* x, llvm::Value* result);
+
+  llvm::Value* widened(llvm::Value* x);  // to double
+  llvm::Value* rounded(llvm::Value* x);  // to float
+  llvm::Value* choose(llvm::Value* condition, llvm::Value* then, llvm::Value* otherwise);
+  /// 2^n in double, n an i32 within +-1000.
+  llvm::Value* wide_power_of_two(llvm::Value* n);
+  /// log(1 + f) in double, 1 + f between about sqrt(1/2) and sqrt(2).
+  llvm::Value* wide_log1p(llvm::Value* f);
+  /// (e^r - 1) / r in double, r in +-log(2)/2.
+  llvm::Value* wide_expm1_over(llvm::Value* r);
+  /// The exponent of a normal x, rounded so that x / 2^exponent lies in [sqrt(1/2), sqrt(2)), as an i32.
+  llvm::Value* nearest_exponent(llvm::Value* x);
 
   llvm::IRBuilder<>& ir_;
   const HostCpu& cpu_;

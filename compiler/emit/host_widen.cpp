@@ -33,7 +33,9 @@ void mark_constant(llvm::Instruction* load) {
 }  // namespace
 
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
-                        llvm::Value* x) {
+                        const std::vector<llvm::Value*>& args) {
+  if (args.empty()) return nullptr;
+  llvm::Value* x = args[0];
   if (const auto exact = exact_function_of(from)) return ExactMath(ir).call(*exact, x);
   if (const auto sine = sine_of(from)) return ExactMath(ir).call(*sine, x);
   HostMath math(ir, cpu);
@@ -58,6 +60,11 @@ llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::C
   if (name == kSigmoidName) return math.sigmoid(x);
   if (name == kRsqrtName) return math.rsqrt(x);
   if (name == kErfName) return math.erf(x);
+  if (name == kAtanName) return math.atan(x);
+  if (name == kLog1pName) return math.log1p(x);
+  if (name == kExpm1Name) return math.expm1(x);
+  if (name == kAtan2Name) return math.atan2(x, args[1]);
+  if (name == kPowName) return math.pow(x, args[1]);
   return nullptr;
 }
 
@@ -217,9 +224,11 @@ Wide HookInliner::instruction(const llvm::Instruction& from) {
 }
 
 llvm::Value* HookInliner::clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instruction& from) {
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from); call && call->arg_size() == 1)
-    if (llvm::Value* made = elementary(ir, host_.cpu, *call, operand(call->getArgOperand(0)).parts[0]))
-      return made;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from)) {
+    std::vector<llvm::Value*> args;
+    for (const llvm::Use& arg : call->args()) args.push_back(operand(arg).parts[0]);
+    if (llvm::Value* made = elementary(ir, host_.cpu, *call, args)) return made;
+  }
   llvm::Instruction* copy = from.clone();
   for (llvm::Use& use : copy->operands())
     if (!llvm::isa<llvm::Constant>(use)) use.set(operand(use).parts[0]);
@@ -259,7 +268,7 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
 
 llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallInst& from,
                                        const std::vector<llvm::Value*>& operands) {
-  if (llvm::Value* made = elementary(ir, host_.cpu, from, operands[0])) return made;
+  if (llvm::Value* made = elementary(ir, host_.cpu, from, operands)) return made;
   llvm::Type* type = body_.vec(from.getType());
   switch (const llvm::Intrinsic::ID id = from.getIntrinsicID()) {
     case llvm::Intrinsic::abs:  // its second operand is an immediate
@@ -267,6 +276,8 @@ llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallIn
     case llvm::Intrinsic::sqrt:
     case llvm::Intrinsic::floor:
     case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::roundeven:
     case llvm::Intrinsic::fabs:
     case llvm::Intrinsic::minnum:
     case llvm::Intrinsic::maxnum:

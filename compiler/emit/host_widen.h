@@ -10,10 +10,10 @@
 
 namespace fa {
 
-/// What `from` calls, of `x`, by ExactMath or HostMath; null where it is none of compiler/ir/functions.h and
-/// its like.
+/// What `from` calls, of `args`, by ExactMath or HostMath; null where it is none of compiler/ir/functions.h
+/// and its like.
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
-                        llvm::Value* x);
+                        const std::vector<llvm::Value*>& args);
 
 class HookInliner {
  public:

@@ -20,7 +20,7 @@ namespace fa {
 
 /// What the names of a hook stand for.
 struct HookData {
-  std::array<std::int32_t, 16> builtins{};  // by Builtin; the element's own are the evaluator's arguments
+  std::array<std::int32_t, 18> builtins{};  // by Builtin; the element's own are the evaluator's arguments
   std::span<const Scalar> params;
   std::vector<std::vector<std::int64_t>> shapes;                 // of each tensor
   std::function<double(int tensor, std::int64_t element)> read;  // element counts in memory order

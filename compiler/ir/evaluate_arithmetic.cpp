@@ -106,6 +106,8 @@ double float_function(const llvm::CallInst& call, const std::string& plain,
   if (plain == "floorf" || plain == "floor") return std::floor(x);
   if (plain == "ceilf" || plain == "ceil") return std::ceil(x);
   if (plain == "truncf" || plain == "trunc") return std::trunc(x);
+  for (const char* name : {"rintf", "rint", "nearbyintf", "nearbyint", "roundevenf", "roundeven"})
+    if (plain == name) return std::nearbyint(x);
   if (plain == "sqrtf" || plain == "sqrt") return std::sqrt(x);
   if (plain == "rsqrtf") return 1 / std::sqrt(x);
   if (plain == "expf" || plain == "exp") return std::exp(x);
@@ -116,6 +118,12 @@ double float_function(const llvm::CallInst& call, const std::string& plain,
   if (plain == "erff") return std::erf(x);
   if (plain == "sinf" || plain == "sin") return std::sin(x);
   if (plain == "cosf" || plain == "cos") return std::cos(x);
+  if (plain == "tanf" || plain == "tan") return std::tan(x);
+  if (plain == "atanf" || plain == "atan") return std::atan(x);
+  if (plain == "log1pf") return std::log1p(x);
+  if (plain == "expm1f") return std::expm1(x);
+  if (plain == "atan2f") return std::atan2(x, arg(1));
+  if (plain == "powf" || plain == "pow") return std::pow(x, arg(1));
   if (plain == "canonicalize" || plain == "expect") return x;
   if (plain == "fminf" || plain == "minnum") return std::fmin(x, arg(1));
   if (plain == "fmaxf" || plain == "maxnum") return std::fmax(x, arg(1));
@@ -131,7 +139,8 @@ double float_function(const llvm::CallInst& call, const std::string& plain,
 
 bool is_rounding(const llvm::CallInst& call) {
   const std::string plain = plain_name(call);
-  for (const char* name : {"floor", "floorf", "ceil", "ceilf", "trunc", "truncf"})
+  for (const char* name : {"floor", "floorf", "ceil", "ceilf", "trunc", "truncf", "rint", "rintf",
+                           "nearbyint", "nearbyintf", "roundeven", "roundevenf"})
     if (plain == name) return true;
   return false;
 }

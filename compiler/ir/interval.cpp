@@ -60,6 +60,8 @@ Interval builtin_range(Builtin builtin, int head_dim) {
     case Builtin::i1:
     case Builtin::i2:
     case Builtin::i3:
+    case Builtin::i4:
+    case Builtin::i5:
     case Builtin::score:
       break;
   }
@@ -101,8 +103,8 @@ Bounds::Range Bounds::compute_range(const Expr& expr) {
       if (auto known = param_ranges_.find(expr.index); known != param_ranges_.end()) return {known->second};
       return {};
     case ExprKind::loop_var:
-      if (auto loop = loop_counts_.find(expr.index); loop != loop_counts_.end())
-        return {.interval = {0, loop->second - 1}};
+      if (auto loop = loops_.find(expr.index); loop != loops_.end())
+        return {.interval = {0, loop->second->count - 1}};
       return {};
     case ExprKind::unary:
       if (expr.type != Type::i32) return {};
@@ -119,10 +121,14 @@ Bounds::Range Bounds::compute_range(const Expr& expr) {
       return {.interval = join(arg(1), arg(2))};
     case ExprKind::read:
       if (tensor_types_[static_cast<std::size_t>(expr.index)] == DType::i8) return {.interval = {-128, 127}};
+      if (tensor_types_[static_cast<std::size_t>(expr.index)] == DType::u8) return {.interval = {0, 255}};
       return {};
     case ExprKind::reduce: {
       if (expr.type != Type::i32) return {};
-      const Interval body = arg(0);
+      Interval body = arg(0);
+      const bool may_be_empty = expr.args.size() > 1 && arg(1).lo < 1;
+      if (may_be_empty && expr.reduction == Reduction::min) body.hi = Interval{}.hi;
+      if (may_be_empty && expr.reduction == Reduction::max) body.lo = Interval{}.lo;
       if (expr.reduction != Reduction::sum) return {.interval = body};
       // Partial sums stay between these too, in whatever order they are added.
       return {.interval = {std::min<std::int64_t>(0, body.lo * expr.count),
@@ -188,6 +194,8 @@ Bounds::Range Bounds::call_range(const Expr& expr) {
       if (result.lo >= 0) return {.interval = result};
       if (result.hi <= 0) return {.interval = {-result.hi, -result.lo}};
       return {.interval = {0, result.magnitude()}};
+    case Func::popcount:
+      return {.interval = {0, 32}};
     case Func::ceil_div: {
       // -((-a) / b); `wraps` must also cover the inner negation.
       const Interval negated = {-result.hi, -result.lo};

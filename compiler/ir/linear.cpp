@@ -35,6 +35,10 @@ void write_key(const Expr& expr, std::string& out, int& budget) {
     case ExprKind::cast:
       number(static_cast<int>(expr.type));
       break;
+    case ExprKind::read:
+      number(expr.count);
+      number(expr.index);
+      break;
     case ExprKind::reduce:
       number(static_cast<int>(expr.reduction));
       [[fallthrough]];

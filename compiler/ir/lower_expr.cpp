@@ -108,15 +108,19 @@ llvm::Value* ExprLowering::min_max(bool is_max, llvm::Value* a, llvm::Value* b) 
   return builder_.CreateBinaryIntrinsic(is_max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, a, b);
 }
 
-llvm::Value* ExprLowering::call_declared(std::string_view name, llvm::Value* argument) {
+/// A function of f32s, one of functions.h.
+llvm::Value* ExprLowering::call_declared(std::string_view name, const Expr& call) {
+  std::vector<llvm::Value*> values;
+  for (const ExprPtr& arg : call.args) values.push_back(lower(*arg));
   llvm::Module& module = *function_.getParent();
   llvm::Type* f32 = builder_.getFloatTy();
+  auto* type = llvm::FunctionType::get(f32, std::vector<llvm::Type*>(values.size(), f32), false);
   auto* callee = llvm::cast<llvm::Function>(
-      module.getOrInsertFunction(llvm::StringRef(name.data(), name.size()), f32, f32).getCallee());
+      module.getOrInsertFunction(llvm::StringRef(name.data(), name.size()), type).getCallee());
   callee->setDoesNotAccessMemory();
   callee->setDoesNotThrow();
   callee->setWillReturn();
-  return builder_.CreateCall(callee, {argument});
+  return builder_.CreateCall(callee, values);
 }
 
 llvm::Value* ExprLowering::lower_literal(const Expr& expr) {
@@ -236,6 +240,12 @@ llvm::Value* ExprLowering::lower_call(const Expr& expr) {
           builder_.getInt1(bounds_.range(*expr.args[0]).lo > Interval{}.lo));
     case Func::floor:
       return unary(llvm::Intrinsic::floor);
+    case Func::ceil:
+      return unary(llvm::Intrinsic::ceil);
+    case Func::round:
+      return unary(llvm::Intrinsic::roundeven);
+    case Func::trunc:
+      return unary(llvm::Intrinsic::trunc);
     case Func::exp:
       return unary(llvm::Intrinsic::exp);
     case Func::exp2:
@@ -253,11 +263,23 @@ llvm::Value* ExprLowering::lower_call(const Expr& expr) {
     case Func::cos:
       return unary(llvm::Intrinsic::cos);
     case Func::sigmoid:
-      return call_declared(kSigmoidName, lower(*expr.args[0]));
+      return call_declared(kSigmoidName, expr);
     case Func::rsqrt:
-      return call_declared(kRsqrtName, lower(*expr.args[0]));
+      return call_declared(kRsqrtName, expr);
     case Func::erf:
-      return call_declared(kErfName, lower(*expr.args[0]));
+      return call_declared(kErfName, expr);
+    case Func::atan:
+      return call_declared(kAtanName, expr);
+    case Func::log1p:
+      return call_declared(kLog1pName, expr);
+    case Func::expm1:
+      return call_declared(kExpm1Name, expr);
+    case Func::atan2:
+      return call_declared(kAtan2Name, expr);
+    case Func::pow:
+      return call_declared(kPowName, expr);
+    case Func::popcount:
+      return unary(llvm::Intrinsic::ctpop);
     case Func::ceil_div:
       return emit_ceil_div(builder_, known(*expr.args[0]), known(*expr.args[1]));
   }

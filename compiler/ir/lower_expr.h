@@ -63,14 +63,17 @@ class ExprLowering {
 
   // lower_read.cpp
   llvm::Value* lower_read(const Expr& expr);
+  bool is_expanded(const Expr& expr);
   llvm::Value* lower_index(const Expr& read, std::size_t dimension, const Expr& extent);
 
   // lower_reduce.cpp
   llvm::Value* lower_reduce(const Expr& expr);
   llvm::Value* expand(const Expr& expr);
   llvm::Value* loop(const Expr& expr);
+  llvm::Value* neutral(const Expr& reduce);
+  llvm::Value* where_reached(const Expr& reduce, int iteration, llvm::Value* value);
   llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
-  void hoist(const Expr& expr, int loop);
+  void hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   const std::vector<int>& free_loops(const Expr& expr);
   Scope& scope_of(const Expr& expr);
@@ -78,7 +81,7 @@ class ExprLowering {
   llvm::Value* argument(HookArgKind kind, int index);
   llvm::Value* int_constant(std::int64_t value);
   llvm::Value* min_max(bool is_max, llvm::Value* a, llvm::Value* b);
-  llvm::Value* call_declared(std::string_view name, llvm::Value* argument);
+  llvm::Value* call_declared(std::string_view name, const Expr& call);
 
   const CheckedSpec& spec_;
   Bounds& bounds_;

@@ -29,8 +29,10 @@ llvm::Type* element_type(llvm::IRBuilderBase& builder, DType dtype) {
     case DType::f32:
       return builder.getFloatTy();
     case DType::i32:
+    case DType::i64:  // as two words, of which one is read
       return builder.getInt32Ty();
     case DType::i8:
+    case DType::u8:
     case DType::boolean:
       break;
   }
@@ -39,17 +41,29 @@ llvm::Type* element_type(llvm::IRBuilderBase& builder, DType dtype) {
 
 }  // namespace
 
+/// Whether the expression names the index of a reduction that is being expanded.
+bool ExprLowering::is_expanded(const Expr& expr) {
+  const std::vector<int>& ids = free_loops(expr);
+  return std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& scope) {
+    return std::find(ids.begin(), ids.end(), scope.loop) != ids.end() &&
+           llvm::isa<llvm::Constant>(scope.variable);
+  });
+}
+
 llvm::Value* ExprLowering::lower_index(const Expr& read, std::size_t dimension, const Expr& extent) {
   const Expr& index = *read.args[dimension];
   llvm::Value* value = lower(index);
   const bool proved_low = bounds_.non_negative(index);
-  const bool proved_high = bounds_.below(index, extent);
+  const bool in_range = bounds_.below(index, extent);
+  // Iterations past a run-time range, which expanding adds, read too, though nothing comes of it.
+  const bool proved_high = in_range && (!is_expanded(index) || bounds_.below(index, extent, false));
   if (proved_low && proved_high) return value;
   if (!proved_high) {
     llvm::Value* last = builder_.CreateSub(lower(extent), int_constant(1), "last", false, true);
     value = min_max(false, value, last);
   }
   if (!proved_low) value = min_max(true, value, int_constant(0));
+  if (proved_low && in_range) return value;
   const ClampedRead clamped = {.tensor = spec_.tensors[static_cast<std::size_t>(read.index)].info.name,
                                .dimension = static_cast<int>(dimension),
                                .line = index.line,
@@ -65,20 +79,23 @@ llvm::Value* ExprLowering::lower_index(const Expr& read, std::size_t dimension, 
 llvm::Value* ExprLowering::lower_read(const Expr& expr) {
   const CheckedTensor& tensor = spec_.tensors[static_cast<std::size_t>(expr.index)];
   const std::size_t rank = expr.args.size();
+  const bool is_wide = tensor.info.dtype == DType::i64;
+  const int words = is_wide ? 2 : 1;  // of an element; the low one comes first
   bool is_small = true;
-  std::int64_t largest = 1;
+  std::int64_t largest = words;
   for (const ExprPtr& extent : tensor.extents) {
     largest *= bounds_.range(*extent).hi;
     if (largest > Interval{}.hi) is_small = false, largest = 1;
   }
-  llvm::Type* offset_type = is_small || rank == 1 ? builder_.getInt32Ty() : builder_.getInt64Ty();
+  const bool is_plain = rank == 1 && !is_wide;
+  llvm::Type* offset_type = is_small || is_plain ? builder_.getInt32Ty() : builder_.getInt64Ty();
 
   std::array<llvm::Value*, 5> offset_by_stage{};  // the last for a reduction's variable
-  llvm::Value* stride = llvm::ConstantInt::get(offset_type, 1);
+  llvm::Value* stride = llvm::ConstantInt::get(offset_type, static_cast<std::uint64_t>(words));
   for (std::size_t i = rank; i-- > 0;) {
     const Expr& extent = *tensor.extents[i];
     llvm::Value* index = builder_.CreateSExt(lower_index(expr, i, extent), offset_type);
-    const bool unit_stride = i + 1 == rank;
+    const bool unit_stride = i + 1 == rank && !is_wide;
     llvm::Value* offset = unit_stride ? index : builder_.CreateMul(index, stride, "offset", false, true);
     const bool is_last = llvm::isa<llvm::Constant>(offset) || !free_loops(*expr.args[i]).empty();
     const int order = is_last ? 4 : stage_of(bounds_.depends_on(*expr.args[i]));
@@ -88,6 +105,11 @@ llvm::Value* ExprLowering::lower_read(const Expr& expr) {
       llvm::Value* size = builder_.CreateSExt(lower(extent), offset_type);
       stride = unit_stride ? size : builder_.CreateMul(stride, size, "stride", false, true);
     }
+  }
+  if (expr.count == 1) {  // the high word
+    llvm::Value*& last = offset_by_stage.back();
+    llvm::Value* one = llvm::ConstantInt::get(offset_type, 1);
+    last = last == nullptr ? one : builder_.CreateAdd(last, one, "offset", false, true);
   }
   llvm::Type* type = element_type(builder_, tensor.info.dtype);
   llvm::Value* address = argument(HookArgKind::tensor, expr.index);
@@ -104,10 +126,13 @@ llvm::Value* ExprLowering::lower_read(const Expr& expr) {
       return builder_.CreateFPExt(load, builder_.getFloatTy(), tensor.info.name);
     case DType::i8:
       return builder_.CreateSExt(load, builder_.getInt32Ty(), tensor.info.name);
+    case DType::u8:
+      return builder_.CreateZExt(load, builder_.getInt32Ty(), tensor.info.name);
     case DType::boolean:
       return builder_.CreateICmpNE(load, builder_.getInt8(0), tensor.info.name);
     case DType::f32:
     case DType::i32:
+    case DType::i64:
       break;
   }
   return load;

@@ -1,10 +1,12 @@
 // Bounded reductions: small ones are expanded in place and combined as a balanced tree (sums of floats in
 // order), large ones become one counted loop (`do { body } while (++i != count)`, a single block unless
 // reductions nest). What does not depend on the loop's variable is lowered before the loop.
+//
+// A run-time range (args[1], at most `count`): expanded, iterations past it give the neutral element; a loop
+// runs as often as it says but at least once, and its result is the neutral element where that was too often.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
-#include <limits>
 
 #include "compiler/ir/lower_expr.h"
 
@@ -68,7 +70,7 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
   std::vector<llvm::Value*> values;
   for (int i = 0; i < expr.count; ++i) {
     scopes_.push_back({.loop = expr.index, .variable = int_constant(i), .values = {}, .floats = {}});
-    values.push_back(lower(*expr.args[0]));
+    values.push_back(where_reached(expr, i, lower(*expr.args[0])));
     scopes_.pop_back();
   }
   if (expr.type == Type::f32 &&
@@ -87,8 +89,37 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
   return values.front();
 }
 
+/// What a reduction of no iterations comes to.
+llvm::Value* ExprLowering::neutral(const Expr& reduce) {
+  const bool is_float = reduce.type == Type::f32;
+  const bool is_max = reduce.reduction == Reduction::max;
+  switch (reduce.reduction) {
+    case Reduction::any:
+    case Reduction::all:
+      return builder_.getInt1(reduce.reduction == Reduction::all);
+    case Reduction::sum:
+      return is_float ? llvm::ConstantFP::get(builder_.getFloatTy(), 0.0) : int_constant(0);
+    case Reduction::min:
+    case Reduction::max:
+      break;
+  }
+  if (is_float) return llvm::ConstantFP::getInfinity(builder_.getFloatTy(), is_max);
+  return int_constant(is_max ? Interval{}.lo : Interval{}.hi);
+}
+
+/// `value`, or the neutral element where a run-time range stops before `iteration`.
+llvm::Value* ExprLowering::where_reached(const Expr& reduce, int iteration, llvm::Value* value) {
+  if (reduce.args.size() < 2 || bounds_.range(*reduce.args[1]).lo > iteration) return value;
+  llvm::Value* is_reached =
+      builder_.CreateICmpSGT(lower(*reduce.args[1]), int_constant(iteration), "reached");
+  if (reduce.reduction == Reduction::any) return builder_.CreateAnd(is_reached, value);
+  if (reduce.reduction == Reduction::all) return builder_.CreateOr(builder_.CreateNot(is_reached), value);
+  return builder_.CreateSelect(is_reached, value, neutral(reduce), "choice");
+}
+
 /// Lowers, before the loop, every largest part of `expr` that does not depend on it.
-void ExprLowering::hoist(const Expr& expr, int loop) {
+void ExprLowering::hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
+  if (!seen.insert(&expr).second) return;
   const std::vector<int>& ids = free_loops(expr);
   if (std::find(ids.begin(), ids.end(), loop) == ids.end()) {
     // A part under another reduction's variable belongs to that reduction's iteration.
@@ -99,34 +130,22 @@ void ExprLowering::hoist(const Expr& expr, int loop) {
     if (is_ready) lower(expr);
     return;
   }
-  for (const ExprPtr& arg : expr.args) hoist(*arg, loop);
+  for (const ExprPtr& arg : expr.args) hoist(*arg, loop, seen);
 }
 
 llvm::Value* ExprLowering::loop(const Expr& expr) {
   const Expr& body = *expr.args[0];
-  hoist(body, expr.index);
-  llvm::Value* start = nullptr;
-  switch (expr.reduction) {
-    case Reduction::any:
-    case Reduction::all:
-      start = builder_.getInt1(expr.reduction == Reduction::all);
-      break;
-    case Reduction::sum:
-      start = expr.type == Type::f32 ? llvm::ConstantFP::get(builder_.getFloatTy(), 0.0) : int_constant(0);
-      break;
-    case Reduction::min:
-    case Reduction::max: {
-      const bool is_max = expr.reduction == Reduction::max;
-      start = expr.type == Type::f32 ? llvm::ConstantFP::getInfinity(builder_.getFloatTy(), is_max)
-                                     : int_constant(is_max ? Interval{}.lo : Interval{}.hi);
-      break;
-    }
-  }
+  std::unordered_set<const Expr*> seen;
+  hoist(body, expr.index, seen);
+  llvm::Value* start = neutral(expr);
+  llvm::Value* count = int_constant(expr.count);
+  const bool is_dynamic = expr.args.size() > 1;
+  const Expr& range = is_dynamic ? *expr.args[1] : expr;
+  if (is_dynamic) count = min_max(true, min_max(false, lower(range), count), int_constant(1));
 
   llvm::LLVMContext& context = builder_.getContext();
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* block = llvm::BasicBlock::Create(context, "loop", &function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", &function_);
   builder_.CreateBr(block);
 
   builder_.SetInsertPoint(block);
@@ -143,9 +162,11 @@ llvm::Value* ExprLowering::loop(const Expr& expr) {
   llvm::BasicBlock* latch = builder_.GetInsertBlock();  // a nested loop moves it
   variable->addIncoming(next, latch);
   total->addIncoming(combined, latch);
-  builder_.CreateCondBr(builder_.CreateICmpNE(next, int_constant(expr.count)), block, after);
+  // Made after the loops inside, so that blocks stand in the order they run in and the return in the last.
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", &function_);
+  builder_.CreateCondBr(builder_.CreateICmpNE(next, count), block, after);
   builder_.SetInsertPoint(after);
-  return combined;
+  return is_dynamic ? where_reached(expr, 0, combined) : combined;
 }
 
 }  // namespace fa

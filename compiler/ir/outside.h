@@ -1,11 +1,13 @@
-// Where hooks read outside their tensors: for each index that is clamped, the condition under which its
-// clamping can change a result. Kernels clamp in silence; a checked compile evaluates these first
-// (runtime/checked.h).
+// Where a call may leave what its hooks promise: an index outside its tensor, a number of an i64 tensor that
+// is no i32, a run-time range of a reduction beyond its maximum. For each, the condition over an element
+// under which that can change a result. Kernels clamp and cut off in silence; a checked compile evaluates
+// these first (runtime/checked.h), and `facet check` looks for a witness among them.
 //
 // Of `where` only the chosen arm counts, of `and` and `or` only what the other side leaves open, and of
 // score_mod only the elements that the mask keeps.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,15 +16,22 @@
 namespace fa {
 
 struct OutsideRead {
-  int tensor = 0;     // of CheckedSpec::tensors
-  int dimension = 0;  // of the tensor
-  ExprPtr condition;  // boolean, over the element: the index lies outside, and what is read matters
-  ExprPtr index;      // i32; null inside a reduction, where it has several values
+  enum class Kind : std::uint8_t {
+    index,  // indices[0], of `dimension`, lies outside the tensor
+    value,  // the element at `indices` is no i32
+    range   // a reduction would run indices[0] times, more than `count`
+  };
+  Kind kind = Kind::index;
+  int tensor = 0;                  // of CheckedSpec::tensors; not of a range
+  int dimension = 0;               // of the tensor
+  int count = 0;                   // a range's maximum
+  ExprPtr condition;               // boolean, over the element: it happens, and it matters
+  std::vector<ExprPtr> indices{};  // i32; empty inside a reduction, where they have several values
   int line = 0, column = 0;
 };
 
-/// The clamped reads of `spec`, whose hooks are imported already (import_hooks), in the order of evaluation.
-/// An index that depends on the score is left out: it is no function of the element.
+/// What the hooks of `spec`, imported already (import_hooks), may leave, in the order of evaluation. Linear
+/// in the number of their nodes. What depends on the score is left out: it is no function of the element.
 std::vector<OutsideRead> outside_reads(const CheckedSpec& spec);
 
 // Hooks that find out, for kernels like any other: rows without such an element come out empty (lse -inf).
@@ -34,8 +43,9 @@ constexpr double kProbeStep = 64;  // exp(-64) is nothing beside 1 in f32
 struct Element {
   int b = 0, h = 0, q_idx = 0, kv_idx = 0;
 };
-/// Only this element's row is not empty, and that only if `read` goes outside there: lse is its index, or 0
-/// where the read has none.
-CheckedSpec probe_element(const CheckedSpec& spec, const OutsideRead& read, const Element& element);
+/// Only this element's row is not empty, and that only if `read` goes outside there: lse is `shown`, an i32,
+/// or 0 where that is null.
+CheckedSpec probe_element(const CheckedSpec& spec, const OutsideRead& read, const Element& element,
+                          const ExprPtr& shown);
 
 }  // namespace fa

@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 
+#include "compiler/ir/invariants.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"
 
@@ -31,6 +32,7 @@ void simplify(llvm::Function& function) {
   analyses.registerPass([] { return llvm::TargetIRAnalysis(); });
   analyses.registerPass([] { return llvm::AssumptionAnalysis(); });
   analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
+  hoist_invariants(function);
   llvm::EarlyCSEPass().run(function, analyses);
   llvm::DCEPass().run(function, analyses);
   verify(function, "simplify");

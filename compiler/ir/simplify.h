@@ -1,6 +1,7 @@
 // Simplifies a hook. The pass list is short, because lowering leaves little to do and both back ends optimise
 // again:
 //
+//   hoist_invariants   moves out of loops what does not change in them
 //   early-cse   folds constants and ranges (InstSimplify), shares equal values and loads, removes what is
 //   unused
 //

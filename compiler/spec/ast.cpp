@@ -19,8 +19,11 @@ bool same(const std::vector<AstPtr>& a, const std::vector<AstPtr>& b) {
 }
 
 bool same(const AstItem& a, const AstItem& b) {
+  const bool same_parameters =
+      std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
+                 [](const AstParameter& x, const AstParameter& y) { return x.name == y.name; });
   return a.kind == b.kind && a.name == b.name && a.type == b.type && same(a.extents, b.extents) &&
-         same(a.value, b.value) && a.from.path == b.from.path;
+         same_parameters && same(a.value, b.value) && a.from.path == b.from.path;
 }
 
 std::vector<const AstItem*> in_order(const Ast& ast) {
@@ -81,6 +84,8 @@ int precedence(Op op) {
     case Op::neg:
     case Op::bit_not:
       return Precedence::sign;
+    case Op::power:
+      return Precedence::power;
   }
   return Precedence::atom;
 }
@@ -131,6 +136,8 @@ std::string_view op_text(Op op) {
       return "and";
     case Op::logical_or:
       return "or";
+    case Op::power:
+      return "**";
   }
   return "?";
 }

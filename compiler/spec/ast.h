@@ -27,7 +27,7 @@ enum class AstKind : std::uint8_t {
   binary,    // `op`; args[0], args[1]
   call,      // `name`; args
   index,     // `name`; args are the indices
-  reduce     // `reduction` over `name` < args[0]; args[1] is the body
+  reduce     // `reduction` over `name` < args[0]; args[1] is the body, args[2] the range's maximum if stated
 };
 
 struct AstExpr;
@@ -60,16 +60,25 @@ enum class ItemKind : std::uint8_t {
   dropout
 };
 
+/// A parameter of a function: `x` of `let near(x, y) = ...`.
+struct AstParameter {
+  std::string name{};
+  Span span{};
+};
+
 /// One logical line. Which fields mean something follows from the kind.
 struct AstItem {
   ItemKind kind = ItemKind::attention;
-  std::string name{};             // attention, param, tensor, let
-  std::string type{};             // dtype, param, tensor
-  std::vector<AstPtr> extents{};  // tensor
-  AstPtr value{};                 // all but attention and dtype; null for a tensor without an example
+  std::string name{};                      // attention, param, tensor, let
+  std::string type{};                      // dtype, param, tensor
+  std::vector<AstPtr> extents{};           // tensor
+  std::vector<AstParameter> parameters{};  // let; not empty: it is a function
+  AstPtr value{};   // all but attention and dtype; null for a tensor without an example
   HookFile from{};  // score_mod, mask_mod: instead of a value; its path is empty where there is one
   Span word_span{}, name_span{}, type_span{}, from_span{};
   bool broken = false;  // the parser reported it; the name still counts as declared
+
+  bool is_function() const { return !parameters.empty(); }
 };
 
 struct Ast {
@@ -97,6 +106,7 @@ struct Precedence {
     sum,
     product,
     sign,
+    power,
     atom
   };
 };

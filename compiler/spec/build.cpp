@@ -37,7 +37,8 @@ class PartsWriter {
     for (const ParamInfo& param : parts_.params) this->param(param);
     for (const SpecParts::Tensor& tensor : parts_.tensors) this->tensor(tensor);
     for (const SpecParts::Let& let : parts_.lets) {
-      line("let {} = {}", name(let.name, "let"), expression(let.value, "let " + shown(let.name)));
+      line("let {}{} = {}", name(let.name, "let"), parameters(let),
+           expression(let.value, "let " + shown(let.name)));
     }
     hook("score_mod", parts_.score_mod, parts_.score_mod_from);
     hook("mask_mod", parts_.mask_mod, parts_.mask_mod_from);
@@ -62,6 +63,14 @@ class PartsWriter {
     refuse(part, fmt::format("'{}' is not a name: letters, digits and '_', at most {} of them", shown(name),
                              kMaxNameLength));
     return "broken";
+  }
+
+  std::string parameters(const SpecParts::Let& let) {
+    if (let.parameters.empty()) return {};
+    std::string list;
+    for (const std::string& parameter : let.parameters)
+      list += (list.empty() ? "" : ", ") + name(parameter, "let " + shown(let.name));
+    return "(" + list + ")";
   }
 
   std::string expression(const std::string& text, const std::string& part) {

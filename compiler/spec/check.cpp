@@ -72,10 +72,12 @@ void head_dims(const Ast& ast, ItemChecker& items, Scope& scope, CheckedSpec& sp
 void warn_unused(const Scope& scope, bool has_file, Findings& findings) {
   for (const auto& [name, symbol] : scope.symbols) {
     if (symbol.used || symbol.kind == Symbol::Kind::broken) continue;
-    if (has_file && symbol.kind != Symbol::Kind::let) continue;
-    const char* kind = symbol.kind == Symbol::Kind::param    ? "param"
-                       : symbol.kind == Symbol::Kind::tensor ? "tensor"
-                                                             : "let";
+    const bool own = symbol.kind == Symbol::Kind::let || symbol.kind == Symbol::Kind::function;
+    if (has_file && !own) continue;
+    const char* kind = symbol.kind == Symbol::Kind::param      ? "param"
+                       : symbol.kind == Symbol::Kind::tensor   ? "tensor"
+                       : symbol.kind == Symbol::Kind::function ? "function"
+                                                               : "let";
     findings.warning(symbol.span, fmt::format("{} '{}' is never used", kind, name));
   }
 }

@@ -14,6 +14,8 @@ namespace {
 std::string signature(const FunctionInfo& function) {
   if (function.func == Func::clamp) return "clamp(x, low, high)";
   if (function.func == Func::ceil_div) return "ceil_div(a, b)";
+  if (function.func == Func::pow) return "pow(x, y)";
+  if (function.func == Func::atan2) return "atan2(y, x)";
   if (function.max_args == 0) return fmt::format("{}(a, b, ...)", function.name);
   return fmt::format("{}(x)", function.name);
 }
@@ -31,15 +33,20 @@ bool any_missing(const std::vector<Typed>& args) {
 Typed ExprChecker::call(const AstExpr& ast) {
   const bool is_cast = ast.name == "i32" || ast.name == "f32";
   const FunctionInfo* function = find_function(ast.name);
-  if (!is_cast && ast.name != "where" && function == nullptr) return call_unknown(ast);
+  if (const auto found = scope_.symbols.find(ast.name);
+      found != scope_.symbols.end() && found->second.kind == Symbol::Kind::function)
+    return call_user(ast, found->second);
+  const bool is_composite = find_composite(ast.name) != nullptr;
+  if (!is_cast && !is_composite && ast.name != "where" && function == nullptr) return call_unknown(ast);
 
   std::vector<Typed> args;
   for (const AstPtr& arg : ast.args) args.push_back(check(*arg));
-  const int least = is_cast ? 1 : function != nullptr ? function->min_args : 3;
-  const int most = is_cast ? 1 : function != nullptr ? function->max_args : 3;
+  const bool is_unary = is_cast || is_composite;
+  const int least = is_unary ? 1 : function != nullptr ? function->min_args : 3;
+  const int most = is_unary ? 1 : function != nullptr ? function->max_args : 3;
   const int given = static_cast<int>(args.size());
   if (given < least || (most != 0 && given > most)) {
-    const std::string form = is_cast               ? ast.name + "(x)"
+    const std::string form = is_unary              ? ast.name + "(x)"
                              : function != nullptr ? signature(*function)
                                                    : std::string("where(condition, a, b)");
     return error(ast.head_span,
@@ -49,6 +56,7 @@ Typed ExprChecker::call(const AstExpr& ast) {
   }
   if (any_missing(args)) return {};
   if (ast.name == "where") return call_where(ast, std::move(args));
+  if (is_composite) return call_composite(ast, std::move(args[0]));
   if (!is_cast) return call_function(ast, std::move(args));
   const Type type = ast.name == "i32" ? Type::i32 : Type::f32;
   if (args[0].expr->type == type) return std::move(args[0]);
@@ -76,15 +84,21 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     fits &= function.domain == Domain::integer
                 ? need_integer(*ast.args[i], args[i], who,
-                               args[i].expr->type == Type::f32 ? "on floats write -floor(-x / y)" : "")
+                               function.func == Func::ceil_div && args[i].expr->type == Type::f32
+                                   ? "on floats write ceil(x / y)"
+                                   : "")
                 : need_number(*ast.args[i], args[i], who);
   }
   if (!fits) return {};
+  if (function.func == Func::pow) return power(ast, std::move(args[0]), std::move(args[1]));
   const bool any_float =
       std::any_of(args.begin(), args.end(), [](const Typed& arg) { return arg.expr->type == Type::f32; });
-  if (function.func == Func::floor && !any_float) {
-    findings_.warning(ast.span, "the floor of an i32 is itself",
-                      "drop it; `/` on two integers already rounds down");
+  const bool rounds = function.func >= Func::floor && function.func <= Func::trunc;
+  if (rounds && !any_float) {
+    warning(ast.span, fmt::format("the {} of an i32 is itself", function.name),
+            function.func == Func::floor  ? "drop it; `/` on two integers already rounds down"
+            : function.func == Func::ceil ? "drop it; to divide and round up write ceil_div(a, b)"
+                                          : "drop it");
     return std::move(args[0]);
   }
   const Type type = function.domain == Domain::floating || any_float ? Type::f32 : Type::i32;
@@ -103,6 +117,10 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
 
 Typed ExprChecker::call_unknown(const AstExpr& ast) {
   for (const AstPtr& arg : ast.args) check(*arg);  // for their own errors
+  if (parameter(ast.name) != nullptr)
+    return error(ast.head_span, fmt::format("'{}' is a parameter, not a function", ast.name));
+  if (const auto later = scope_.later.find(ast.name); later != scope_.later.end())
+    return too_early(ast, later->second);
   if (const auto found = scope_.symbols.find(ast.name); found != scope_.symbols.end()) {
     found->second.used = true;
     if (found->second.kind == Symbol::Kind::broken) return {};
@@ -120,7 +138,12 @@ Typed ExprChecker::call_unknown(const AstExpr& ast) {
                  "expressions are bool, i32 or f32; casts are i32(x) and f32(x)");
   }
   if (is_reserved(ast.name)) return error(ast.head_span, fmt::format("'{}' is not a function", ast.name));
-  const std::string near = closest(ast.name, callable_names());
+  if (const std::string_view form = written_out(ast.name); !form.empty())
+    return error(ast.head_span, fmt::format("there is no '{}'", ast.name), fmt::format("write {}", form));
+  std::vector<std::string_view> names = callable_names();
+  for (const auto& [name, symbol] : scope_.symbols)
+    if (symbol.kind == Symbol::Kind::function) names.push_back(name);
+  const std::string near = closest(ast.name, names);
   return error(ast.head_span, near.empty()
                                   ? fmt::format("unknown function '{}'", ast.name)
                                   : fmt::format("unknown function '{}'; did you mean '{}'?", ast.name, near));
@@ -132,9 +155,9 @@ Typed ExprChecker::read(const AstExpr& ast) {
 
   const auto found = scope_.symbols.find(ast.name);
   if (found == scope_.symbols.end()) {
-    const bool known = is_reserved(ast.name) || std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) {
-                         return l.name == ast.name;
-                       });
+    const bool known =
+        is_reserved(ast.name) || parameter(ast.name) != nullptr ||
+        std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.name == ast.name; });
     if (!known) return unknown(ast);
     return error(ast.head_span, fmt::format("'{}' is not a tensor", ast.name), "only tensors are indexed");
   }
@@ -144,7 +167,9 @@ Typed ExprChecker::read(const AstExpr& ast) {
   if (tensor.kind != Symbol::Kind::tensor) {
     return error(ast.head_span,
                  fmt::format("'{}' is a {}, not a tensor", ast.name,
-                             tensor.kind == Symbol::Kind::param ? "param" : "let"),
+                             tensor.kind == Symbol::Kind::param      ? "param"
+                             : tensor.kind == Symbol::Kind::function ? "function"
+                                                                     : "let"),
                  "only tensors are indexed");
   }
   if (!may_use(context_.room, tensor.kind)) return not_here(ast);
@@ -159,63 +184,6 @@ Typed ExprChecker::read(const AstExpr& ast) {
   }
   if (!fits) return {};
   return make(ast, {.kind = ExprKind::read, .type = tensor.type, .index = tensor.index}, std::move(indices));
-}
-
-int ExprChecker::reduction_count(const AstExpr& ast) {
-  ExprChecker constant(scope_, source_, findings_,
-                       {.room = Room::constant, .what = "the range of a reduction"});
-  const Typed count = constant.check(ast);
-  if (!count.expr) return 0;
-  if (!is_literal(*count.expr) || count.expr->type != Type::i32) {
-    error(ast.span, fmt::format("the range of a reduction must be a constant i32; this is {}",
-                                is_literal(*count.expr) ? article_type(count.expr->type) : "no constant"));
-    return 0;
-  }
-  const std::int64_t value = count.expr->int_value;
-  if (value < 1 || value > kMaxReduction) {
-    error(ast.span,
-          fmt::format("the range of a reduction is {}; it must be from 1 to {}", value, kMaxReduction));
-    return 0;
-  }
-  return static_cast<int>(value);
-}
-
-void ExprChecker::declare_loop(const AstExpr& ast) {
-  const bool loop =
-      std::any_of(loops_.begin(), loops_.end(), [&](const Loop& l) { return l.name == ast.name; });
-  if (is_reserved(ast.name)) {
-    error(ast.head_span, fmt::format("'{}' is a word of the language", ast.name),
-          "name the index otherwise, such as i");
-  } else if (loop || scope_.symbols.contains(ast.name)) {
-    error(ast.head_span, fmt::format("the index '{}' hides another '{}'", ast.name, ast.name),
-          "name it otherwise");
-  }
-  loops_.push_back({.name = ast.name, .id = scope_.num_loops++});
-}
-
-Typed ExprChecker::reduce(const AstExpr& ast) {
-  const int count = reduction_count(*ast.args[0]);
-  declare_loop(ast);
-  const int id = loops_.back().id;
-  const AstExpr& body_ast = *ast.args[1];
-  Typed body = check(body_ast);
-  loops_.pop_back();
-  if (!body.expr || count == 0) return {};
-
-  const std::string who = fmt::format("'{}'", reduction_name(ast.reduction));
-  const bool logical = ast.reduction == Reduction::any || ast.reduction == Reduction::all;
-  if (!(logical ? need_condition(body_ast, body, who) : need_number(body_ast, body, who))) return {};
-  const std::int64_t steps = static_cast<std::int64_t>(count) * body.steps;
-  if (steps > kMaxNestedSteps) {
-    return error(ast.span, fmt::format("these nested reductions run {} steps; at most {} are allowed", steps,
-                                       kMaxNestedSteps));
-  }
-  const Type type = body.expr->type;
-  Typed made = make(
-      ast, {.kind = ExprKind::reduce, .type = type, .reduction = ast.reduction, .index = id, .count = count},
-      {std::move(body)});
-  made.steps = static_cast<int>(steps);
-  return made;
 }
 
 }  // namespace fa

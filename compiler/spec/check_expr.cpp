@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/spec/fold.h"
+#include "compiler/spec/print.h"
 #include "compiler/spec/words.h"
 
 namespace fa {
@@ -26,21 +27,29 @@ std::string_view article_type(Type type) {
 }
 
 Typed ExprChecker::error(Span span, std::string message, std::string remedy) {
-  findings_.error(span, std::move(message), std::move(remedy));
+  findings_.error(span, std::move(message) + called_from(), std::move(remedy));
   return {};
+}
+
+// Of a function's body only its declaration warns, once.
+void ExprChecker::warning(Span span, std::string message, std::string remedy) {
+  if (frames_.empty() || frames_.back().call == nullptr)
+    findings_.warning(span, std::move(message), std::move(remedy));
 }
 
 Typed ExprChecker::make(const AstExpr& ast, Expr node, std::vector<Typed> args) {
   Typed made;
   for (Typed& arg : args) {
+    if (!arg.expr) return {};
     made.depth = std::max(made.depth, arg.depth + 1);
     made.steps = std::max(made.steps, arg.steps);
     made.uses_score = made.uses_score || arg.uses_score;
     node.args.push_back(std::move(arg.expr));
   }
   if (made.depth > kMaxDepth) {
-    return error(ast.head_span,
-                 fmt::format("the expression nests more than {} deep, lets included", kMaxDepth));
+    return error(
+        ast.head_span,
+        fmt::format("the expression nests more than {} deep, lets and functions included", kMaxDepth));
   }
   const Place place = source_.place(ast.head_span);
   node.line = place.line;
@@ -52,12 +61,33 @@ Typed ExprChecker::make(const AstExpr& ast, Expr node, std::vector<Typed> args) 
 
 Typed ExprChecker::literal(const AstExpr& ast, const ExprPtr& value) { return make(ast, *value, {}); }
 
+Typed ExprChecker::operation(const AstExpr& ast, Op op, Typed left, Typed right) {
+  if (!left.expr) return {};
+  const Type type = left.expr->type;
+  return make(ast, {.kind = ExprKind::binary, .type = type, .op = op}, {std::move(left), std::move(right)});
+}
+
+Typed ExprChecker::applied(const AstExpr& ast, Func func, std::vector<Typed> args) {
+  if (!args[0].expr) return {};
+  const Type type = args[0].expr->type;
+  return make(ast, {.kind = ExprKind::call, .type = type, .func = func}, std::move(args));
+}
+
 Typed ExprChecker::promote(const AstExpr& ast, Typed value) {
   if (!value.expr || value.expr->type == Type::f32) return value;
   return make(ast, {.kind = ExprKind::cast, .type = Type::f32}, {std::move(value)});
 }
 
 Typed ExprChecker::check(const AstExpr& ast) {
+  struct Nesting {
+    explicit Nesting(int& count) : at(++count) {}
+    ~Nesting() { --at; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    int& at;
+  };
+  const Nesting nesting(nesting_);
+  if (!frames_.empty() && !within_budget()) return {};
   switch (ast.kind) {
     case AstKind::integer:
       return integer(ast, false, ast.span);
@@ -110,6 +140,7 @@ Typed ExprChecker::name(const AstExpr& ast) {
   if (loop != loops_.end()) {
     return make(ast, {.kind = ExprKind::loop_var, .type = Type::i32, .index = loop->id}, {});
   }
+  if (const Typed* argument = parameter(ast.name)) return *argument;
   if (const auto found = scope_.symbols.find(ast.name); found != scope_.symbols.end()) {
     return symbol(ast, found->second);
   }
@@ -156,6 +187,9 @@ Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
       return error(ast.span, fmt::format("tensor '{}' is read one element at a time", ast.name),
                    fmt::format("write {}[...] with {} {}", ast.name, found.rank,
                                found.rank == 1 ? "index" : "indices"));
+    case Symbol::Kind::function:
+      return error(ast.span, fmt::format("'{}' is a function", ast.name),
+                   fmt::format("call it: {}{}", ast.name, parameter_list(*found.item)));
     case Symbol::Kind::let:
       break;
   }
@@ -166,16 +200,21 @@ Typed ExprChecker::symbol(const AstExpr& ast, Symbol& found) {
   return found.value;
 }
 
-Typed ExprChecker::unknown(const AstExpr& ast) {
-  if (const auto later = scope_.later.find(ast.name); later != scope_.later.end()) {
-    if (later->second.begin < ast.span.begin) {
-      return error(ast.head_span, fmt::format("'{}' is used in its own declaration", ast.name));
-    }
-    return error(ast.head_span,
-                 fmt::format("'{}' is used before its declaration on line {}", ast.name,
-                             source_.place(later->second).line),
-                 "move the declaration above its first use");
+Typed ExprChecker::too_early(const AstExpr& ast, Span declared) {
+  if (declared.begin < ast.span.begin) {
+    const bool function = !frames_.empty() && frames_.back().function->name == ast.name;
+    return error(ast.head_span, fmt::format("'{}' is used in its own declaration", ast.name),
+                 function ? "a function does not call itself; to repeat something write a reduction" : "");
   }
+  return error(
+      ast.head_span,
+      fmt::format("'{}' is used before its declaration on line {}", ast.name, source_.place(declared).line),
+      "move the declaration above its first use");
+}
+
+Typed ExprChecker::unknown(const AstExpr& ast) {
+  if (const auto later = scope_.later.find(ast.name); later != scope_.later.end())
+    return too_early(ast, later->second);
   const std::vector<std::string_view> callables = callable_names();
   if (std::find(callables.begin(), callables.end(), ast.name) != callables.end()) {
     return error(ast.head_span, fmt::format("'{}' is a function", ast.name),
@@ -196,6 +235,8 @@ Typed ExprChecker::unknown(const AstExpr& ast) {
 std::vector<std::string_view> ExprChecker::visible_names() const {
   std::vector<std::string_view> names;
   for (const Loop& loop : loops_) names.push_back(loop.name);
+  if (!frames_.empty())
+    for (const AstParameter& parameter : frames_.back().function->parameters) names.push_back(parameter.name);
   for (const auto& [name, symbol] : scope_.symbols) {
     if (may_use(context_.room, symbol.kind)) names.push_back(name);
   }
@@ -272,6 +313,11 @@ Typed ExprChecker::binary(const AstExpr& ast) {
                 {std::move(left), std::move(right)});
   }
   if (is_comparison(ast.op)) return compare(ast, std::move(left), std::move(right));
+  if (ast.op == Op::power) {
+    const bool fits = need_number(*ast.args[0], left, "'**'");
+    if (!need_number(*ast.args[1], right, "'**'") || !fits) return {};
+    return power(ast, std::move(left), std::move(right));
+  }
   return arithmetic(ast, std::move(left), std::move(right));
 }
 
@@ -317,11 +363,10 @@ Typed ExprChecker::arithmetic(const AstExpr& ast, Typed left, Typed right) {
   const bool written = left_ast.kind == AstKind::integer && right_ast.kind == AstKind::integer;
   if (ast.op == Op::div && written && right_ast.int_value != 0 &&
       left_ast.int_value % right_ast.int_value != 0) {
-    findings_.warning(
-        ast.span,
-        fmt::format("{} / {} is {}: `/` on two integers rounds down", left_ast.int_value, right_ast.int_value,
-                    left_ast.int_value / right_ast.int_value),
-        fmt::format("for the fraction write {}.0 / {}", left_ast.int_value, right_ast.int_value));
+    warning(ast.span,
+            fmt::format("{} / {} is {}: `/` on two integers rounds down", left_ast.int_value,
+                        right_ast.int_value, left_ast.int_value / right_ast.int_value),
+            fmt::format("for the fraction write {}.0 / {}", left_ast.int_value, right_ast.int_value));
   }
   if (!unify(left_ast, right_ast, left, right)) return {};
   const Type type = left.expr->type;

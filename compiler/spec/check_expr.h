@@ -20,6 +20,9 @@ class ExprChecker {
   /// Null `expr` where something was reported.
   Typed check(const AstExpr& ast);
 
+  /// Reports what is wrong with a function's body whatever its arguments are.
+  void check_body(const AstItem& function);
+
   /// The same as an f32; itself where it is one already or null.
   Typed promote(const AstExpr& ast, Typed value);
 
@@ -27,6 +30,14 @@ class ExprChecker {
   struct Loop {
     std::string name;
     int id = 0;
+  };
+
+  // The body of a function is being checked: what its parameters stand for.
+  struct Frame {
+    const AstItem* function = nullptr;
+    const AstExpr* call = nullptr;    // null: its declaration, whose arguments are not known
+    std::vector<Typed> args;          // null ones in a declaration
+    std::vector<Loop> loops_outside;  // a body does not see the indices around the call
   };
 
   Typed integer(const AstExpr& ast, bool negated, Span span);
@@ -42,11 +53,27 @@ class ExprChecker {
   Typed compare(const AstExpr& ast, Typed left, Typed right);
   Typed call(const AstExpr& ast);
   Typed call_function(const AstExpr& ast, std::vector<Typed> args);
+  Typed call_composite(const AstExpr& ast, Typed x);
   Typed call_where(const AstExpr& ast, std::vector<Typed> args);
   Typed call_unknown(const AstExpr& ast);
+  Typed call_user(const AstExpr& ast, Symbol& function);
+  Typed inlined(const Frame& frame);
+  bool within_budget();
+  std::string called_from() const;
+  const Typed* parameter(std::string_view name) const;
+  Typed too_early(const AstExpr& ast, Span declared);
+  Typed power(const AstExpr& ast, Typed base, Typed exponent);
+  Typed product_power(const AstExpr& ast, const Typed& base, std::int64_t exponent);
   Typed read(const AstExpr& ast);
   Typed reduce(const AstExpr& ast);
-  int reduction_count(const AstExpr& ast);
+  struct Range {
+    int count = 0;  // of iterations, at most; 0: an error was reported
+    Typed given{};  // how many there are, where that is known at run time alone
+    bool is_empty = false;
+  };
+  Range reduction_range(const AstExpr& ast);
+  int constant_count(const AstExpr& ast, std::string_view what);
+  bool same_for_a_call(const AstExpr& ast, const Typed& range);
   void declare_loop(const AstExpr& ast);
 
   bool need_number(const AstExpr& ast, const Typed& value, std::string_view who);
@@ -57,7 +84,10 @@ class ExprChecker {
 
   Typed make(const AstExpr& ast, Expr node, std::vector<Typed> args);
   Typed literal(const AstExpr& ast, const ExprPtr& value);
+  Typed operation(const AstExpr& ast, Op op, Typed left, Typed right);
+  Typed applied(const AstExpr& ast, Func func, std::vector<Typed> args);
   Typed error(Span span, std::string message, std::string remedy = {});
+  void warning(Span span, std::string message, std::string remedy);
   std::vector<std::string_view> visible_names() const;
 
   Scope& scope_;
@@ -65,6 +95,8 @@ class ExprChecker {
   Findings& findings_;
   Context context_;
   std::vector<Loop> loops_;
+  std::vector<Frame> frames_;  // the calls around, outermost first
+  int nesting_ = 0;            // of `check` in itself, through calls too
 };
 
 /// "a bool", "an i32", "an f32".

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -120,12 +121,11 @@ void ItemChecker::declare(const AstItem& item, Symbol symbol) {
 std::optional<DType> ItemChecker::known_type(const AstItem& item) {
   const std::optional<DType> dtype = find_dtype(item.type);
   if (dtype) return dtype;
-  constexpr std::array<std::string_view, 6> kTypes = {"f16", "bf16", "f32", "i32", "i8", "bool"};
-  const std::string near = closest(item.type, kTypes);
+  const std::string near = closest(item.type, dtype_names());
   findings_.error(
       item.type_span,
       fmt::format("unknown type '{}'{}", item.type, near.empty() ? "" : "; did you mean '" + near + "'?"),
-      near.empty() ? "types are f16, bf16, f32, i32, i8 and bool" : "");
+      near.empty() ? "types are f16, bf16, f32, i32, i8, u8, i64 and bool" : "");
   return std::nullopt;
 }
 
@@ -249,11 +249,43 @@ ExprPtr ItemChecker::example(const AstExpr& ast, DType dtype, int rank) {
 }
 
 void ItemChecker::let(const AstItem& item) {
+  if (item.is_function()) return function(item);
   Symbol symbol;
   symbol.value = expression(*item.value, Room::let);
   if (symbol.value.expr) {
     symbol.kind = Symbol::Kind::let;
     symbol.type = symbol.value.expr->type;
+  }
+  declare(item, symbol);
+}
+
+void ItemChecker::function(const AstItem& item) {
+  Findings& found = findings_;
+  const std::size_t before = found.num_errors();
+  if (static_cast<int>(item.parameters.size()) > kMaxParameters) {
+    found.error(item.parameters[kMaxParameters].span,
+                fmt::format("a function has at most {} parameters", kMaxParameters));
+  }
+  for (std::size_t i = 0; i < item.parameters.size(); ++i) {
+    const auto& [name, span] = item.parameters[i];
+    const bool twice = std::any_of(item.parameters.begin(), item.parameters.begin() + static_cast<long>(i),
+                                   [&](const AstParameter& other) { return other.name == name; });
+    if (is_reserved(name)) {
+      found.error(span, fmt::format("'{}' is a word of the language", name), "choose another name");
+    } else if (twice || scope_.declares(name)) {
+      found.error(span, fmt::format("the parameter '{}' hides another '{}'", name, name),
+                  "name it otherwise");
+    }
+    if (name.size() > kMaxNameLength) {
+      found.error(span, fmt::format("the name is {} characters long; at most {} are allowed", name.size(),
+                                    kMaxNameLength));
+    }
+  }
+  ExprChecker(scope_, source_, found, {.room = Room::let}).check_body(item);
+  Symbol symbol;
+  if (found.num_errors() == before) {
+    symbol.kind = Symbol::Kind::function;
+    symbol.item = &item;
   }
   declare(item, symbol);
 }

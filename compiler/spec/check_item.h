@@ -29,6 +29,7 @@ class ItemChecker {
   void param_default(const AstItem& item, Type type, ParamInfo& info);
   void tensor(const AstItem& item);
   void let(const AstItem& item);
+  void function(const AstItem& item);
   void score_mod(const AstItem& item);
   void mask_mod(const AstItem& item);
   void dropout(const AstItem& item);

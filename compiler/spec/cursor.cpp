@@ -14,11 +14,10 @@ namespace {
 struct Habit {
   std::string_view text, remedy;
 };
-constexpr std::array<Habit, 23> kHabits = {{
+constexpr std::array<Habit, 22> kHabits = {{
     {"&&", "write `and`"},
     {"||", "write `or`"},
     {"!", "write `not`"},
-    {"**", "write x * x, or exp2(y * log2(x)) for x to the power of y"},
     {"//", "write `/`: on two integers it already rounds down"},
     {"=", "to compare, write `==`"},
     {"?", "write where(condition, a, b)"},

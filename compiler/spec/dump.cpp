@@ -35,6 +35,7 @@ class AstDump {
   void item(const AstItem& item) {
     std::string what(item_word(item.kind));
     if (!item.name.empty()) what += " " + item.name;
+    if (item.is_function()) what += parameter_list(item);
     if (!item.type.empty()) what += " : " + item.type;
     if (!item.from.path.empty()) what += " from " + item.from.path;
     line(0, what, item.word_span);
@@ -158,7 +159,8 @@ class TypedDump {
       case ExprKind::read:
         return "read " + spec_.tensor_infos[static_cast<std::size_t>(e.index)].name;
       case ExprKind::reduce:
-        return fmt::format("{} over index {} < {}", reduction_name(e.reduction), e.index, e.count);
+        return fmt::format("{} over index {} < {}{}", reduction_name(e.reduction), e.index,
+                           e.args.size() > 1 ? "at most " : "", e.count);
     }
     return "?";
   }

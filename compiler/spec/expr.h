@@ -11,7 +11,7 @@ namespace fa {
 
 enum class Type : std::uint8_t { boolean, i32, f32 };
 
-/// Names every expression may use. `example_index` i0..i3 exist only in a tensor's example.
+/// Names every expression may use. i0..i5 exist only in a tensor's example.
 enum class Builtin : std::uint8_t {
   score,
   b,
@@ -28,7 +28,9 @@ enum class Builtin : std::uint8_t {
   i0,
   i1,
   i2,
-  i3  // a tensor's example only
+  i3,
+  i4,
+  i5  // a tensor's example only
 };
 
 enum class ExprKind : std::uint8_t {
@@ -41,8 +43,10 @@ enum class ExprKind : std::uint8_t {
   call,      // `func`; args promoted to the function's type
   cast,      // args[0] to `type`: i32->f32; f32->i32 truncates, saturates, NaN -> 0; boolean -> 0 / 1
   where,     // args: condition, then, otherwise
-  read,      // `index` into CheckedSpec::tensors; args are i32 indices; i8 reads as i32, f16/bf16 as f32
-  reduce     // `reduction`, `index` = loop id, `count` iterations (var = 0..count-1), args[0] = body
+  read,   // `index` into CheckedSpec::tensors; args are i32 indices; i8, u8 and i64 read as i32 (of i64 the
+          // low half; with `count` 1, which checked probes alone make, the high one), f16/bf16 as f32
+  reduce  // `reduction`, `index` = loop id, `count` iterations (var = 0..count-1), args[0] = body; where
+          // there is an args[1], an i32 that is the same for a whole call, at most that many
 };
 
 enum class Op : std::uint8_t {
@@ -66,15 +70,19 @@ enum class Op : std::uint8_t {
   eq,
   ne,
   logical_and,
-  logical_or  // both sides may be evaluated
+  logical_or,  // both sides may be evaluated
+  power        // of the syntax alone: the checker makes products of it, or a call of pow
 };
 
 enum class Func : std::uint8_t {
   min,
   max,  // i32 or f32; exactly two args here, however many were written
   clamp,
-  abs,    // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
-  floor,  // f32 -> f32
+  abs,  // i32 or f32; clamp(x, low, high) is min(max(x, low), high)
+  floor,
+  ceil,
+  round,
+  trunc,  // f32 -> f32, these four in a row; round takes halves to even
   exp,
   exp2,
   log,
@@ -85,8 +93,14 @@ enum class Func : std::uint8_t {
   rsqrt,
   erf,
   sin,
-  cos,      // f32
-  ceil_div  // i32: -((-a) / b)
+  cos,
+  atan,
+  log1p,
+  expm1,     // f32
+  atan2,     // f32: atan2(y, x)
+  pow,       // f32, as C's powf
+  ceil_div,  // i32: -((-a) / b)
+  popcount   // i32: the one bits of a
 };
 
 enum class Reduction : std::uint8_t { any, all, sum, min, max };

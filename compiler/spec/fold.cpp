@@ -2,6 +2,7 @@
 #include "compiler/spec/fold.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -94,6 +95,8 @@ std::int64_t int_call(Func func, const Expr& e) {
       return std::min(std::max(arg(0), arg(1)), arg(2));
     case Func::abs:
       return std::abs(arg(0));
+    case Func::popcount:
+      return std::popcount(static_cast<std::uint32_t>(arg(0)));
     default:
       return -floor_div(wrap(-arg(0)), arg(1));  // ceil_div
   }
@@ -113,6 +116,12 @@ double float_call(Func func, const Expr& e) {
       return std::abs(x);
     case Func::floor:
       return std::floor(x);
+    case Func::ceil:
+      return std::ceil(x);
+    case Func::round:
+      return std::nearbyint(x);
+    case Func::trunc:
+      return std::trunc(x);
     case Func::exp:
       return std::exp(x);
     case Func::exp2:
@@ -135,7 +144,18 @@ double float_call(Func func, const Expr& e) {
       return std::sin(x);
     case Func::cos:
       return std::cos(x);
+    case Func::atan:
+      return std::atan(x);
+    case Func::log1p:
+      return std::log1p(x);
+    case Func::expm1:
+      return std::expm1(x);
+    case Func::atan2:
+      return std::atan2(x, arg(1));
+    case Func::pow:
+      return std::pow(x, arg(1));
     case Func::ceil_div:
+    case Func::popcount:
       break;
   }
   return x;

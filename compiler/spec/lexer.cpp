@@ -16,7 +16,7 @@ namespace {
 // one before.
 constexpr std::array<std::string_view, 2> kItemWordsAndNames = {"head_dim", "head_dim_v"};
 
-// The last six are no operators of the language; as one token each they get a better message.
+// The last five are no operators of the language; as one token each they get a better message.
 constexpr std::array<std::string_view, 12> kTwoCharacters = {
     "<<", ">>", "<=", ">=", "==", "!=", "**", "//", "&&", "||", "->", "=>"};
 constexpr std::array<std::string_view, 19> kBinary = {"+", "-",  "*", "/",  "%",  "<<", ">>",  "&",  "|", "^",
@@ -146,8 +146,8 @@ class Scanner {
 };
 
 bool goes_on_after(const Token& last) {
-  return (is_binary_operator(last) && !last.is("**")) || last.is("=") || last.is(",") || last.is(":") ||
-         last.is("not") || last.is("~");
+  return is_binary_operator(last) || last.is("=") || last.is(",") || last.is(":") || last.is("not") ||
+         last.is("~");
 }
 
 bool ends_line_before(const Token& first, const Line& line, int depth) {

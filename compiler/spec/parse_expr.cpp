@@ -18,10 +18,10 @@ using Node = std::shared_ptr<AstExpr>;
 
 std::optional<Op> binary_op(const Token& token) {
   if (!is_binary_operator(token)) return std::nullopt;
-  for (int i = static_cast<int>(Op::add); i <= static_cast<int>(Op::logical_or); ++i) {
+  for (int i = static_cast<int>(Op::add); i <= static_cast<int>(Op::power); ++i) {
     if (op_text(static_cast<Op>(i)) == token.text) return static_cast<Op>(i);
   }
-  return std::nullopt;  // `**`
+  return std::nullopt;
 }
 
 std::optional<Reduction> reduction(std::string_view name) {
@@ -46,7 +46,8 @@ class ExprParser {
     while (const std::optional<Op> op = binary_op(cursor_.peek())) {
       if (precedence(*op) < at_least) break;
       const Token token = cursor_.take();
-      Node right = expression(precedence(*op) + 1);
+      // `**` groups to the right, and a sign may follow it: 2 ** -x ** 2 is 2 ** (-(x ** 2)).
+      Node right = expression(*op == Op::power ? +Precedence::sign : precedence(*op) + 1);
       refuse_chain(*op, *left, *right);
       AstExpr node{
           .kind = AstKind::binary, .op = *op, .span = join(left->span, right->span), .head_span = token.span};
@@ -220,6 +221,7 @@ class ExprParser {
     }
     cursor_.take();
     Node count = expression(Precedence::comparison + 1);
+    Node maximum = cursor_.take_if("max") ? expression(Precedence::comparison + 1) : nullptr;
     cursor_.expect(":", "the range");
     Node body = expression(Precedence::lowest);
     AstExpr node{.kind = AstKind::reduce, .reduction = over, .name = std::string(name.text)};
@@ -227,6 +229,7 @@ class ExprParser {
     node.head_span = name.span;
     expect_close(")", open);
     node.args = {std::move(count), std::move(body)};
+    if (maximum) node.args.push_back(std::move(maximum));
     return finish(std::move(node));
   }
 

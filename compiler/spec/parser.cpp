@@ -50,6 +50,7 @@ class ItemParser {
         return tensor();
       case ItemKind::let:
         name("a name for the value");
+        if (cursor_.peek().is("(")) parameters();
         return equals(fmt::format("let '{}'", item_.name));
       case ItemKind::score_mod:
       case ItemKind::mask_mod:
@@ -69,6 +70,24 @@ class ItemParser {
     const Token token = cursor_.expect_name(what);
     item_.type = std::string(token.text);
     item_.type_span = token.span;
+  }
+
+  void parameters() {
+    const Span open = cursor_.take().span;
+    if (cursor_.peek().is(")")) {
+      cursor_.fail(cursor_.peek().span, "a function has at least one parameter",
+                   fmt::format("a value needs none: `let {} = ...`", item_.name));
+    }
+    do {
+      const Token token = cursor_.expect_name("the name of a parameter");
+      item_.parameters.push_back({.name = std::string(token.text), .span = token.span});
+      if (cursor_.peek().is(":")) {
+        cursor_.fail(cursor_.peek().span, "a parameter has no type of its own",
+                     "drop it: each call is checked with the types of its arguments");
+      }
+    } while (cursor_.take_if(","));
+    if (cursor_.at_end()) cursor_.fail(open, "'(' is never closed", "add ')'");
+    if (!cursor_.take_if(")")) cursor_.unexpected("',' or ')'");
   }
 
   void value() {
@@ -135,7 +154,7 @@ class ItemParser {
   void tensor() {
     name("the tensor's name");
     cursor_.expect(":", fmt::format("tensor '{}'", item_.name));
-    type("a type: f32, f16, bf16, i32, i8 or bool");
+    type("a type: f32, f16, bf16, i32, i8, u8, i64 or bool");
     if (!cursor_.peek().is("[")) {
       const bool scalar = cursor_.at_end() || cursor_.peek().is("=");
       cursor_.fail(cursor_.peek().span,

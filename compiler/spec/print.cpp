@@ -48,12 +48,12 @@ class Printer {
         expr(*e.args[0], own);
         break;
       case AstKind::binary:
-        // Operators of one precedence group to the left; comparisons group not at all.
-        operand(e, *e.args[0], is_comparison(e.op) ? own + 1 : own);
+        // Operators of one precedence group to the left; comparisons group not at all, `**` to the right.
+        operand(e, *e.args[0], is_comparison(e.op) || e.op == Op::power ? own + 1 : own);
         text_ += ' ';
         text_ += op_text(e.op);
         text_ += ' ';
-        operand(e, *e.args[1], own + 1);
+        operand(e, *e.args[1], e.op == Op::power ? +Precedence::sign : own + 1);
         break;
       case AstKind::call:
         list(e.name + "(", e.args, ")");
@@ -64,6 +64,10 @@ class Printer {
       case AstKind::reduce:
         text_ += std::string(reduction_name(e.reduction)) + "(" + e.name + " < ";
         expr(*e.args[0], Precedence::comparison + 1);
+        if (e.args.size() > 2) {
+          text_ += " max ";
+          expr(*e.args[2], Precedence::comparison + 1);
+        }
         text_ += ": ";
         expr(*e.args[1], Precedence::lowest);
         text_ += ')';
@@ -94,6 +98,7 @@ class Printer {
     for (const std::string& part : {item.name, item.kind == ItemKind::dtype ? item.type : std::string()}) {
       if (!part.empty()) text_ += " " + part;
     }
+    if (item.is_function()) text_ += parameter_list(item);
     const bool typed = item.kind == ItemKind::param || item.kind == ItemKind::tensor;
     if (typed) text_ += " : " + item.type;
     if (item.kind == ItemKind::tensor) list("[", item.extents, "]");
@@ -112,6 +117,13 @@ class Printer {
 };
 
 }  // namespace
+
+std::string parameter_list(const AstItem& function) {
+  std::string text = "(";
+  for (const AstParameter& parameter : function.parameters)
+    text += (text.size() > 1 ? ", " : "") + parameter.name;
+  return text + ")";
+}
 
 std::string print_expr(const AstExpr& expr) {
   Printer printer;

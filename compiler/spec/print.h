@@ -11,6 +11,9 @@ namespace fa {
 /// With brackets where they are needed, and around bit operators; parses back to the same tree.
 std::string print_expr(const AstExpr& expr);
 
+/// "(x, y)", as it stands after a function's name.
+std::string parameter_list(const AstItem& function);
+
 /// One item, without a line end.
 std::string print_item(const AstItem& item);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/spec/ast.h"
 #include "compiler/spec/source.h"
 #include "compiler/spec/spec.h"
 
@@ -24,13 +25,15 @@ struct Symbol {
     param,
     tensor,
     let,
+    function,
     broken
   };  // broken: reported already, so using it is silent
   Kind kind = Kind::broken;
-  int index = 0;          // into the params or tensors
-  Type type = Type::i32;  // of a param, or of a tensor's elements
-  int rank = 0;           // of a tensor
-  Typed value{};          // of a let
+  int index = 0;                  // into the params or tensors
+  Type type = Type::i32;          // of a param, or of a tensor's elements
+  int rank = 0;                   // of a tensor
+  Typed value{};                  // of a let
+  const AstItem* item = nullptr;  // of a function: its parameters and its body
   Span span{};
   bool used = false;
 };
@@ -52,6 +55,10 @@ struct Scope {
   int head_dim = 0;
   int head_dim_v = 0;
   int num_loops = 0;
+  int num_inlined = 0;  // operations checked in bodies of functions so far
+
+  /// Whether the spec declares the name, above or further down.
+  bool declares(std::string_view name) const { return symbols.contains(name) || later.contains(name); }
 };
 
 /// What an expression may use outside the hooks, for messages.

@@ -59,6 +59,7 @@ class Findings {
   void error(Span span, std::string message, std::string remedy = {});
   void warning(Span span, std::string message, std::string remedy = {});
   bool has_errors() const { return !errors_.empty(); }
+  std::size_t num_errors() const { return errors_.size(); }
   std::vector<Diagnostic> errors() const;
   std::vector<Diagnostic> warnings() const;
 

@@ -48,12 +48,12 @@ AstPtr number(int value) {
 }  // namespace
 
 std::string_view dtype_name(DType dtype) {
-  constexpr std::array<std::string_view, 6> kNames = {"f16", "bf16", "f32", "i32", "i8", "bool"};
+  constexpr std::array<std::string_view, 8> kNames = {"f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"};
   return kNames[static_cast<std::size_t>(dtype)];
 }
 
 int dtype_bytes(DType dtype) {
-  constexpr std::array<int, 6> kBytes = {2, 2, 4, 4, 1, 1};
+  constexpr std::array<int, 8> kBytes = {2, 2, 4, 4, 1, 1, 8, 1};
   return kBytes[static_cast<std::size_t>(dtype)];
 }
 

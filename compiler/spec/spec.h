@@ -15,14 +15,15 @@ struct Ast;  // compiler/spec/ast.h
 
 constexpr int kMaxSpecParams = 16;  // templates/params.h holds as many; a test compares the two
 constexpr int kMaxSpecTensors = 16;
-constexpr int kMaxRank = 4;
 constexpr int kMaxReduction = 4096;     // steps of one reduction
 constexpr int kMaxNestedSteps = 65536;  // and of reductions inside each other, multiplied
+constexpr int kMaxParameters = 16;      // of one function
+constexpr int kMaxInlined = 16384;      // operations that the calls of functions bring in, in a whole spec
 
 struct CheckedTensor {
   TensorInfo info;
   std::vector<ExprPtr> extents;  // i32, over the problem's builtins and params only
-  ExprPtr example;               // over i0..i3, the problem's builtins, params; may be null
+  ExprPtr example;               // over i0..i5, the problem's builtins, params; may be null
 };
 
 struct CheckedSpec {

@@ -9,7 +9,7 @@
 namespace fa {
 namespace {
 
-constexpr std::array<BuiltinInfo, 16> kBuiltins = {{
+constexpr std::array<BuiltinInfo, 18> kBuiltins = {{
     {"score", Builtin::score, Type::f32},
     {"b", Builtin::b, Type::i32},
     {"h", Builtin::h, Type::i32},
@@ -26,45 +26,79 @@ constexpr std::array<BuiltinInfo, 16> kBuiltins = {{
     {"i1", Builtin::i1, Type::i32},
     {"i2", Builtin::i2, Type::i32},
     {"i3", Builtin::i3, Type::i32},
+    {"i4", Builtin::i4, Type::i32},
+    {"i5", Builtin::i5, Type::i32},
 }};
 
-constexpr std::array<FunctionInfo, 17> kFunctions = {{
-    {"min", Func::min, Domain::numeric, 2, 0},
-    {"max", Func::max, Domain::numeric, 2, 0},
-    {"clamp", Func::clamp, Domain::numeric, 3, 3},
-    {"abs", Func::abs, Domain::numeric, 1, 1},
-    {"floor", Func::floor, Domain::numeric, 1, 1},
-    {"exp", Func::exp, Domain::floating, 1, 1},
-    {"exp2", Func::exp2, Domain::floating, 1, 1},
-    {"log", Func::log, Domain::floating, 1, 1},
-    {"log2", Func::log2, Domain::floating, 1, 1},
-    {"tanh", Func::tanh, Domain::floating, 1, 1},
-    {"sigmoid", Func::sigmoid, Domain::floating, 1, 1},
-    {"sqrt", Func::sqrt, Domain::floating, 1, 1},
-    {"rsqrt", Func::rsqrt, Domain::floating, 1, 1},
-    {"erf", Func::erf, Domain::floating, 1, 1},
-    {"sin", Func::sin, Domain::floating, 1, 1},
-    {"cos", Func::cos, Domain::floating, 1, 1},
-    {"ceil_div", Func::ceil_div, Domain::integer, 2, 2},
+constexpr std::array<FunctionInfo, 26> kFunctions = {{
+    {"min", Func::min, Domain::numeric, 2, 0},           {"max", Func::max, Domain::numeric, 2, 0},
+    {"clamp", Func::clamp, Domain::numeric, 3, 3},       {"abs", Func::abs, Domain::numeric, 1, 1},
+    {"floor", Func::floor, Domain::numeric, 1, 1},       {"ceil", Func::ceil, Domain::numeric, 1, 1},
+    {"round", Func::round, Domain::numeric, 1, 1},       {"trunc", Func::trunc, Domain::numeric, 1, 1},
+    {"exp", Func::exp, Domain::floating, 1, 1},          {"exp2", Func::exp2, Domain::floating, 1, 1},
+    {"log", Func::log, Domain::floating, 1, 1},          {"log2", Func::log2, Domain::floating, 1, 1},
+    {"tanh", Func::tanh, Domain::floating, 1, 1},        {"sigmoid", Func::sigmoid, Domain::floating, 1, 1},
+    {"sqrt", Func::sqrt, Domain::floating, 1, 1},        {"rsqrt", Func::rsqrt, Domain::floating, 1, 1},
+    {"erf", Func::erf, Domain::floating, 1, 1},          {"sin", Func::sin, Domain::floating, 1, 1},
+    {"cos", Func::cos, Domain::floating, 1, 1},          {"atan", Func::atan, Domain::floating, 1, 1},
+    {"log1p", Func::log1p, Domain::floating, 1, 1},      {"expm1", Func::expm1, Domain::floating, 1, 1},
+    {"atan2", Func::atan2, Domain::floating, 2, 2},      {"pow", Func::pow, Domain::numeric, 2, 2},
+    {"ceil_div", Func::ceil_div, Domain::integer, 2, 2}, {"popcount", Func::popcount, Domain::integer, 1, 1},
+}};
+
+constexpr std::array<CompositeInfo, 6> kComposites = {{
+    {"relu", Composite::relu, Domain::numeric},
+    {"gelu", Composite::gelu, Domain::floating},
+    {"silu", Composite::silu, Domain::floating},
+    {"softplus", Composite::softplus, Domain::floating},
+    {"sign", Composite::sign, Domain::numeric},
+    {"tan", Composite::tan, Domain::floating},
 }};
 
 constexpr std::array<std::string_view, 6> kOtherCallables = {"where", "i32", "f32", "any", "all", "sum"};
 constexpr std::array<std::string_view, 6> kOperatorsAndLiterals = {"and",  "or",    "not",
                                                                    "true", "false", "inf"};
-constexpr std::array<std::string_view, 6> kDTypes = {"f16", "bf16", "f32", "i32", "i8", "bool"};
+constexpr std::array<std::string_view, 8> kDTypes = {"f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"};
 
 // Names of other languages for things of this one.
 struct Alias {
   std::string_view other, ours;
 };
-constexpr std::array<Alias, 28> kAliases = {{
+constexpr std::array<Alias, 36> kAliases = {{
     {"float", "f32"},      {"float32", "f32"},    {"fp32", "f32"},        {"half", "f16"},
     {"float16", "f16"},    {"fp16", "f16"},       {"bfloat16", "bf16"},   {"int", "i32"},
     {"int32", "i32"},      {"int8", "i8"},        {"boolean", "bool"},    {"int32_t", "i32"},
     {"head", "h"},         {"head_idx", "h"},     {"batch_idx", "b"},     {"batch_size", "batch"},
     {"seq_len", "kv_len"}, {"seqlen_q", "q_len"}, {"seqlen_k", "kv_len"}, {"num_heads", "num_q_heads"},
     {"True", "true"},      {"False", "false"},    {"select", "where"},    {"maximum", "max"},
-    {"minimum", "min"},    {"pow", "exp2"},       {"fabs", "abs"},        {"cdiv", "ceil_div"},
+    {"minimum", "min"},    {"swish", "silu"},     {"fabs", "abs"},        {"cdiv", "ceil_div"},
+    {"int64", "i64"},      {"long", "i64"},       {"uint8", "u8"},        {"byte", "u8"},
+    {"rint", "round"},     {"power", "pow"},      {"arctan", "atan"},     {"arctan2", "atan2"},
+}};
+
+// Functions of other languages that are short to write in this one, and whose nearest name here is something
+// else.
+constexpr std::array<Alias, 20> kWrittenOut = {{
+    {"sinh", "(exp(x) - exp(-x)) / 2"},
+    {"cosh", "(exp(x) + exp(-x)) / 2"},
+    {"asin", "atan2(x, sqrt(1 - x * x))"},
+    {"acos", "atan2(sqrt(1 - x * x), x)"},
+    {"atanh", "(log1p(x) - log1p(-x)) / 2"},
+    {"log10", "log(x) / log(10)"},
+    {"exp10", "10.0 ** x"},
+    {"erfc", "1 - erf(x)"},
+    {"square", "x ** 2"},
+    {"cbrt", "x ** (1.0 / 3), for x >= 0"},
+    {"hypot", "sqrt(x * x + y * y)"},
+    {"fmod", "x - trunc(x / y) * y"},
+    {"reciprocal", "1.0 / x"},
+    {"isnan", "x != x"},
+    {"isinf", "abs(x) == inf"},
+    {"elu", "where(x > 0, x, expm1(x))"},
+    {"leaky_relu", "where(x > 0, x, 0.01 * x)"},
+    {"logsigmoid", "-softplus(-x)"},
+    {"softsign", "x / (1 + abs(x))"},
+    {"mish", "x * tanh(softplus(x))"},
 }};
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost one each.
@@ -100,7 +134,16 @@ std::span<const FunctionInfo> functions() { return kFunctions; }
 const BuiltinInfo* find_builtin(std::string_view name) { return find_by_name(kBuiltins, name); }
 const BuiltinInfo& builtin_info(Builtin builtin) { return kBuiltins[static_cast<std::size_t>(builtin)]; }
 const FunctionInfo* find_function(std::string_view name) { return find_by_name(kFunctions, name); }
+const CompositeInfo* find_composite(std::string_view name) { return find_by_name(kComposites, name); }
 const FunctionInfo& function_info(Func func) { return kFunctions[static_cast<std::size_t>(func)]; }
+
+std::string_view written_out(std::string_view function) {
+  const auto found = std::find_if(kWrittenOut.begin(), kWrittenOut.end(),
+                                  [&](const Alias& row) { return row.other == function; });
+  return found == kWrittenOut.end() ? std::string_view{} : found->ours;
+}
+
+std::span<const std::string_view> dtype_names() { return kDTypes; }
 
 std::optional<DType> find_dtype(std::string_view name) {
   const auto found = std::find(kDTypes.begin(), kDTypes.end(), name);
@@ -114,12 +157,14 @@ std::string_view type_name(Type type) {
 
 Type value_type(DType dtype) {
   if (dtype == DType::boolean) return Type::boolean;
-  return dtype == DType::i32 || dtype == DType::i8 ? Type::i32 : Type::f32;
+  const bool is_float = dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32;
+  return is_float ? Type::f32 : Type::i32;
 }
 
 std::vector<std::string_view> callable_names() {
   std::vector<std::string_view> names(kOtherCallables.begin(), kOtherCallables.end());
   for (const FunctionInfo& function : kFunctions) names.push_back(function.name);
+  for (const CompositeInfo& composite : kComposites) names.push_back(composite.name);
   return names;
 }
 

@@ -30,19 +30,34 @@ struct FunctionInfo {
   int max_args;  // 0: any number
 };
 
+/// Functions of one argument that the checker writes out in operations and other functions
+/// (check_composite.cpp).
+enum class Composite : std::uint8_t { relu, gelu, silu, softplus, sign, tan };
+
+struct CompositeInfo {
+  std::string_view name;
+  Composite composite;
+  Domain domain;
+};
+
 std::span<const BuiltinInfo> builtins();
 std::span<const FunctionInfo> functions();
 const BuiltinInfo* find_builtin(std::string_view name);
 const BuiltinInfo& builtin_info(Builtin builtin);
 const FunctionInfo* find_function(std::string_view name);
 const FunctionInfo& function_info(Func func);
+const CompositeInfo* find_composite(std::string_view name);
 std::optional<DType> find_dtype(std::string_view name);
+std::span<const std::string_view> dtype_names();
 
 std::string_view type_name(Type type);  // "bool", "i32", "f32"
 Type value_type(DType dtype);           // what reading an element gives
 
-/// Everything that can be called: functions, `where`, casts, reductions.
+/// Everything that can be called: functions, those that are written out, `where`, casts, reductions.
 std::vector<std::string_view> callable_names();
+/// How to write a function of other languages that this one has no name for: "1 - erf(x)" for `erfc`. Empty
+/// where none is known.
+std::string_view written_out(std::string_view function);
 /// A word with a meaning in the language, which a spec's own name may not take.
 bool is_reserved(std::string_view word);
 /// A letter or underscore, then letters, digits and underscores; at most kMaxNameLength.

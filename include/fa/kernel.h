@@ -37,7 +37,7 @@ struct Captured {
   std::string_view name;
   const void* data = nullptr;
   DType dtype = DType::f32;
-  std::array<std::int64_t, 4> shape{};
+  std::array<std::int64_t, kMaxRank> shape{};
   int rank = 0;
 };
 

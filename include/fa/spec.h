@@ -12,10 +12,13 @@
 
 namespace fa {
 
-/// Element types. `f16`, `bf16`, `f32` for q, k, v and o; all six for captured tensors.
-enum class DType : std::uint8_t { f16, bf16, f32, i32, i8, boolean };
+/// Element types. `f16`, `bf16`, `f32` for q, k, v and o; all eight for captured tensors.
+enum class DType : std::uint8_t { f16, bf16, f32, i32, i8, boolean, i64, u8 };
 
-std::string_view dtype_name(DType dtype);  // "f16", "bf16", "f32", "i32", "i8", "bool"
+/// The most dimensions that a captured tensor may have.
+constexpr int kMaxRank = 6;
+
+std::string_view dtype_name(DType dtype);  // "f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"
 int dtype_bytes(DType dtype);
 
 /// A run-time scalar: an i32 or an f32.
@@ -31,7 +34,7 @@ struct ParamInfo {
 struct TensorInfo {
   std::string name;
   DType dtype = DType::f32;
-  std::vector<std::string> extents;  // canonical text of each extent, outermost first; at most 4
+  std::vector<std::string> extents;  // canonical text of each extent, outermost first; at most kMaxRank
 };
 
 /// The pieces of a spec as text, for building one in C++; empty means "not there".
@@ -41,11 +44,12 @@ struct SpecParts {
     std::string name;
     DType dtype = DType::f32;
     std::vector<std::string> extents;  // "num_q_heads", "2 * window + 1", ...
-    std::string example;               // optional: `= expression` over i0..i3, what `facet run` fills it with
+    std::string example;               // optional: `= expression` over i0..i5, what `facet run` fills it with
   };
   struct Let {
     std::string name;
     std::string value;
+    std::vector<std::string> parameters = {};  // not empty: a function, `let near(x, y) = ...`
   };
   std::string name = "attention";
   int head_dim = 128;

@@ -140,7 +140,9 @@ std::string Expressions::guarded(std::string_view function, const std::string& x
   if (function == "exp") return fmt::format("exp(-abs({}))", x);
   if (function == "exp2") return fmt::format("exp2(clamp({}, -3.0, 2.0))", x);
   if (function == "log" || function == "log2") return fmt::format("{}(abs({}) + 1.0)", function, x);
-  if (function == "sqrt" || function == "rsqrt") return fmt::format("{}(abs({}) + 0.5)", function, x);
+  if (function == "log1p") return fmt::format("log1p(abs({}))", x);
+  if (function == "sqrt" || function == "rsqrt" || function == "pow")
+    return fmt::format("{}(abs({}) + 0.5)", function, x);
   return fmt::format("{}(clamp({}, -2.0, 2.0))", function, x);
 }
 
@@ -150,6 +152,8 @@ std::string Expressions::call(std::string_view function, Over over, int depth) {
   if (function == "clamp") return fmt::format("clamp({}, -1.5, 2.5)", a());
   if (function == "abs" || function == "floor") return fmt::format("{}({})", function, a());
   const FunctionInfo* info = find_function(function);
+  if (info->domain == Domain::integer && info->max_args == 1)
+    return fmt::format("f32({}({}) % 8)", function, whole(over, depth - 1));
   if (info->domain == Domain::integer)
     return fmt::format("f32({}({}, {}) % 8)", function, whole(over, depth - 1), 1 + below(9));
   std::string rest;

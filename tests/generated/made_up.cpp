@@ -26,7 +26,7 @@ struct Dims {
 };
 constexpr Dims kDims[] = {{64, 64}, {128, 128}, {16, 16}, {80, 64}, {40, 96}, {256, 256}, {64, 128}};
 constexpr const char* kDTypes[] = {"bf16", "f16", "f32"};
-constexpr const char* kTableTypes[] = {"f32", "f16", "bf16", "i32", "i8", "bool"};
+constexpr const char* kTableTypes[] = {"f32", "f16", "bf16", "i32", "i8", "bool", "i64", "u8"};
 constexpr int kReductions[] = {0, 3, 9, 33};
 constexpr int kDepths[] = {1, 2, 5};  // of expressions; the last has about a hundred operations
 constexpr const char* kDropouts[] = {"", "dropout 0.2\n", "dropout 0.0\n"};

@@ -195,6 +195,33 @@ TEST_CASE("captured tensors", "[runtime][arguments]") {
         }) == "tensor 'table' has more than 2147483647 elements: an index is an i32");
 }
 
+TEST_CASE("captured tensors of six dimensions and 64-bit numbers", "[runtime][arguments]") {
+  const Spec deep = Spec::parse(
+      "attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\ntensor t : i64[batch, 2, 3, 4, 5, kv_len]\n"
+      "mask_mod = t[b, 0, 1, 2, 3, kv_idx] == q_idx\n");
+  const auto call = [&](const std::function<void(Captured&)>& spoil) {
+    return refusal(
+        [&](ForwardArgs& a) {
+          a.tensors = {{.name = "t",
+                        .data = at(0x3008),
+                        .dtype = DType::i64,
+                        .shape = {2, 2, 3, 4, 5, 50},
+                        .rank = 6}};
+          spoil(a.tensors[0]);
+        },
+        Device::cuda, deep);
+  };
+  CHECK(call([](Captured&) {}) == kAccepted);
+  CHECK(call([](Captured& t) { t.dtype = DType::i32; }) ==
+        "tensor 't' has dtype i32, the spec says i64: convert it");
+  CHECK(call([](Captured& t) { t.shape[5] = 51; }) ==
+        "tensor 't' has shape[5] = 51, in this call kv_len is 50");
+  CHECK(call([](Captured& t) { t.rank = 4; }) ==
+        "tensor 't' has 4 dimensions, the spec says 6: [batch, 2, 3, 4, 5, kv_len]");
+  CHECK(call([](Captured& t) { t.data = at(0x3004); }) ==
+        "tensor 't' is not aligned to 8 bytes: copy it to memory that is");
+}
+
 TEST_CASE("dropout", "[runtime][arguments]") {
   CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.5f; }) ==
         "dropout is 0.5, but the spec has none: add a line `dropout 0.5` to it");

@@ -61,6 +61,13 @@ TEST_CASE("i32 wraps around; shifts take their amount modulo 32", "[runtime][ext
 }
 
 TEST_CASE("functions, choices and reductions", "[runtime][extent]") {
+  CHECK(extent("sum(i < p max 8: i + 1)", 3) == 6);
+  CHECK(extent("sum(i < p max 8: i + 1)", 100) == 36);
+  CHECK(extent("sum(i < p max 8: i + 1)", -1) == 0);
+  CHECK(extent("min(max(i < p max 8: i), 5)", 0) == -2147483647 - 1);
+  CHECK(extent("i32(min(i < p max 8: 0.5 * i))", 0) == 2147483647);
+  CHECK(extent("popcount(p) + sign(-p) + p ** 3 + i32(ceil(p * 0.4) + round(p * 0.5))", 5) ==
+        2 - 1 + 125 + 2 + 2);
   CHECK(extent("min(q_len, kv_len)") == 77);
   CHECK(extent("max(q_len, kv_len, 2000)") == 2000);
   CHECK(extent("clamp(q_len, 1, 500)") == 500);

@@ -76,6 +76,9 @@ TEST_CASE("integers wrap around, shifts take their amount modulo 32") {
   CHECK(integer("a >> c", -8, 1) == -4);
   CHECK(integer("a >> c", -8, -31) == -4);
   CHECK(integer("~a", 5) == -6);
+  CHECK(integer("popcount(a) + 100 * popcount(c)", -1, 0x8001) == 232);
+  CHECK(integer("sign(a) + 10 * sign(c)", kMin, 5) == 9);
+  CHECK(integer("a ** 3", -2000) == 589934592);  // -8e9 + 2^33
   CHECK(integer("(a & c) + (a | c) * 100 + (a ^ c) * 10000", 6, 3) == 50702);
 }
 
@@ -96,6 +99,14 @@ TEST_CASE("functions are the usual ones, in double") {
   CHECK(real("erf(x) + sin(x) + cos(x) + log(x) + log2(x)", 2) ==
         std::erf(2.0) + std::sin(2.0) + std::cos(2.0) + std::log(2.0) + 1);
   CHECK(real("floor(x)", -1.5F) == -2);
+  CHECK(real("ceil(x)", -1.5F) == -1);
+  CHECK(real("trunc(x)", -1.5F) == -1);
+  CHECK(real("round(x)", 2.5F) == 2);
+  CHECK(real("round(x)", -3.5F) == -4);
+  CHECK(real("tan(x)", 0.5F) == std::sin(0.5) / std::cos(0.5));
+  CHECK(real("atan(x) + log1p(x) + expm1(x)", 0.5F) == std::atan(0.5) + std::log1p(0.5) + std::expm1(0.5));
+  CHECK(real("atan2(x, y)", 1, -2) == std::atan2(1.0, -2.0));
+  CHECK(real("x ** y", 3, -2.5F) == std::pow(3.0, -2.5));
   CHECK(real("clamp(x, -1, 1)", 5) == 1);
   CHECK(real("min(x, y, 1)", 5, -2) == -2);
   CHECK(real("max(x, y, 1)", 0, -2) == 1);
@@ -179,6 +190,10 @@ TEST_CASE("a decision that errors could turn leaves a doubt, one that settles it
   CHECK(!doubtful("where(score > 1.0 and kv_idx > 0, score, 0.0)", 1.0000001));
   CHECK(!doubtful("where(score > 1.0, score, 1.0 * score)", 1.0000001));  // either way the same
   CHECK(doubtful("score + floor(score)", 1.9999999));
+  CHECK(doubtful("score + round(score)", 1.4999999));
+  CHECK(!doubtful("score + round(score)", 1.9999999));
+  CHECK(doubtful("score + ceil(score)", 2.0000001));
+  CHECK(doubtful("score + sign(score - 2.0)", 2.0000001));
   CHECK(doubtful("score + i32(score * 2.0)", 1.5));
   CHECK(!doubtful("score + floor(f32(kv_idx))", 1.9999999));
   CHECK(doubtful("where(tanh(f32(kv_idx + 1)) * 1.0 > 0.7615942, score, 0.0)", 1));

@@ -26,7 +26,8 @@ std::string npy(const std::string& dictionary, const std::string& data) {
 
 TEST_CASE("npy files read back as they were written") {
   const TemporaryFolder folder;
-  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::i32, DType::i8, DType::boolean}) {
+  for (const DType dtype :
+       {DType::f16, DType::bf16, DType::f32, DType::i32, DType::i8, DType::boolean, DType::i64, DType::u8}) {
     HostTensor tensor("t", dtype, {2, 3, 5});
     fill_random(tensor, 11);
     write_npy(folder.file("t.npy"), tensor);
@@ -61,6 +62,22 @@ TEST_CASE("bf16 is stored as f32, f32 files round, bf16 bits are read from V2 fi
       folder.write("raw.npy", npy("{'descr': '<V2', 'fortran_order': False, 'shape': (1,), }", "\x80\x3f"));
   CHECK(read_npy(raw, "x", DType::bf16, {1}).get(0) == 1.0);
   CHECK(read_npy(raw, "x", DType::f32, {1}).get(0) == 1.0);
+}
+
+TEST_CASE("NumPy's integers: int64 keeps its numbers, a hook reads their low 32 bits") {
+  const TemporaryFolder folder;
+  const auto wide = folder.write("w.npy", npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }",
+                                              std::string("\xfe\xff\xff\xff\xff\xff\xff\xff", 8) +
+                                                  std::string("\x07\0\0\0\x01\0\0\0", 8)));
+  const HostTensor ids = read_npy(wide, "ids", DType::i64, {2});
+  CHECK(ids.get(0) == -2);
+  CHECK(ids.get(1) == 7);
+  CHECK(ids.bytes.size() == 16);
+  const auto bytes =
+      folder.write("b.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", "\xc8"));
+  CHECK(read_npy(bytes, "b", DType::u8, {1}).get(0) == 200);
+  CHECK_THROWS_WITH(read_npy(wide, "ids", DType::i32, {2}),
+                    wide + ": holds '<i8', tensor 'ids' is i32; save it with .astype(np.int32)");
 }
 
 TEST_CASE("a scalar's worth of shapes") {

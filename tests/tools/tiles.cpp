@@ -165,6 +165,42 @@ TEST_CASE("check says what is proved about a mask, or shown by an element", "[to
             .empty());
 }
 
+TEST_CASE("a witness of a read outside a tensor is an element where it matters", "[tools]") {
+  const auto said = [](const std::string& rest) { return first_lines(spec_of(rest)); };
+  const std::string table = "tensor x : i32[kv_len] = i0\n";
+  const auto unproved = [](const std::string& place) {
+    return Lines{"t.fa:" + place +
+                 ": warning: index 0 of tensor 'x' cannot be proved in range and is clamped"};
+  };
+  // The side of `or` and `and`, the arm of `where` and the key that are not needed may read anything.
+  CHECK(said(table + "mask_mod = kv_idx < 2 or x[kv_idx - 2] != 7") == unproved("4:35"));
+  CHECK(said(table + "mask_mod = x[kv_idx - 2] != 7 and kv_idx >= 2 or kv_idx < 9") == unproved("4:21"));
+  CHECK(said(table + "score_mod = score + where(kv_idx >= 2, x[kv_idx - 2], 0)") == unproved("4:49"));
+  CHECK(said(table + "score_mod = score + x[kv_idx - 2]\nmask_mod = kv_idx >= 2") == unproved("4:30"));
+  CHECK(said(table + "mask_mod = any(i < 4: i > kv_idx or x[kv_idx - i] == 0) or kv_idx != 3") ==
+        unproved("4:46"));
+  const auto outside = [](const std::string& place, const std::string& what) {
+    return Lines{"t.fa:" + place + ": warning: index 0 of tensor 'x' can be out of range and is clamped: " +
+                 what + ", q_len=256 kv_len=256"};
+  };
+  CHECK(said(table + "mask_mod = kv_idx < 1 or x[kv_idx - 2] != 7") ==
+        outside("4:35", "it is -1 of 256 at b=0 h=0 q_idx=0 kv_idx=1"));
+  CHECK(said(table +
+             "score_mod = score + x[kv_idx - 2]\nmask_mod = kv_idx >= 1 or q_idx == 0 and kv_idx == 0") ==
+        outside("4:30", "it is -2 of 256 at b=0 h=0 q_idx=0 kv_idx=0"));
+  CHECK(said("tensor x : i32[3] = i0\nscore_mod = score + x[h]") ==
+        outside("4:23", "it is 3 of 3 at b=0 h=3 q_idx=0 kv_idx=0"));
+  CHECK(said(table + "mask_mod = any(i < 4: x[kv_idx + i] == 0) and kv_idx != 3") ==
+        outside("4:32", "it leaves 0 to 255 at b=0 h=0 q_idx=0 kv_idx=253"));
+
+  const auto remedy = [](const std::string& rest) { return lint(spec_of(rest)).at(0).remedy; };
+  CHECK(remedy(table + "mask_mod = kv_idx < 2 or x[kv_idx - 2] != 7") ==
+        "where the mask excludes the others anyway, nothing is wrong");
+  CHECK(remedy(table + "score_mod = score + where(kv_idx >= 2, x[kv_idx - 2], 0)") ==
+        "min, max, clamp and % are seen by the proof, conditions are not");
+  CHECK(remedy("tensor x : i32[3] = i0\nscore_mod = score + x[h]").starts_with("the nearest element"));
+}
+
 TEST_CASE("the specs have nothing to warn of", "[tools]") {
   for (const char* name :
        {"alibi", "block_sparse", "butterfly", "causal", "dilated", "document", "global_window",

@@ -19,18 +19,15 @@ struct Known {
 };
 
 // By their names in C; CUDA's device library has them with __nv_ in front.
-constexpr std::array<Known, 12> kLibrary = {{{"fabsf", Func::abs},
-                                             {"floorf", Func::floor},
-                                             {"sqrtf", Func::sqrt},
-                                             {"rsqrtf", Func::rsqrt},
-                                             {"expf", Func::exp},
-                                             {"exp2f", Func::exp2},
-                                             {"logf", Func::log},
-                                             {"log2f", Func::log2},
-                                             {"tanhf", Func::tanh},
-                                             {"erff", Func::erf},
-                                             {"sinf", Func::sin},
-                                             {"cosf", Func::cos}}};
+constexpr std::array<Known, 24> kLibrary = {
+    {{"fabsf", Func::abs},        {"floorf", Func::floor}, {"ceilf", Func::ceil},
+     {"truncf", Func::trunc},     {"rintf", Func::round},  {"nearbyintf", Func::round},
+     {"roundevenf", Func::round}, {"sqrtf", Func::sqrt},   {"rsqrtf", Func::rsqrt},
+     {"expf", Func::exp},         {"exp2f", Func::exp2},   {"logf", Func::log},
+     {"log2f", Func::log2},       {"tanhf", Func::tanh},   {"erff", Func::erf},
+     {"sinf", Func::sin},         {"cosf", Func::cos},     {"atanf", Func::atan},
+     {"log1pf", Func::log1p},     {"expm1f", Func::expm1}, {"fminf", Func::min},
+     {"fmaxf", Func::max},        {"atan2f", Func::atan2}, {"powf", Func::pow}}};
 
 std::optional<Func> intrinsic_function(llvm::Intrinsic::ID id) {
   switch (id) {
@@ -38,6 +35,14 @@ std::optional<Func> intrinsic_function(llvm::Intrinsic::ID id) {
       return Func::abs;
     case llvm::Intrinsic::floor:
       return Func::floor;
+    case llvm::Intrinsic::ceil:
+      return Func::ceil;
+    case llvm::Intrinsic::trunc:
+      return Func::trunc;
+    case llvm::Intrinsic::rint:
+    case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::roundeven:
+      return Func::round;
     case llvm::Intrinsic::sqrt:
       return Func::sqrt;
     case llvm::Intrinsic::exp:
@@ -54,21 +59,28 @@ std::optional<Func> intrinsic_function(llvm::Intrinsic::ID id) {
       return Func::sin;
     case llvm::Intrinsic::cos:
       return Func::cos;
+    case llvm::Intrinsic::atan:
+      return Func::atan;
+    case llvm::Intrinsic::minnum:
+      return Func::min;
+    case llvm::Intrinsic::maxnum:
+      return Func::max;
+    case llvm::Intrinsic::pow:
+      return Func::pow;
     default:
       return std::nullopt;
   }
 }
 
 constexpr const char* kKnownFunctions =
-    "known are fabsf, fminf, fmaxf, floorf, ceilf, truncf, sqrtf, rsqrtf, expf, exp2f, logf, log2f, tanhf, "
-    "erff, "
-    "sinf, cosf, and functions the file defines";
+    "known are fabsf, fminf, fmaxf, floorf, ceilf, truncf, rintf, sqrtf, rsqrtf, expf, exp2f, expm1f, logf, "
+    "log2f, log1pf, powf, tanhf, erff, sinf, cosf, tanf, atanf, atan2f, and functions the file defines";
 
 // The f32 that a function of C in double has beside it, if one is known.
 bool is_in_double(std::string_view name) {
   for (const Known& known : kLibrary)
     if (known.name.substr(0, known.name.size() - 1) == name) return true;
-  return name == "fmin" || name == "fmax" || name == "ceil" || name == "trunc";
+  return name == "tan";
 }
 
 std::string name_of(const llvm::CallBase& call) {
@@ -81,18 +93,15 @@ std::string name_of(const llvm::CallBase& call) {
 bool is_known_name(const std::string& name) {
   for (const Known& known : kLibrary)
     if (known.name == name) return true;
-  return name == "fminf" || name == "fmaxf" || name == "ceilf" || name == "truncf" || name == "abs";
+  return name == "abs" || name == "tanf";
 }
 
 bool is_known_intrinsic(llvm::Intrinsic::ID id) {
   if (intrinsic_function(id)) return true;
   switch (id) {
-    case llvm::Intrinsic::minnum:
-    case llvm::Intrinsic::maxnum:
     case llvm::Intrinsic::minimum:
     case llvm::Intrinsic::maximum:
-    case llvm::Intrinsic::ceil:
-    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::tan:
     case llvm::Intrinsic::fmuladd:
     case llvm::Intrinsic::canonicalize:
     case llvm::Intrinsic::fptosi_sat:
@@ -246,8 +255,6 @@ void Translator::refuse_call(const llvm::CallBase& call) const {
     refuse(call, "computes in double", fmt::format("hooks compute in float: call {}f", name));
   if (name == "fmaf" || call.getIntrinsicID() == llvm::Intrinsic::fma)
     refuse(call, "must be fused, which no two machines promise", "write a * b + c, which may be");
-  if (name == "powf" || call.getIntrinsicID() == llvm::Intrinsic::pow)
-    refuse(call, "is a power", "for x > 0 write exp2f(y * log2f(x))");
   if (const std::string plain = llvm::demangle(name); plain.find("panic") != std::string::npos)
     refuse(call, fmt::format("may panic ({})", plain),
            "read tensors by `*name.as_ptr().add(i as usize)`, divide by what is known not to be 0, compile "
@@ -293,12 +300,10 @@ std::optional<ExprPtr> Translator::float_call(const llvm::CallInst& call, const 
         build_.binary(Op::eq, arg(0), arg(0)),
         build_.where(build_.binary(Op::eq, arg(1), arg(1)), build_.call(func, {arg(0), arg(1)}), sum), sum);
   };
-  const auto ceil = [&] {
-    return build_.unary(Op::neg, build_.call(Func::floor, {build_.unary(Op::neg, arg(0))}));
-  };
-  const auto truncated = [&] {
-    return build_.where(build_.binary(Op::lt, arg(0), build_.real(0)), ceil(),
-                        build_.call(Func::floor, {arg(0)}));
+  const auto call_of = [&](Func func) {
+    std::vector<ExprPtr> args;
+    for (unsigned i = 0; i < call.arg_size(); ++i) args.push_back(arg(i));
+    return build_.call(func, std::move(args));
   };
   const llvm::Intrinsic::ID id = call.getIntrinsicID();
   const bool is_float = call.getType()->isFloatTy();
@@ -315,19 +320,17 @@ std::optional<ExprPtr> Translator::float_call(const llvm::CallInst& call, const 
   }
   if (id == llvm::Intrinsic::is_fpclass) return float_class(call);
   if (!is_float) return std::nullopt;
-  if (name == "fminf" || id == llvm::Intrinsic::minnum) return build_.call(Func::min, {arg(0), arg(1)});
-  if (name == "fmaxf" || id == llvm::Intrinsic::maxnum) return build_.call(Func::max, {arg(0), arg(1)});
   if (id == llvm::Intrinsic::minimum) return propagating(Func::min);
   if (id == llvm::Intrinsic::maximum) return propagating(Func::max);
-  if (name == "ceilf" || id == llvm::Intrinsic::ceil) return ceil();
-  if (name == "truncf" || id == llvm::Intrinsic::trunc) return truncated();
+  if (name == "tanf" || id == llvm::Intrinsic::tan)
+    return build_.binary(Op::div, build_.call(Func::sin, {arg(0)}), build_.call(Func::cos, {arg(0)}));
   if (id == llvm::Intrinsic::fmuladd)
     return build_.binary(Op::add, build_.binary(Op::mul, arg(0), arg(1)), arg(2));
   if (id == llvm::Intrinsic::canonicalize || id == llvm::Intrinsic::ssa_copy || id == llvm::Intrinsic::expect)
     return arg(0);
-  if (const std::optional<Func> func = intrinsic_function(id)) return build_.call(*func, {arg(0)});
+  if (const std::optional<Func> func = intrinsic_function(id)) return call_of(*func);
   for (const Known& known : kLibrary)
-    if (known.name == name) return build_.call(known.func, {arg(0)});
+    if (known.name == name) return call_of(known.func);
   return std::nullopt;
 }
 

@@ -301,19 +301,6 @@ ExprPtr Translator::integer_compare(const llvm::ICmpInst& compare) {
   }
 }
 
-/// The number of bits set (Hacker's Delight, 5-1), every step unsigned by its mask.
-ExprPtr Translator::count_ones(ExprPtr x) {
-  const auto bits = [&](const ExprPtr& v, int by, std::int64_t mask) {
-    return build_.binary(Op::bit_and, build_.binary(Op::shr, v, build_.integer(by)), build_.integer(mask));
-  };
-  x = build_.binary(Op::sub, x, bits(x, 1, 0x55555555));
-  x = build_.binary(Op::add, build_.binary(Op::bit_and, x, build_.integer(0x33333333)),
-                    bits(x, 2, 0x33333333));
-  x = build_.binary(Op::bit_and, build_.binary(Op::add, x, build_.binary(Op::shr, x, build_.integer(4))),
-                    build_.integer(0x0f0f0f0f));
-  return bits(build_.binary(Op::mul, x, build_.integer(0x01010101)), 24, 0xff);
-}
-
 std::optional<ExprPtr> Translator::integer_intrinsic(const llvm::CallInst& call) {
   if (!call.getType()->isIntegerTy()) return std::nullopt;
   const unsigned width = width_of(call);
@@ -343,18 +330,19 @@ std::optional<ExprPtr> Translator::integer_intrinsic(const llvm::CallInst& call)
                           wrapped_to(build_.binary(Op::sub, arg(0), arg(1)), width));
     case llvm::Intrinsic::ctpop:
       need_32();
-      return count_ones(arg(0));
+      return build_.call(Func::popcount, {arg(0)});
     case llvm::Intrinsic::cttz: {  // the ones below the lowest one
       need_32();
       const ExprPtr below = build_.binary(Op::sub, arg(0), build_.integer(1));
-      return count_ones(build_.binary(Op::bit_and, build_.unary(Op::bit_not, arg(0)), below));
+      return build_.call(Func::popcount,
+                         {build_.binary(Op::bit_and, build_.unary(Op::bit_not, arg(0)), below)});
     }
     case llvm::Intrinsic::ctlz: {  // 32 less the ones of the number with everything under its highest one set
       need_32();
       ExprPtr x = arg(0);
       for (int by = 1; by < 32; by *= 2)
         x = build_.binary(Op::bit_or, x, shift_right_unsigned(x, build_.integer(by)));
-      return build_.binary(Op::sub, build_.integer(32), count_ones(x));
+      return build_.binary(Op::sub, build_.integer(32), build_.call(Func::popcount, {x}));
     }
     case llvm::Intrinsic::fshl:
     case llvm::Intrinsic::fshr: {

@@ -33,8 +33,12 @@ Storage storage_of(DType dtype, llvm::LLVMContext& context) {
       return {llvm::Type::getFloatTy(context), "float"};
     case DType::i32:
       return {llvm::Type::getInt32Ty(context), "int"};
+    case DType::i64:
+      return {llvm::Type::getInt64Ty(context), "long long"};
     case DType::i8:
       return {llvm::Type::getInt8Ty(context), "signed char"};
+    case DType::u8:
+      return {llvm::Type::getInt8Ty(context), "unsigned char"};
     case DType::boolean:
       break;
   }
@@ -306,6 +310,7 @@ ExprPtr Translator::load_tensor(const llvm::LoadInst& load, int index, const Add
   }
   const Type type = value_type(tensor.info.dtype);
   const ExprPtr element = build_.read(index, type, std::move(indices));
+  if (tensor.info.dtype == DType::u8) return wrapped_to(element, 8);  // narrow numbers are signed ones here
   if (type != Type::boolean || is_flag) return element;
   return build_.cast(Type::i32, element);
 }

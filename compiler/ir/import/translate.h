@@ -64,7 +64,6 @@ class Translator {
   ExprPtr divide_unsigned(ExprPtr a, ExprPtr b);
   ExprPtr divide_toward_zero(ExprPtr a, ExprPtr b);
   ExprPtr remainder_toward_zero(ExprPtr a, ExprPtr b);
-  ExprPtr count_ones(ExprPtr x);
   std::optional<ExprPtr> integer_intrinsic(const llvm::CallInst& call);
 
   // float.cpp

@@ -251,8 +251,9 @@ class FloatMask {
       if (pick(4) == 0) return fmt::format("({})", 0.25 * (pick(60) - 20));
       return kLeaves[pick(8)];
     }
-    static constexpr const char* kFunctions[] = {"log", "log2", "exp",     "exp2", "sqrt",  "tanh",
-                                                 "erf", "abs",  "sigmoid", "sin",  "floor", "rsqrt"};
+    static constexpr const char* kFunctions[] = {
+        "log",  "log2",  "exp",   "exp2", "sqrt", "tanh",  "erf",   "abs",  "sin",      "floor",  "rsqrt",
+        "ceil", "round", "trunc", "atan", "tan",  "log1p", "expm1", "sign", "softplus", "sigmoid"};
     switch (pick(9)) {
       case 0:
         return fmt::format("({} + {})", real(depth - 1), real(depth - 1));
@@ -268,7 +269,7 @@ class FloatMask {
         return fmt::format("where({} < {}, {}, {})", real(depth - 2), real(depth - 2), real(depth - 1),
                            real(depth - 1));
       default:
-        return fmt::format("{}({})", kFunctions[pick(12)], real(depth - 1));
+        return fmt::format("{}({})", kFunctions[pick(21)], real(depth - 1));
     }
   }
 

@@ -91,6 +91,39 @@ TEST_CASE("indices that are proved in range, and those that are not") {
       {"kv_len, 8", "kv_idx, sum(i < 8: i)", "1"},
       {"29", "sum(i < 8: i)", "0"},
       {"57", "sum(i < 8: i)", ""},
+      {"q_len * 8", "q_idx * 8 + max(i < 8: i)", ""},
+      {"q_len * 8 - 1", "q_idx * 8 + max(i < 8: i)", "0"},
+      // minima and maxima in the extent
+      {"max(q_len, kv_len)", "q_idx", ""},
+      {"max(q_len, kv_len)", "kv_idx", ""},
+      {"max(q_len, kv_len)", "max(q_idx, kv_idx)", ""},
+      {"max(q_len, kv_len) + 1", "kv_idx + 1", ""},
+      {"max(q_len, kv_len)", "kv_idx + 1", "0"},
+      {"max(q_len, 4 * kv_len, n)", "4 * kv_idx + 3", ""},
+      {"min(q_len, kv_len)", "kv_idx", "0"},
+      {"min(q_len, kv_len)", "min(kv_idx, q_len - 1)", ""},
+      {"2 * max(q_len, kv_len) - 1", "q_idx - kv_idx + kv_len - 1", "0"},
+      {"q_len + kv_len - min(q_len, kv_len)", "kv_idx", ""},
+      {"ceil_div(max(q_len, kv_len), 16)", "q_idx / 16", ""},
+      // quotients by a param, which the extent shows to be positive
+      {"ceil_div(batch, w)", "b / w", ""},
+      {"ceil_div(q_len, w), ceil_div(kv_len, w)", "q_idx / w, kv_idx / w", ""},
+      {"ceil_div(q_len, w)", "kv_idx / w", "0"},
+      {"ceil_div(q_len, w)", "q_idx / n", "0"},
+      {"ceil_div(q_len, w) - 1", "q_idx / w", "0"},
+      {"q_len / w", "q_idx / w", "0"},
+      {"q_len / w + 1", "q_idx / w", "0"},
+      {"q_len / w + 1, w", "q_idx / w, q_idx % w", ""},
+      {"ceil_div(q_len, w), w", "q_idx / w, q_idx % w", ""},
+      {"ceil_div(q_len + kv_len, w)", "(q_idx + kv_idx) / w", ""},
+      {"ceil_div(q_len, max(w, 1))", "q_idx / max(w, 1)", ""},
+      // ranges that are known at run time alone
+      {"n", "max(i < n max 64: i)", ""},
+      {"n, 64", "max(i < n max 64: i), max(i < n max 64: i)", ""},
+      {"n, 64", "max(i < n max 65: i), max(i < n max 65: i)", "1"},
+      {"n", "max(i < w max 64: i)", "0"},
+      {"n", "max(i < min(n, 40) max 64: i)", ""},
+      {"n", "max(min(w, n - 1), 0)", ""},
       // numbers, params, reads: unknown
       {"4", "3", ""},
       {"4", "4", "0"},
@@ -106,6 +139,23 @@ TEST_CASE("indices that are proved in range, and those that are not") {
     INFO("t[" << c.extents << "] read at [" << c.indices << "]");
     CHECK(clamped_dimensions(c) == c.clamped);
   }
+}
+
+TEST_CASE("inside a reduction its index stays below the range, also where iterations are expanded") {
+  const auto clamped = [](const std::string& items) {
+    const HookIr hooks =
+        lower(Spec::parse("attention t\nhead_dim 64\nparam n : i32 = 4\n" + items).checked());
+    return std::to_string(hooks.clamped.size()) +
+           (hooks.print().find("llvm.smin") == std::string::npos ? "" : " min");
+  };
+  // 64 iterations are a loop, which never reads past n; 8 are expanded, and those past n must read something.
+  const std::string table = "tensor t : i32[n]\nmask_mod = ";
+  CHECK(clamped(table + "any(i < n max 64: t[i] == kv_idx)") == "0 min");  // of n and 64
+  CHECK(clamped(table + "any(i < n max 8: t[i] == kv_idx)") == "0 min");
+  CHECK(clamped(table + "any(i < n max 8: t[i + 1] == kv_idx)") == "1 min");
+  CHECK(clamped("tensor t : i32[8]\nmask_mod = any(i < n max 8: t[i] == kv_idx)") == "0");
+  CHECK(clamped("tensor t : i32[n + 2]\nmask_mod = any(i < n max 8: t[i + 2] == kv_idx) and n > 3") ==
+        "1 min");
 }
 
 TEST_CASE("a clamped read is recorded once, where it stands") {

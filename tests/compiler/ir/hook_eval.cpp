@@ -34,7 +34,7 @@ std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Ele
 
 void define_functions(HookIr& hooks) {
   llvm::LLVMContext& context = *hooks.context;
-  for (std::string_view name : kDeclaredFunctions) {
+  for (std::string_view name : {kSigmoidName, kRsqrtName}) {  // of the others libm's stand for themselves
     llvm::Function* function = hooks.module->getFunction(llvm::StringRef(name.data(), name.size()));
     if (function == nullptr) continue;
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
@@ -46,12 +46,8 @@ void define_functions(HookIr& hooks) {
       llvm::CallInst* power = builder.CreateUnaryIntrinsic(llvm::Intrinsic::exp, builder.CreateFNeg(x));
       power->setFastMathFlags(as_in_score_mod);
       builder.CreateRet(builder.CreateFDiv(one, builder.CreateFAdd(one, power)));
-    } else if (name == kRsqrtName) {
-      builder.CreateRet(builder.CreateFDiv(one, builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)));
     } else {
-      llvm::FunctionCallee erff =
-          hooks.module->getOrInsertFunction("erff", builder.getFloatTy(), builder.getFloatTy());
-      builder.CreateRet(builder.CreateCall(erff, {x}));
+      builder.CreateRet(builder.CreateFDiv(one, builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)));
     }
   }
 }

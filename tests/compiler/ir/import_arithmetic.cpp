@@ -173,9 +173,52 @@ TEST_CASE("floats convert, compare and choose as their file says, NaN and infini
                     "@llvm.is.fpclass.f32(float %s, i32 {})\n"
                     "  %z = select i1 %k, float 1.0, float 0.0\n  ret float %z\n}}\n",
                     head, classes));
-  for (const char* function : {"floor", "ceil", "trunc"})
+  for (const char* function : {"floor", "ceil", "trunc", "rint", "roundeven", "nearbyint"})
     check(fmt::format(
         "declare float @llvm.{0}.f32(float)\n{1}  %r = call float @llvm.{0}.f32(float %s)\n"
         "  %k = fcmp uno float %r, %r\n  %z = select i1 %k, float 77.0, float %r\n  ret float %z\n}}\n",
         function, head));
+}
+
+TEST_CASE("elements of 64 bits and unsigned bytes are read as their file reads them", "[import]") {
+  const TemporaryFolder folder;
+  write_file(folder / "wide.ll", R"(
+@ids = external constant [0 x i64]
+@marks = external constant [0 x i8]
+define float @score_mod(float %s, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {
+  %k = sext i32 %kv_idx to i64
+  %id_at = getelementptr i64, ptr @ids, i64 %k
+  %id = load i64, ptr %id_at
+  %mark_at = getelementptr i8, ptr @marks, i64 %k
+  %mark = load i8, ptr %mark_at
+  %large = icmp sgt i64 %id, 3
+  %narrow = trunc i64 %id to i32
+  %below = icmp ult i8 %mark, 100
+  %negative = icmp slt i8 %mark, 0
+  %wide = zext i8 %mark to i32
+  %signed = sext i8 %mark to i32
+  %half = lshr i8 %mark, 1
+  %halved = zext i8 %half to i32
+  %x0 = add i32 %narrow, %wide
+  %x1 = select i1 %large, i32 %x0, i32 %signed
+  %x2 = select i1 %below, i32 %x1, i32 %halved
+  %x3 = select i1 %negative, i32 %wide, i32 %x2
+  %f = sitofp i32 %x3 to float
+  %u = uitofp i8 %mark to float
+  %sum = fadd float %f, %u
+  ret float %sum
+}
+)");
+  const Spec spec = Spec::parse(
+      "attention t\nhead_dim 64\ntensor ids : i64[kv_len] = i0 % 9 - 4\n"
+      "tensor marks : u8[kv_len] = i0 * 37 % 256\nscore_mod from \"" +
+      (folder / "wide.ll") + "\"\n");
+  const ProblemSize size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 1, .kv_len = 300};
+  const tools::Problem problem = small_problem(spec, 1, size);
+  const HookEval eval(problem, HookEval::Fuse::forbidden);
+  ReferenceEval reference(problem);
+  for (int kv = 0; kv < size.kv_len; ++kv) {
+    INFO("kv " << kv);
+    CHECK(eval.score_mod(0, {.kv = kv}) == static_cast<float>(reference.score_mod(0, {.kv = kv})));
+  }
 }

@@ -120,6 +120,23 @@ TEST_CASE("small reductions are expanded, large ones become one counted loop") {
   CHECK(count(loop, "br i1") == 1);
 }
 
+TEST_CASE("a range of the call: no iteration, some of them, more than its maximum") {
+  for (const int n : {-2147483647, -3, 0, 1, 4, 8, 33, 40, 1000}) {
+    const std::string text =
+        "attention t\nhead_dim 64\nparam n : i32 = " + std::to_string(n) +
+        "\ntensor t : i32[40] = i0 * 13 % 47\n"
+        "score_mod = score + 0.001 * (sum(i < n max 8: t[i] + q_idx) + sum(i < n max 40: t[i] + q_idx)) +\n"
+        "  clamp(min(i < n max 5: 0.1 * t[i]), -9.0, 9.0) + clamp(max(i < n max 35: 0.1 * t[i]), -9.0, 9.0) "
+        "+\n"
+        "  0.001 * (min(i < n max 7: t[i] - kv_idx) % 1000 + max(i < n max 36: t[i] - kv_idx) % 1000) +\n"
+        "  0.01 * sum(i < n max 34: sum(j < n - 1 max 3: 0.5 * t[i] * j))\n"
+        "mask_mod = any(i < n max 8: t[i] == kv_idx) or all(i < n max 40: any(j < n - 1 max 3: t[i] * j < "
+        "kv_idx)) "
+        "and (any(i < n max 34: t[i] <= q_idx) or all(i < n max 6: t[i] > q_idx))\n";
+    compare(text, static_cast<std::uint32_t>(n + 5000), 60);
+  }
+}
+
 TEST_CASE("a value shared by both hooks is lowered in each, and reads are shared inside one") {
   const std::string text = ir_of(
       "tensor t : f32[kv_len]\nlet bias = t[kv_idx]\nscore_mod = score + bias * bias\nmask_mod = bias > "

@@ -49,7 +49,13 @@ std::string RandomHooks::integer(int depth) {
     return leaves[static_cast<std::size_t>(below(14))];
   }
   const auto a = [&] { return integer(depth - 1); };
-  switch (below(20)) {
+  switch (below(23)) {
+    case 20:
+      return fmt::format("popcount({})", a());
+    case 21:
+      return fmt::format("({} ** {})", a(), below(6));
+    case 22:
+      return fmt::format("{}({})", below(2) == 0 ? "sign" : "relu", a());
     case 0:
     case 1:
       return fmt::format("({} + {})", a(), a());
@@ -178,7 +184,19 @@ std::string RandomHooks::real(int depth) {
     }
   }
   const auto a = [&] { return real(depth - 1); };
-  switch (below(16)) {
+  switch (below(21)) {
+    case 16: {
+      const std::array<const char*, 4> written = {"relu", "gelu", "silu", "softplus"};
+      return fmt::format("{}({})", written[static_cast<std::size_t>(below(4))], a());
+    }
+    case 17:
+      return below(2) == 0 ? fmt::format("log1p(abs({}))", a()) : fmt::format("expm1(-abs({}))", a());
+    case 18:
+      return below(2) == 0 ? fmt::format("atan({})", a()) : fmt::format("atan2({}, abs({}) + 0.5)", a(), a());
+    case 19:
+      return fmt::format("(abs({}) + 0.25) ** clamp({}, -1.5, 1.5)", a(), a());
+    case 20:
+      return fmt::format("tan(clamp({}, -1.2, 1.2))", a());
     case 0:
       return fmt::format("({} + {})", a(), a());
     case 1:

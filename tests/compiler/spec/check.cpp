@@ -193,6 +193,26 @@ TEST_CASE("every reduction has its own id", "[spec][check]") {
   CHECK(inner.count == 4);
 }
 
+TEST_CASE("ranges of a call, constants among them", "[spec][check]") {
+  const auto mask = [](const std::string& text) {
+    return parse("param n : i32 = 3\nlet m = 2 * n\nlet four = 4\nmask_mod = " + text).checked().mask_mod;
+  };
+  const fa::ExprPtr dynamic = mask("any(i < m + kv_len max 2 * four: i == kv_idx)");
+  REQUIRE(dynamic->args.size() == 2);
+  CHECK(dynamic->count == 8);
+  CHECK(dynamic->args[1]->op == fa::Op::add);
+  const fa::ExprPtr plain = mask("any(i < four max 64: i == kv_idx)");
+  CHECK(plain->args.size() == 1);
+  CHECK(plain->count == 4);
+  CHECK(mask("any(i < 100 max 64: i == kv_idx)")->count == 64);
+  CHECK(mask("q_idx > 3 and any(i < four - 4 max 8: i == kv_idx)")->int_value == 0);
+  CHECK(i32("sum(i < 0 max 8: i)") == 0);
+  CHECK(i32("min(i < -1 max 8: i)") == 2147483647);
+  CHECK(i32("max(i < 0 max 8: i)") == kLeast);
+  CHECK(f32("max(i < 0 max 8: 0.5 * i)") == -std::numeric_limits<float>::infinity());
+  CHECK(holds("all(i < 0 max 8: false) and not any(i < 0 max 8: true)"));
+}
+
 TEST_CASE("nodes know where they stand", "[spec][check]") {
   const fa::ExprPtr mask = parse("\nmask_mod = q_idx >=\n   kv_idx").checked().mask_mod;
   CHECK(mask->line == 3);

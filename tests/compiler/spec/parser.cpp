@@ -54,6 +54,16 @@ TEST_CASE("operators bind as in Python", "[spec][parser]") {
   CHECK(shape("a - -b") == "(a - (- b))");
   CHECK(shape("~-a") == "(~ (- a))");
   CHECK(shape("-(a + b)") == "(- (a + b))");
+  CHECK(shape("-x ** 2") == "(- (x ** 2))");
+  CHECK(shape("~x ** 2") == "(~ (x ** 2))");
+  CHECK(shape("a ** b ** c") == "(a ** (b ** c))");
+  CHECK(shape("(a ** b) ** c") == "((a ** b) ** c)");
+  CHECK(shape("2 ** -x ** 2") == "(2 ** (- (x ** 2)))");
+  CHECK(shape("a * b ** c * d") == "((a * (b ** c)) * d)");
+  CHECK(shape("f(a) ** t[b]") == "(f(a) ** t[b])");
+  CHECK(shape("a **\n  b") == "(a ** b)");
+  CHECK(shape("a\n  ** b") == "(a ** b)");
+  CHECK(shape("a ** not b").starts_with("error:"));
 }
 
 TEST_CASE("calls, reads and reductions", "[spec][parser]") {
@@ -65,6 +75,8 @@ TEST_CASE("calls, reads and reductions", "[spec][parser]") {
   CHECK(shape("min(min(i < 4: i), 3)") == "min(min(i < 4: i), 3)");
   CHECK(shape("max(a < b, c)") == "max(a < b, c)");
   CHECK(shape("sum(i < 2: sum(j < 3: i * j))") == "sum(i < 2: sum(j < 3: i * j))");
+  CHECK(shape("any(i < (n + 1) max (2 * 8): t[i] == x)") == "any(i < n + 1 max 2 * 8: t[i] == x)");
+  CHECK(shape("max(i < max(a, b) max 8: i)") == "max(i < max(a, b) max 8: i)");
 }
 
 TEST_CASE("one finding a line, and the other lines are read", "[spec][parser]") {
@@ -96,6 +108,8 @@ TEST_CASE("nesting is bounded, whatever nests", "[spec][parser]") {
   CHECK(nested("f(", ")", 5000) == deep);
   CHECK(nested("t[", "]", 5000) == deep);
   CHECK(nested("", " + x", 5000) == deep);
+  CHECK(nested("", " ** x", 5000) == deep);
+  CHECK(nested("x ** -", "", 5000) == deep);
   CHECK(nested("x or ", "", 5000) == deep);
   CHECK(nested("any(i < 2: ", ")", 5000) == deep);
   CHECK_FALSE(nested("(", ")", 300).starts_with("error"));

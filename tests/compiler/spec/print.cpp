@@ -80,6 +80,13 @@ TEST_CASE("brackets stand where they are needed", "[spec][print]") {
   CHECK(canonical("-(-a)") == "--a");
   CHECK(canonical("-(a * b)") == "-(a * b)");
   CHECK(canonical("a or (b or c)") == "a or (b or c)");
+  CHECK(canonical("-(x ** 2)") == "-x ** 2");
+  CHECK(canonical("(-x) ** 2") == "(-x) ** 2");
+  CHECK(canonical("a ** (b ** c)") == "a ** b ** c");
+  CHECK(canonical("(a ** b) ** c") == "(a ** b) ** c");
+  CHECK(canonical("a ** (-b)") == "a ** -b");
+  CHECK(canonical("(a * b) ** (c + d)") == "(a * b) ** (c + d)");
+  CHECK(canonical("(a ** b) * c") == "a ** b * c");
 }
 
 TEST_CASE("bit operators keep theirs", "[spec][print]") {
