@@ -18,24 +18,26 @@ struct Term {
   double factor = 1;
 };
 
-void find_terms(llvm::Value* value, double factor, std::vector<Term>& terms) {
+/// Terms of `value` that stand in `block`, the function's last; what a loop before it made is one term.
+void find_terms(const llvm::BasicBlock& block, llvm::Value* value, double factor, std::vector<Term>& terms) {
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   const bool may_move = instruction != nullptr && llvm::isa<llvm::FPMathOperator>(instruction) &&
-                        instruction->hasAllowContract() && terms.size() < kMostTerms;
+                        instruction->hasAllowContract() && instruction->getParent() == &block &&
+                        terms.size() < kMostTerms;
   const auto operand = [&](unsigned i) { return instruction->getOperand(i); };
   switch (may_move ? instruction->getOpcode() : 0) {
     case llvm::Instruction::FNeg:
-      return find_terms(operand(0), -factor, terms);
+      return find_terms(block, operand(0), -factor, terms);
     case llvm::Instruction::FAdd:
-      find_terms(operand(0), factor, terms);
-      return find_terms(operand(1), factor, terms);
+      find_terms(block, operand(0), factor, terms);
+      return find_terms(block, operand(1), factor, terms);
     case llvm::Instruction::FSub:
-      find_terms(operand(0), factor, terms);
-      return find_terms(operand(1), -factor, terms);
+      find_terms(block, operand(0), factor, terms);
+      return find_terms(block, operand(1), -factor, terms);
     case llvm::Instruction::FMul:
       for (const unsigned i : {0u, 1u})
         if (const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(operand(i)))
-          return find_terms(operand(1 - i), factor * constant->getValueAPF().convertToDouble(), terms);
+          return find_terms(block, operand(1 - i), factor * constant->getValueAPF().convertToDouble(), terms);
       break;
     default:
       break;
@@ -52,7 +54,7 @@ void keep_terms(llvm::Function& function, const std::vector<HookArg>& args, bool
   llvm::ReturnInst* const end = end_of(function);
   Dependence dependence(function, args);
   std::vector<Term> terms;
-  find_terms(end->getReturnValue(), 1, terms);
+  find_terms(*end->getParent(), end->getReturnValue(), 1, terms);
   llvm::IRBuilder<> builder(end);
   llvm::FastMathFlags flags;
   flags.setAllowContract(true);
