@@ -26,19 +26,18 @@ std::string_view folder(Family family) {
   throw InternalError("the host has no CUDA template");
 }
 
-constexpr std::string_view kSummariesEntry =
-    R"(extern "C" __global__ void __launch_bounds__(32 * fa::kTilesPerGroup) facet_summaries(const __grid_constant__ fa::ForwardParams params) {
-  fa::summarise<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params);
+constexpr std::string_view kTileMapEntry =
+    R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads) facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
+  fa::TileMapPass<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params).run();
 }
 
 )";
 
-std::vector<SummaryShape> shapes(const TileClasses& classes) {
-  std::vector<SummaryShape> result;
-  for (const Summary& summary : classes.summaries)
-    result.push_back(
-        {.of_query = summary.of_query, .of_batch = summary.depends_on_b, .of_head = summary.depends_on_h});
-  return result;
+std::optional<TileMapShape> shape_of(const TileClasses& classes) {
+  if (!classes.map) return {};
+  return TileMapShape{.of_batch = classes.map->of_batch,
+                      .of_head = classes.map->of_head,
+                      .has_plain = classes.score != nullptr};
 }
 
 std::vector<SourceHeader> headers_of(Family family) {
@@ -73,7 +72,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
-
+{include}
 namespace fa {{
 
 {hooks}
@@ -98,7 +97,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})
   forward.run(params);
 }}
 
-{summaries}// What the host launches with is what the device was built for.
+{tile_map}// What the host launches with is what the device was built for.
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == {threads});
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {shared_memory});
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
@@ -106,7 +105,8 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
       fmt::arg("hooks", print_hooks(spec, hooks, facts)),
       fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
-      fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
+      fmt::arg("include", classes.map ? "#include \"common/tile_map.cuh\"\n" : ""),
+      fmt::arg("tile_map", classes.map ? kTileMapEntry : ""),
       fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
@@ -121,8 +121,8 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
                 .tile_q = plan.tile_q,
                 .tile_kv = plan.tile_kv,
                 .shared_memory = shared_memory,
-                .summaries = shapes(classes),
-                .summaries_entry = "facet_summaries"};
+                .tile_map = shape_of(classes),
+                .tile_map_entry = "facet_tile_map"};
 }
 
 }  // namespace fa
