@@ -28,10 +28,11 @@ long long work(const llvm::Function& mask) {
 
 TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>& args,
                           const AlikeLines& rows, const AlikeLines& columns) {
-  // A tile of 128 x 64 at head_dim 128 takes some 10,000 instructions of an SM's warps, in each head. Where
+  // In instructions of an SM's warps: a tile of 128 x 64 at head_dim 128 takes some 10,000 of them, in each head. Where
   // heads share the map, one that turns out to be empty saves that of all of them.
-  constexpr long long kWorthOfHeads = 16384, kWorthOfHead = 1024;
-  constexpr long long kFewest = 8;  // 256 elements
+  constexpr long long kWorthOfHeads = 32768, kWorthOfHead = 4096;
+  constexpr long long kAround = 20;  // a look costs beside the mask
+  constexpr long long kFewest = 8;   // looks: 256 elements
   Dependence dependence(mask, args);
   const auto* end = llvm::cast<llvm::ReturnInst>(mask.back().getTerminator());
   const DependsOn depends = dependence.of(*end->getReturnValue());
@@ -43,8 +44,8 @@ TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>
           .always_alike =
               (rows.always() ? TileMap::kRowsAlike : 0) | (columns.always() ? TileMap::kColumnsAlike : 0),
           .is_relative = is_relative(mask),
-          .most_steps =
-              static_cast<int>(std::max(kFewest, (of_head ? kWorthOfHead : kWorthOfHeads) / work(mask)))};
+          .most_steps = static_cast<int>(
+              std::max(kFewest, (of_head ? kWorthOfHead : kWorthOfHeads) / (work(mask) + kAround)))};
 }
 
 }  // namespace fa

@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
-#include "compiler/spec/spec.h"
 #include "tests/catch.h"
 #include "tools/mask_probe.h"
 
@@ -15,34 +12,10 @@ namespace {
 using fa::ProblemSize;
 using fa::test::TableMask;
 using fa::test::TableMaskKind;
-using fa::test::Tables;
-using fa::tools::HostTensor;
 using fa::tools::MaskProbe;
 using fa::tools::Problem;
 using fa::tools::TileBounds;
 using fa::tools::TileClass;
-
-Problem problem_of(const TableMask& mask, const ProblemSize& size, std::mt19937& random) {
-  Problem problem{
-      .spec = fa::Spec::parse(std::string("attention probe\nhead_dim 16\ndtype f32\n") + mask.text + "\n"),
-      .size = size,
-      .q = {},
-      .k = {},
-      .v = {},
-      .tensors = {},
-      .params = {}};
-  Tables tables(random, size);
-  const std::vector<std::vector<double>> drawn = mask.draw(tables);
-  REQUIRE(drawn.size() == problem.spec.tensors().size());
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    const fa::TensorInfo& info = problem.spec.tensors()[i];
-    HostTensor tensor(info.name, info.dtype, {static_cast<std::int64_t>(drawn[i].size())});
-    for (std::size_t at = 0; at < drawn[i].size(); ++at)
-      tensor.set(static_cast<std::int64_t>(at), drawn[i][at]);
-    problem.tensors.push_back(std::move(tensor));
-  }
-  return problem;
-}
 
 struct Tally {
   std::int64_t tiles = 0, open = 0, partial = 0, missed = 0, contradicted = 0;
@@ -76,7 +49,7 @@ Tally tally_mask(const TableMask& mask, int tiles, std::mt19937& random) {
   Tally all;
   for (const auto& [q_len, kv_len] : kLengths) {
     const ProblemSize size{.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = q_len, .kv_len = kv_len};
-    const Problem problem = problem_of(mask, size, random);
+    const Problem problem = fa::test::problem_of(mask, size, random);
     const MaskProbe probe(problem.spec.checked(), problem);
     REQUIRE(probe.has_class());
     const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
@@ -142,4 +115,4 @@ TEST_CASE("masks over tables: few partial tiles are really empty or full", "[ana
   check_table_masks(8000);
 }
 
-TEST_CASE("masks over tables: 100,000 tiles", "[analysis][slow]") { check_table_masks(100000); }
+TEST_CASE("many masks over tables: few partial tiles are really empty or full", "[analysis][slow]") { check_table_masks(100000); }

@@ -49,4 +49,7 @@ struct TableMaskKind {
 
 const std::vector<TableMaskKind>& table_masks();
 
+/// The mask on tables drawn for it, as a spec of f32 and head_dim 16.
+tools::Problem problem_of(const TableMask& mask, const ProblemSize& size, std::mt19937& random);
+
 }  // namespace fa::test
