@@ -215,6 +215,18 @@ TileClass MaskProbe::brute_force(int b, int h, const TileBounds& tile) const {
   return all ? TileClass::full : TileClass::empty;
 }
 
+double MaskProbe::share_kept(int b, int h, const TileBounds& tile) const {
+  constexpr int kSamples = 16;  // of either side
+  int kept = 0;
+  for (int i = 0; i < kSamples; ++i)
+    for (int j = 0; j < kSamples; ++j) {
+      const int rows = tile.q_hi - tile.q_lo + 1, columns = tile.kv_hi - tile.kv_lo + 1;
+      kept += keeps(b, h, tile.q_lo + (i * rows / kSamples + 3 * j) % rows,
+                    tile.kv_lo + (j * columns / kSamples + 5 * i) % columns);
+    }
+  return static_cast<double>(kept) / (kSamples * kSamples);
+}
+
 TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
   TileGrid grid{.tile_q = tile_q,
                 .tile_kv = tile_kv,

@@ -63,6 +63,8 @@ class MaskProbe {
   /// By evaluating the mask at every element.
   TileClass brute_force(int b, int h, const TileBounds& tile) const;
   TileGrid classify(int b, int h, int tile_q, int tile_kv) const;
+  /// The share of a tile's elements that the mask keeps, by a sample of some 256.
+  double share_kept(int b, int h, const TileBounds& tile) const;
 
  private:
   struct Asker;
