@@ -17,7 +17,7 @@
 
 namespace fa {
 
-enum TileClass { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };
+enum { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };  // the class of a tile
 
 constexpr int kTilesPerWord = 32;
 constexpr int kMapThreads = 512;  // of a block of the pass
