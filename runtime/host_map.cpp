@@ -7,7 +7,8 @@
 namespace fa {
 namespace {
 
-constexpr int kTilesAnItem = 64;  // of keys, to be summarised by one thread
+constexpr int kLargestTile = 512;  // rows or columns
+constexpr int kTilesAnItem = 64;   // of keys, to be summarised by one thread
 constexpr SummaryPair kNothing{std::numeric_limits<std::int32_t>::max(),
                                std::numeric_limits<std::int32_t>::min()};
 
@@ -23,12 +24,12 @@ SummaryPair extrema(std::span<const SummaryPair> pairs) {
 
 /// Asks about one tile.
 struct HostTileMap::Asker {
-  static constexpr int kRowWords = 8, kColumnWords = 16;  // of the largest tiles
   const HostTileMap& map;
   int b, h;
   const SummaryPair* queries;  // [summaries, parts] of its rows
   const SummaryPair* keys;     // likewise of its columns
   TileBox tile;
+  std::array<unsigned, kLargestTile / 32> row_words{}, column_words{};
 
   template <class Ask>
   unsigned ballot(Ask ask) const {
@@ -36,11 +37,14 @@ struct HostTileMap::Asker {
     for (int lane = 0; lane < 32; ++lane) bits |= ask(lane) ? 1u << lane : 0u;
     return bits;
   }
-  bool row_differs(int i) const { return differs(0, map.kernel_->info.num_query_summaries, tile.q_lo + i); }
-  bool column_differs(int i) const {
+  bool differs(bool of_rows, int i) const {
     const HostInfo& info = map.kernel_->info;
-    return differs(info.num_query_summaries, info.num_key_summaries, tile.kv_lo + i);
+    return of_rows ? differs(0, info.num_query_summaries, tile.q_lo + i)
+                   : differs(info.num_query_summaries, info.num_key_summaries, tile.kv_lo + i);
   }
+  unsigned* words(bool of_rows) { return of_rows ? row_words.data() : column_words.data(); }
+  void store(unsigned* word, unsigned bits) const { *word = bits; }
+  void meet() const {}
   bool differs(std::size_t first, std::size_t count, int idx) const {
     for (std::size_t j = first; j < first + count; ++j) {
       SummaryPair of_both;
@@ -173,7 +177,9 @@ void HostTileMap::fill(std::size_t item) const {
         h,
         queries.data(),
         keys_.data() + map * pairs_of_keys() + size(kv_tile) * info.num_key_summaries * TileParts::kColumns,
-        tile};
+        tile,
+        {},
+        {}};
     int found = kTilePartial | search_.alike.always;
     if (search_.has_bounds) found = asker.class_of(tile, 0, TileParts::kRows, 0, TileParts::kColumns);
     if ((found & kTileClassBits) == kTilePartial)

@@ -126,10 +126,10 @@ std::int32_t MaskProbe::ask_bounds(int b, int h, const TileBounds& tile) const {
 
 /// Asks for one tile; looks are counted.
 struct MaskProbe::Asker {
-  static constexpr int kRowWords = 32, kColumnWords = 32;  // lines of the largest boxes that tests ask about
   const MaskProbe& probe;
   int b, h;
   const TileBounds& tile;
+  std::vector<unsigned> row_words, column_words;
 
   template <class Ask>
   unsigned ballot(Ask ask) const {
@@ -137,9 +137,11 @@ struct MaskProbe::Asker {
     for (int lane = 0; lane < 32; ++lane) bits |= ask(lane) ? 1u << lane : 0u;
     return bits;
   }
-  bool row_differs(int i) const { return differs(true, tile.q_lo + i); }
-  bool column_differs(int i) const { return differs(false, tile.kv_lo + i); }
-  bool differs(bool of_query, int idx) const {
+  unsigned* words(bool of_rows) { return of_rows ? row_words.data() : column_words.data(); }
+  void store(unsigned* word, unsigned bits) const { *word = bits; }
+  void meet() const {}
+  bool differs(bool of_query, int i) const {
+    const int idx = (of_query ? tile.q_lo : tile.kv_lo) + i;
     for (std::size_t j = 0; j < probe.summaries_.size(); ++j) {
       if (probe.classes_.summaries[j].of_query != of_query) continue;
       const Extrema both = probe.extrema(j, b, h, idx - 1, idx);
@@ -190,7 +192,10 @@ TileClass MaskProbe::open_class(int b, int h, const TileBounds& tile, int alike)
                                        .always = map.always_alike},
                              .most_steps = map.most_steps,
                              .has_bounds = has_bounds()};
-  Asker asker{*this, b, h, tile};
+  const auto words = [](int first, int last) {
+    return std::vector<unsigned>(static_cast<std::size_t>((last - first) / 32 + 1));
+  };
+  Asker asker{*this, b, h, tile, words(tile.q_lo, tile.q_hi), words(tile.kv_lo, tile.kv_hi)};
   return static_cast<TileClass>(
       class_by_parts(asker, search, {tile.q_lo, tile.q_hi, tile.kv_lo, tile.kv_hi}, alike));
 }

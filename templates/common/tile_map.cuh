@@ -61,6 +61,8 @@ class TileMapPass {
   static constexpr int kPairs =
       kNeedsBounds ? Classes::kNumQuerySummaries * kQueryPairs + Classes::kNumKeySummaries * kKeyPairs : 0;
   static constexpr int kPaddedQ = kParts.rows * TileParts::kRows;  // a power of two
+  static constexpr int kRowWords = (kTileQ + 31) / 32;
+  static constexpr int kColumnWords = (kTileKv + 31) / 32;
   static constexpr int kPaddedKv = kParts.columns * TileParts::kColumns;
 
   struct Shared {
@@ -69,6 +71,7 @@ class TileMapPass {
     // before.
     unsigned rows_differ[kMapTiles * kPaddedQ / 32];
     unsigned columns_differ[kTilesPerWord * kPaddedKv / 32];
+    unsigned shown[kMapThreads / 32][kRowWords + kColumnWords];   // lines of each warp's tile
     unsigned some[kMapTiles], full[kMapTiles], plain[kMapTiles];  // a bit a kv tile
     int open[kMapTiles * kTilesPerWord];  // tiles to be searched: 128 * what is alike + 32 * row + kv tile
     int open_count;
@@ -239,8 +242,6 @@ class TileMapPass {
 
   /// A warp that asks, a question a lane.
   struct Asker {
-    static constexpr int kRowWords = (kTileQ + 31) / 32;
-    static constexpr int kColumnWords = (kTileKv + 31) / 32;
     const ForwardParams& p;
     int b, h, row, column;
 
@@ -249,16 +250,21 @@ class TileMapPass {
       return __ballot_sync(0xffffffffu, ask(static_cast<int>(threadIdx.x % 32)));
     }
 
-    __device__ __forceinline__ bool row_differs(int i) const {
-      if constexpr (!kNeedsBounds || Classes::kNumQuerySummaries == 0) return false;
-      return (shared().rows_differ[(row * kPaddedQ + i) / 32] >> (row * kPaddedQ + i) % 32 & 1) != 0;
+    __device__ __forceinline__ bool differs(bool of_rows, int i) const {
+      if constexpr (!kNeedsBounds) return false;
+      const int count = of_rows ? Classes::kNumQuerySummaries : Classes::kNumKeySummaries;
+      const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
+      const int line = of_rows ? row * kPaddedQ + i : column * kPaddedKv + i;
+      return count > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
     }
 
-    __device__ __forceinline__ bool column_differs(int i) const {
-      if constexpr (!kNeedsBounds || Classes::kNumKeySummaries == 0) return false;
-      return (shared().columns_differ[(column * kPaddedKv + i) / 32] >> (column * kPaddedKv + i) % 32 & 1) !=
-             0;
+    __device__ __forceinline__ unsigned* words(bool of_rows) const {
+      return shared().shown[threadIdx.x / 32] + (of_rows ? 0 : kRowWords);
     }
+    __device__ __forceinline__ void store(unsigned* word, unsigned bits) const {
+      if (threadIdx.x % 32 == 0) *word = bits;
+    }
+    __device__ __forceinline__ void meet() const { __syncwarp(); }
 
     template <class At>
     __device__ __forceinline__ Found elements(At at) const {

@@ -8,23 +8,21 @@
 // Host and device share this. It asks 32 questions at a time, by an `Asker`, which on the device is a warp
 // with a question a lane:
 //
-//   static constexpr int kRowWords, kColumnWords;  // 32 lines a word
-//   unsigned ballot(f);     // f(lane) -> bool
-//   bool row_differs(i), column_differs(i);        // a summary of row i of the tile has another value than
-//   in row i - 1 Found elements(at);     // at(lane) -> TileElement: which of them the mask keeps, which it
-//   drops, a bit each PartClasses parts(at);  // at(lane) -> TileBox: what bounds show of each, a bit each;
-//   empty ones are not asked
+//   unsigned ballot(f);  // f(lane) -> bool
+//   Found elements(at);  // at(lane) -> TileElement: which of them the mask keeps, and which it drops
+//   PartClasses parts(at);            // at(lane) -> TileBox: what bounds show of those that are not empty
+//   bool differs(of_rows, i);         // whether a summary's value in row (column) i is not that in i - 1
+//   unsigned* words(of_rows);         // room for a bit a row (column) of the tile
+//   void store(word, bits), meet();   // writes a word that all lanes have; lets them see what was written
 #pragma once
 
 #include "common/tile_map.h"
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FA_ASKING __device__ __forceinline__  // what asks a warp is no code for the host
-#define FA_UNROLL _Pragma("unroll")
-#define FA_ROLLED _Pragma("unroll 1")  // there to be compiled fast
+#define FA_ROLLED _Pragma("unroll 1")         // there to be compiled fast
 #else
 #define FA_ASKING inline
-#define FA_UNROLL
 #define FA_ROLLED
 #endif
 
@@ -50,7 +48,7 @@ FA_ASKING int count_bits(unsigned bits) {
 /// The number of the bit that `n` set bits lie below; there is one.
 FA_ASKING int nth_bit(unsigned bits, int n) {
   int at = 0;
-  FA_UNROLL
+  FA_ROLLED
   for (int half = 16; half > 0; half /= 2) {
     const int below = count_bits(bits & ((1u << half) - 1));
     if (n < below) continue;
@@ -144,43 +142,35 @@ struct TileSearch {
 };
 
 /// Lines of a tile, rows or columns, that show the others, a bit each.
-template <int kWords>
 struct ShownLines {
-  unsigned words[kWords];
-  int count = 0;
+  const unsigned* words;
+  int count;
 
-  FA_ASKING void set(int word, unsigned bits) {
-    words[word] = bits;
-    count += count_bits(bits);
-  }
-  /// The line that `n` of them come before; any, where there are not so many.
+  /// The line that `n` of them come before; the last, where there are not so many.
   FA_ASKING int operator[](int n) const {
-    unsigned bits = words[0];
-    int first = 0;
-    FA_UNROLL
-    for (int word = 1; word < kWords; ++word) {
-      const int here = count_bits(bits);
-      if (first != 32 * (word - 1) || n < here) continue;
-      n -= here;
-      bits = words[word];
-      first = 32 * word;
-    }
-    return first + nth_bit(bits, n);
+    int left = n < count ? n : count - 1;
+    int word = 0;
+    FA_ROLLED
+    for (int here = count_bits(words[0]); left >= here; here = count_bits(words[++word])) left -= here;
+    return 32 * word + nth_bit(words[word], left);
   }
 };
 
-/// `differs(i)`: line i may be unlike the one before; the first line of the tile is `first`, of `count`.
-template <int kWords, class Asker, class Differs>
-FA_ASKING ShownLines<kWords> shown_lines(Asker& ask, int first, int count, int block, bool alike,
-                                         Differs differs) {
-  ShownLines<kWords> lines;
-  FA_UNROLL
-  for (int word = 0; word < kWords; ++word)
-    lines.set(word, ask.ballot([&](int lane) {
-      const int i = 32 * word + lane;
-      return i < count && (!alike || i == 0 || (first + i) % block == 0 || differs(i));
-    }));
-  return lines;
+/// Rows, or columns: `count` of them from `first` on, alike within blocks where `alike` is set.
+template <class Asker>
+FA_ASKING ShownLines shown_lines(Asker& ask, bool of_rows, int first, int count, int block, bool alike) {
+  unsigned* const words = ask.words(of_rows);
+  int shown = 0;
+  FA_ROLLED
+  for (int begin = 0; begin < count; begin += 32) {
+    const unsigned bits = ask.ballot([&](int lane) {
+      const int i = begin + lane;
+      return i < count && (!alike || i == 0 || (first + i) % block == 0 || ask.differs(of_rows, i));
+    });
+    ask.store(words + begin / 32, bits);
+    shown += count_bits(bits);
+  }
+  return {words, shown};
 }
 
 /// The class of a tile that exists and that bounds leave open. `alike`: kRowsAlike and kColumnsAlike.
@@ -188,12 +178,11 @@ template <class Asker>
 FA_ASKING int class_by_parts(Asker& ask, const TileSearch& search, const TileBox& tile, int alike) {
   constexpr int kFew = 8 * 32;  // elements that are asked one by one at once: cheaper than bounds on parts
   constexpr int kDiagonals = -3, kShown = -2, kSample = -1;
-  const auto rows =
-      shown_lines<Asker::kRowWords>(ask, tile.q_lo, tile.rows(), search.alike.row_block,
-                                    (alike & kRowsAlike) != 0, [&](int i) { return ask.row_differs(i); });
-  const auto columns = shown_lines<Asker::kColumnWords>(
-      ask, tile.kv_lo, tile.columns(), search.alike.column_block, (alike & kColumnsAlike) != 0,
-      [&](int i) { return ask.column_differs(i); });
+  const ShownLines rows =
+      shown_lines(ask, true, tile.q_lo, tile.rows(), search.alike.row_block, (alike & kRowsAlike) != 0);
+  const ShownLines columns = shown_lines(ask, false, tile.kv_lo, tile.columns(), search.alike.column_block,
+                                         (alike & kColumnsAlike) != 0);
+  ask.meet();
   int steps = search.most_steps;
   unsigned open = 0;  // parts, a bit each
   bool keeps = false, drops = false;

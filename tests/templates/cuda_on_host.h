@@ -84,6 +84,7 @@ inline int __shfl_up_sync(unsigned all, int mine, int by) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   return __shfl_sync(all, mine, lane < by ? lane : lane - by);
 }
+inline void __syncwarp() { host_block.warps[threadIdx.x / 32]->meet.arrive_and_wait(); }
 inline void __syncthreads() { host_block.meet->arrive_and_wait(); }
 
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
