@@ -160,6 +160,8 @@ TEST_CASE("plausible masks: brute force never contradicts a tile class", "[analy
   const Tally all =
       check_soundness(500, 200, 11, [](std::mt19937& random) { return PlausibleMask(random).boolean(2); });
   CHECK(all.tiles >= 95000);
+  CHECK(all.share() > 0.98);
+  CHECK(all.share_by_bounds() > 0.93);
 }
 
 TEST_CASE("masks of blocks of rows: brute force never contradicts a tile class", "[analysis]") {
