@@ -29,7 +29,7 @@ struct HostTileMap::Asker {
   const SummaryPair* queries;  // [summaries, parts] of its rows
   const SummaryPair* keys;     // likewise of its columns
   TileBox tile;
-  std::array<unsigned, kLargestTile / 32> row_words{}, column_words{};
+  std::array<unsigned short, kLargestTile> rows, columns;
 
   template <class Ask>
   unsigned ballot(Ask ask) const {
@@ -37,14 +37,16 @@ struct HostTileMap::Asker {
     for (int lane = 0; lane < 32; ++lane) bits |= ask(lane) ? 1u << lane : 0u;
     return bits;
   }
+  template <class Do>
+  void each(Do act) const {
+    for (int lane = 0; lane < 32; ++lane) act(lane);
+  }
   bool differs(bool of_rows, int i) const {
     const HostInfo& info = map.kernel_->info;
     return of_rows ? differs(0, info.num_query_summaries, tile.q_lo + i)
                    : differs(info.num_query_summaries, info.num_key_summaries, tile.kv_lo + i);
   }
-  unsigned* words(bool of_rows) { return of_rows ? row_words.data() : column_words.data(); }
-  void store(unsigned* word, unsigned bits) const { *word = bits; }
-  void meet() const {}
+  unsigned short* lines(bool of_rows) { return of_rows ? rows.data() : columns.data(); }
   bool differs(std::size_t first, std::size_t count, int idx) const {
     for (std::size_t j = first; j < first + count; ++j) {
       SummaryPair of_both;
@@ -55,15 +57,15 @@ struct HostTileMap::Asker {
   }
 
   /// What bounds show of the parts that begin at these numbers.
-  int class_of(const TileBox& box, std::size_t row, std::size_t rows, std::size_t column,
-               std::size_t columns) const {
+  int class_of(const TileBox& box, std::size_t row, std::size_t row_count, std::size_t column,
+               std::size_t column_count) const {
     const HostKernel& kernel = *map.kernel_;
-    std::array<SummaryPair, kMostQuerySummaries + kMostKeySummaries> pairs;
+    std::array<SummaryPair, 2 * kMostSummaries> pairs;
     std::size_t j = 0;
     for (std::size_t i = 0; i < kernel.info.num_query_summaries; ++i)
-      pairs[j++] = extrema({queries + i * TileParts::kRows + row, rows});
+      pairs[j++] = extrema({queries + i * TileParts::kRows + row, row_count});
     for (std::size_t i = 0; i < kernel.info.num_key_summaries; ++i)
-      pairs[j++] = extrema({keys + i * TileParts::kColumns + column, columns});
+      pairs[j++] = extrema({keys + i * TileParts::kColumns + column, column_count});
     return kernel.tile_class(map.params_, pairs.data(), b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }
 

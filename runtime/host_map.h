@@ -32,7 +32,7 @@ class HostTileMap {
 
  private:
   struct Asker;
-  using QueryPairs = std::array<SummaryPair, kMostQuerySummaries * TileParts::kRows>;
+  using QueryPairs = std::array<SummaryPair, kMostSummaries * TileParts::kRows>;
 
   std::size_t pairs_of_keys() const;  // of one map
   void summarise(std::size_t which, int b, int h, int tile_begin, int tile_end, int part, int parts,

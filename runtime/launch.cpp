@@ -62,14 +62,14 @@ void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::
   const Launch& launch = kernel.launch;
   if (kernel.tile_map_function != nullptr) {
     const TileMapShape shape = *launch.tile_map;
-    enqueue(
-        kernel, kernel.tile_map_function,
-        {.x = map_words(params, launch.tile_kv) * map_shares(shape, params, launch.tile_q, launch.tile_kv),
-         .y = shape.of_head ? params.num_q_heads : 1,
-         .z = shape.of_batch ? params.batch : 1,
-         .threads = launch.tile_map_threads,
-         .shared_memory = 0},
-        params, stream);
+    enqueue(kernel, kernel.tile_map_function,
+            {.x = kBytesAWord * map_words(params, launch.tile_kv) *
+                  map_shares(shape, params, launch.tile_q, launch.tile_kv),
+             .y = shape.of_head ? params.num_q_heads : 1,
+             .z = shape.of_batch ? params.batch : 1,
+             .threads = launch.tile_map_threads,
+             .shared_memory = 0},
+            params, stream);
   }
   ForwardParams ordered = params;
   ordered.head_shift = head_shift(params, kv_bytes, kernel.device.info().l2_bytes);

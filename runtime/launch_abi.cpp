@@ -36,8 +36,8 @@ std::string fields() {
 
 std::string launch_abi() {
   static const std::string text =
-      fmt::format("params {}, {} bytes:{}; tile map: {} tiles a word, {} q tiles a round", kVersion,
-                  sizeof(ForwardParams), fields(), kTilesPerWord, kMapTiles);
+      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles", kVersion,
+                  sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte);
   return text;
 }
 

@@ -129,7 +129,7 @@ struct MaskProbe::Asker {
   const MaskProbe& probe;
   int b, h;
   const TileBounds& tile;
-  std::vector<unsigned> row_words, column_words;
+  std::vector<unsigned short> rows, columns;
 
   template <class Ask>
   unsigned ballot(Ask ask) const {
@@ -137,9 +137,11 @@ struct MaskProbe::Asker {
     for (int lane = 0; lane < 32; ++lane) bits |= ask(lane) ? 1u << lane : 0u;
     return bits;
   }
-  unsigned* words(bool of_rows) { return of_rows ? row_words.data() : column_words.data(); }
-  void store(unsigned* word, unsigned bits) const { *word = bits; }
-  void meet() const {}
+  template <class Do>
+  void each(Do act) const {
+    for (int lane = 0; lane < 32; ++lane) act(lane);
+  }
+  unsigned short* lines(bool of_rows) { return of_rows ? rows.data() : columns.data(); }
   bool differs(bool of_query, int i) const {
     const int idx = (of_query ? tile.q_lo : tile.kv_lo) + i;
     for (std::size_t j = 0; j < probe.summaries_.size(); ++j) {
@@ -192,10 +194,10 @@ TileClass MaskProbe::open_class(int b, int h, const TileBounds& tile, int alike)
                                        .always = map.always_alike},
                              .most_steps = map.most_steps,
                              .has_bounds = has_bounds()};
-  const auto words = [](int first, int last) {
-    return std::vector<unsigned>(static_cast<std::size_t>((last - first) / 32 + 1));
+  const auto lines = [](int first, int last) {
+    return std::vector<unsigned short>(static_cast<std::size_t>(last - first + 1));
   };
-  Asker asker{*this, b, h, tile, words(tile.q_lo, tile.q_hi), words(tile.kv_lo, tile.kv_hi)};
+  Asker asker{*this, b, h, tile, lines(tile.q_lo, tile.q_hi), lines(tile.kv_lo, tile.kv_hi)};
   return static_cast<TileClass>(
       class_by_parts(asker, search, {tile.q_lo, tile.q_hi, tile.kv_lo, tile.kv_hi}, alike));
 }

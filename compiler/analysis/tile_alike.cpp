@@ -1,4 +1,5 @@
-// Everything that the mask makes of an index is followed until it is a block's number, a summary or a condition.
+// Everything that the mask makes of an index is followed until it is a block's number, a summary or a
+// condition.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include "compiler/analysis/tile_alike.h"
@@ -22,7 +23,8 @@ using namespace llvm::PatternMatch;
 
 constexpr std::size_t kMostConditions = 8;  // asked for each tile; more are not worth it
 
-/// The n for which `use`, of an index that is never negative, is floor(index / n); 0 where it is something else.
+/// The n for which `use`, of an index that is never negative, is floor(index / n); 0 where it is something
+/// else.
 int block_of(const llvm::User& use, const llvm::Value& index) {
   constexpr unsigned kMostBits = 24;  // of an index
   const llvm::APInt* by = nullptr;
@@ -39,7 +41,8 @@ int block_of(const llvm::User& use, const llvm::Value& index) {
 bool bounds_blocks(const llvm::User& use, const llvm::Value& index, int block) {
   const llvm::APInt* limit = nullptr;
   llvm::CmpInst::Predicate predicate{};
-  if (!match(&use, m_ICmp(predicate, m_Specific(&index), m_APInt(limit))) || limit->isNegative()) return false;
+  if (!match(&use, m_ICmp(predicate, m_Specific(&index), m_APInt(limit))) || limit->isNegative())
+    return false;
   const std::int64_t bound = limit->getSExtValue();
   switch (predicate) {
     case llvm::CmpInst::ICMP_SLT:
@@ -62,7 +65,8 @@ bool bounds_blocks(const llvm::User& use, const llvm::Value& index, int block) {
 AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const MaskSides* sides) {
   const llvm::Argument& argument = *mask.getArg(index);
   AlikeLines lines{.block = 0, .conditions = {}, .is_known = true};
-  for (const llvm::User* user : argument.users()) lines.block = std::gcd(lines.block, block_of(*user, argument));
+  for (const llvm::User* user : argument.users())
+    lines.block = std::gcd(lines.block, block_of(*user, argument));
   if (lines.block == 0) lines.block = kMaxLength;
   std::vector<const llvm::Value*> open = {&argument};
   std::unordered_set<const llvm::Value*> seen;
@@ -71,7 +75,8 @@ AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const Ma
     open.pop_back();
     for (const llvm::User* user : value->users()) {
       const bool of_index = value == &argument;
-      if (of_index && (block_of(*user, argument) != 0 || bounds_blocks(*user, argument, lines.block))) continue;
+      if (of_index && (block_of(*user, argument) != 0 || bounds_blocks(*user, argument, lines.block)))
+        continue;
       if (!seen.insert(user).second) continue;
       if (sides == nullptr) return {};
       if (sides->summary_of(user) >= 0) continue;

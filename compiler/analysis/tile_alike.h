@@ -1,5 +1,5 @@
-// Which rows, or columns, of a tile are alike to a mask, so that one of them shows the others: where ids come in runs
-// and blocks, a tile of 8192 elements has a handful that differ.
+// Which rows, or columns, of a tile are alike to a mask, so that one of them shows the others: where ids come
+// in runs and blocks, a tile of 8192 elements has a handful that differ.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ namespace fa {
 
 class MaskSides;
 
-/// Rows are alike that lie in the same block, take the same value of every summary, and see the same of `conditions`;
-/// likewise columns.
+/// Rows are alike that lie in the same block, take the same value of every summary, and see the same of
+/// `conditions`; likewise columns.
 struct AlikeLines {
   int block = 1;
   /// Conditions of both sides or of indices themselves, which a tile may decide as a whole.
@@ -25,7 +25,8 @@ struct AlikeLines {
   bool always() const { return is_known && conditions.empty(); }
 };
 
-/// What `mask` sees of its argument number `index`, q_idx or kv_idx. `sides`: its summaries, null where it has loops.
+/// What `mask` sees of its argument number `index`, q_idx or kv_idx. `sides`: its summaries, null where it
+/// has loops.
 AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const MaskSides* sides);
 
 }  // namespace fa

@@ -102,7 +102,8 @@ TileClasses derive_tile_classes(HookIr& hooks) {
   llvm::Function& mask = *hooks.mask_mod;
   const bool has_loop = mask.size() != 1;
   if (!has_loop && derive_bounds(mask, hooks.args, classes)) return classes;
-  classes.imprecise.push_back(has_loop ? "a reduction of more than 32 steps" : "more operations than bounds are asked of");
+  classes.imprecise.push_back(has_loop ? "a reduction of more than 32 steps"
+                                       : "more operations than bounds are asked of");
   classes.map = describe_tile_map(mask, hooks.args, find_alike_lines(mask, kQIdx, nullptr),
                                   find_alike_lines(mask, kKvIdx, nullptr));
   return classes;

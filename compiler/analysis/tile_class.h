@@ -34,10 +34,9 @@
 
 namespace fa {
 
-/// How many summaries a mask has at most: the pass that fills a tile map keeps the pairs of 32 kv tiles and
-/// of four q tiles in shared memory, 1 KB a summary of one side, 256 bytes of the other.
-constexpr int kMostKeySummaries = 24;
-constexpr int kMostQuerySummaries = 48;
+/// How many summaries a side of a mask has at most: the pass that fills a tile map keeps 256 bytes of each in
+/// shared memory.
+constexpr int kMostSummaries = 48;
 
 struct Summary {
   llvm::Function* function = nullptr;

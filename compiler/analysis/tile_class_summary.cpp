@@ -122,9 +122,8 @@ void MaskSides::find_dependences() {
 void MaskSides::find_summaries() {
   for (const unsigned of_side : {kQ, kKv}) {
     const int first = static_cast<int>(summaries_.size());
-    const int most = of_side == kQ ? kMostQuerySummaries : kMostKeySummaries;
     for (llvm::Instruction& instruction : mask_.getEntryBlock())
-      if (is_summary(instruction, of_side) && static_cast<int>(summaries_.size()) < first + most)
+      if (is_summary(instruction, of_side) && static_cast<int>(summaries_.size()) < first + kMostSummaries)
         roots_[&instruction] = add_summary(instruction, of_side == kQ);
   }
 }

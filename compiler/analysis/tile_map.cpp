@@ -12,8 +12,8 @@ namespace fa {
 
 TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>& args,
                           const AlikeLines& rows, const AlikeLines& columns) {
-  // In instructions of an SM's warps: a tile of 128 x 64 at head_dim 128 takes some 10,000 of them, in each head. Where
-  // heads share the map, one that turns out to be empty saves that of all of them.
+  // In instructions of an SM's warps: a tile of 128 x 64 at head_dim 128 takes some 10,000 of them, in each
+  // head. Where heads share the map, one that turns out to be empty saves that of all of them.
   constexpr int kWorthOfHeads = 32768, kWorthOfHead = 4096;
   constexpr int kAround = 20;  // a look costs beside the mask
   constexpr int kFewest = 8;   // looks: 256 elements
@@ -28,8 +28,8 @@ TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>
           .always_alike =
               (rows.always() ? TileMap::kRowsAlike : 0) | (columns.always() ? TileMap::kColumnsAlike : 0),
           .is_relative = is_relative(mask),
-          .most_steps = std::max(kFewest, (of_head ? kWorthOfHead : kWorthOfHeads) /
-                                              (instructions_run(mask, false) + kAround))};
+          .most_steps = std::max(
+              kFewest, (of_head ? kWorthOfHead : kWorthOfHeads) / (instructions_run(mask, false) + kAround))};
 }
 
 }  // namespace fa

@@ -1,14 +1,11 @@
 // The pass that fills the tile map (common/tile_map.h), before the forward pass.
 //
-// Blocks       (words x shares of the q tiles, heads, batch): a block has the 32 kv tiles of one word and
-// goes
-//              through its share of the q tiles, four at a time.
+// Blocks       (bytes of a word x words x shares of the q tiles, heads, batch): a block has 8 kv tiles, a
+//              byte of the map, and goes through its share of the q tiles, four at a time.
 // A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
-// each, over
-//              every part (common/tile_parts.h) of the tiles; those of the keys are found once. Bounds: a
-//              warp for each q tile, a lane for each kv tile. Search: the tiles that bounds leave open, a
-//              warp for one.
-// Shared       the summaries' pairs, and a few words for each q tile of the round.
+//              each, over every part (common/tile_parts.h) of the tiles; those of the keys are found once.
+//              Bounds: one warp, a tile a lane. Search: the tiles that bounds leave open, a warp for one.
+// Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
 #include "common/tile_class.cuh"
@@ -29,21 +26,28 @@ class TileMapPass {
       : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
 
   __device__ __forceinline__ void run() {
-    const int words = map_words(p_, kTileKv);
-    const int word = blockIdx.x % words;
-    const int shares = gridDim.x / words;
+    const int bytes = kBytesAWord * map_words(p_, kTileKv);
+    const int byte = blockIdx.x % bytes;
+    const int shares = gridDim.x / bytes;
+    const int first_round = blockIdx.x / bytes;
     const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
-    if constexpr (kNeedsBounds) summarise<false>(word * kTilesPerWord);
-    for (int round = blockIdx.x / words; round < rounds; round += shares) {
+#pragma unroll 1
+    for (int round = first_round; round < rounds; round += shares) {
       const int first_q = round * kMapTiles;
-      if constexpr (kNeedsBounds) summarise<true>(first_q);
-      if (threadIdx.x == 0) shared().open_count = 0;
+      const int first_kv = byte * kTilesPerByte;
+      if constexpr (kNeedsBounds) {
+        if (round == first_round) clear<false>();
+        clear<true>();
+        __syncthreads();
+        if (round == first_round) summarise<false>(first_kv);
+        summarise<true>(first_q);
+        __syncthreads();
+      }
+      if (warp_ == 0) bound(first_q, first_kv);
       __syncthreads();
-      if (warp_ < kMapTiles) bound(first_q + warp_, word);
+      search(first_q, first_kv);
       __syncthreads();
-      search(first_q, word);
-      __syncthreads();
-      if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, word);
+      if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte);
     }
   }
 
@@ -56,89 +60,84 @@ class TileMapPass {
       kAlike.always == (kRowsAlike | kColumnsAlike) &&
       most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
   static constexpr bool kNeedsBounds = Classes::kHasBounds && !kShownByBlocks;
-  static constexpr int kQueryPairs = kMapTiles * TileParts::kRows;
-  static constexpr int kKeyPairs = kTilesPerWord * TileParts::kColumns;
-  static constexpr int kPairs =
-      kNeedsBounds ? Classes::kNumQuerySummaries * kQueryPairs + Classes::kNumKeySummaries * kKeyPairs : 0;
-  static constexpr int kPaddedQ = kParts.rows * TileParts::kRows;  // a power of two
-  static constexpr int kRowWords = (kTileQ + 31) / 32;
-  static constexpr int kColumnWords = (kTileKv + 31) / 32;
-  static constexpr int kPaddedKv = kParts.columns * TileParts::kColumns;
+
+  /// What differs between the two sides of the tiles of a round.
+  template <bool kOfQuery>
+  struct Side {
+    static constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
+    static constexpr int kTiles = kOfQuery ? kMapTiles : kTilesPerByte;
+    static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
+    static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
+    static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
+    static constexpr int kLines = kTiles * kPadded;
+    static constexpr int kParts_ = kTiles * kPartsATile;
+    static constexpr int kSums = !kNeedsBounds ? 0
+                                 : kOfQuery    ? Classes::kNumQuerySummaries
+                                               : Classes::kNumKeySummaries;
+  };
+  using Queries = Side<true>;
+  using Keys = Side<false>;
 
   struct Shared {
-    int2 pairs[kPairs + 1];  // of summary 0, 1, ...: part by part
-    // A bit a line, kPadded of them a tile: whether a summary of it has another value than of the line
-    // before.
-    unsigned rows_differ[kMapTiles * kPaddedQ / 32];
-    unsigned columns_differ[kTilesPerWord * kPaddedKv / 32];
-    unsigned shown[kMapThreads / 32][kRowWords + kColumnWords];   // lines of each warp's tile
-    unsigned some[kMapTiles], full[kMapTiles], plain[kMapTiles];  // a bit a kv tile
-    int open[kMapTiles * kTilesPerWord];  // tiles to be searched: 128 * what is alike + 32 * row + kv tile
+    // Of summary 0, 1, ...: part by part.
+    int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
+    int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
+    // A bit a line: whether a summary has another value than in the line before.
+    unsigned rows_differ[Queries::kLines / 32];
+    unsigned columns_differ[Keys::kLines / 32];
+    unsigned short lines[kMapThreads / 32][kTileQ + kTileKv];  // that show each warp's tile
+    unsigned some, full, plain;                                // a bit a tile: 8 * row + kv tile
     int open_count;
+    unsigned char open[32];   // tiles to be searched
+    unsigned char alike[32];  // what is alike in them
   };
   static __device__ __forceinline__ Shared& shared() {
     __shared__ Shared memory;
     return memory;
   }
 
+  template <bool kOfQuery>
   static __device__ __forceinline__ int2* pairs_of(int which) {
-    const int queries = Classes::kNumQuerySummaries;
-    return shared().pairs +
-           (which < queries ? which * kQueryPairs : queries * kQueryPairs + (which - queries) * kKeyPairs);
+    return kOfQuery ? shared().query_pairs + which * Queries::kParts_
+                    : shared().key_pairs + which * Keys::kParts_;
+  }
+
+  template <bool kOfQuery>
+  __device__ __forceinline__ void clear() {
+    for (int i = threadIdx.x; i < Side<kOfQuery>::kSums * Side<kOfQuery>::kParts_; i += blockDim.x)
+      pairs_of<kOfQuery>(0)[i] = {0x7fffffff, -0x7fffffff - 1};
   }
 
   /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for
-  /// several values before it uses the first: what takes time is to wait for reads.
+  /// all values of a line before it uses the first: what takes time is to wait for reads.
   template <bool kOfQuery>
   __device__ __forceinline__ void summarise(int first_tile) {
-    constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
-    constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
-    constexpr int kPadded = kOfQuery ? kPaddedQ : kPaddedKv;
-    constexpr int kLines = kPadded * (kOfQuery ? kMapTiles : kTilesPerWord);
-    constexpr int kSums = kOfQuery ? Classes::kNumQuerySummaries : Classes::kNumKeySummaries;
+    using Of = Side<kOfQuery>;
     constexpr int kMostUnrolled = 16;
-    [[maybe_unused]] constexpr int kUnrolled = kSums <= kMostUnrolled ? kSums : 1;
-    constexpr int kInTurn = (kLines + kMapThreads - 1) / kMapThreads;
-    constexpr int kTogether = kSums >= 4                             ? 1
-                              : kInTurn < 4 / (kSums + (kSums == 0)) ? kInTurn
-                                                                     : 4 / (kSums + (kSums == 0));
-    if constexpr (kSums > 0) {
-      int2* const pairs = pairs_of(kOfQuery ? 0 : Classes::kNumQuerySummaries);
-      for (int i = threadIdx.x; i < kSums * (kLines / kPart); i += blockDim.x)
-        pairs[i] = {0x7fffffff, -0x7fffffff - 1};
-      __syncthreads();
+    [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
+    if constexpr (Of::kSums > 0) {
       const int length = kOfQuery ? p_.q_len : p_.kv_len;
 #pragma unroll 1
-      for (int first = threadIdx.x; first < kLines; first += kTogether * blockDim.x) {
-        int values[kTogether][kSums];
-        bool exists[kTogether];
-#pragma unroll
-        for (int n = 0; n < kTogether; ++n) {
-          const int line = first + n * blockDim.x;
-          const int idx = (first_tile + line / kPadded) * kTile + line % kPadded;
-          exists[n] = line < kLines && line % kPadded < kTile && idx < length;
+      for (int line = threadIdx.x; line < Of::kLines; line += blockDim.x) {
+        const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
+        const bool exists = line % Of::kPadded < Of::kTile && idx < length;
+        int values[Of::kSums];
 #pragma unroll(kUnrolled)
-          for (int which = 0; which < kSums; ++which)
-            values[n][which] = !exists[n] ? 0
-                               : kOfQuery ? Classes::query_summary(which, p_, b_, h_, idx)
-                                          : Classes::key_summary(which, p_, b_, h_, idx);
-        }
-#pragma unroll
-        for (int n = 0; n < kTogether; ++n) {
-          const int line = first + n * blockDim.x;
-          if (line >= kLines) break;
-          unsigned differ = 0;
+        for (int which = 0; which < Of::kSums; ++which)
+          values[which] = !exists    ? 0
+                          : kOfQuery ? Classes::query_summary(which, p_, b_, h_, idx)
+                                     : Classes::key_summary(which, p_, b_, h_, idx);
+        unsigned differ = 0;
 #pragma unroll(kUnrolled)
-          for (int which = 0; which < kSums; ++which)
-            differ |= add_to_part<kPart>(pairs[which * (kLines / kPart) + line / kPart], values[n][which],
-                                         exists[n]);
-          if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
-        }
+        for (int which = 0; which < Of::kSums; ++which)
+          differ |=
+              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart], values[which], exists);
+        if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
       }
     }
   }
 
-  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part. Gives the lanes
+  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part. Returns the lanes
   /// whose value is another than that of the lane before. One copy of the code for all summaries.
   template <int kPart>
   __device__ __noinline__ static unsigned add_to_part(int2& pair, int value, bool exists) {
@@ -169,7 +168,8 @@ class TileMapPass {
 
     __device__ __forceinline__ int2 operator()(int which) const {
       const bool of_query = which < Classes::kNumQuerySummaries;
-      const int2* const pairs = pairs_of(which) + (of_query ? query : key);
+      const int2* const pairs = of_query ? pairs_of<true>(which) + query
+                                         : pairs_of<false>(which - Classes::kNumQuerySummaries) + key;
       int2 all = pairs[0];
 #pragma unroll 1
       for (int i = 1; i < (of_query ? query_count : key_count); ++i)
@@ -203,22 +203,22 @@ class TileMapPass {
     return keeps ? drops ? kTilePartial : kTileFull : kTileEmpty;
   }
 
-  /// A warp: what bounds show of the 32 tiles of a word. Those that stay open go on the list.
-  __device__ __forceinline__ void bound(int q_tile, int word) {
-    const int kv_tile = word * kTilesPerWord + lane_;
-    const TileBox tile = box_of(q_tile, kv_tile);
+  /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
+  __device__ __forceinline__ void bound(int first_q, int first_kv) {
+    const int row = lane_ / kTilesPerByte;
+    const int column = lane_ % kTilesPerByte;
+    const TileBox tile = box_of(first_q + row, first_kv + column);
     int found = kTileEmpty;
     if (tile.exists()) {
       if constexpr (kShownByBlocks)
         found = class_of_blocks(tile);
       else if constexpr (kNeedsBounds)
-        found = bounds_class(p_, b_, h_, tile, warp_, lane_, -1);
+        found = bounds_class(p_, b_, h_, tile, row, column, -1);
       else
         found = kTilePartial | kAlike.always;
     }
-    const int alike = found & (kRowsAlike | kColumnsAlike);
+    const int alike = found & ~kTileClassBits;
     found &= kTileClassBits;
-    Shared& to = shared();
     const unsigned all = 0xffffffffu;
     const bool is_open = !kShownByBlocks && found == kTilePartial;
     const unsigned open = __ballot_sync(all, is_open);
@@ -229,46 +229,50 @@ class TileMapPass {
       plain =
           __ballot_sync(all, found != kTileEmpty && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
                                                                             tile.kv_lo, tile.kv_hi));
-    int at = 0;
+    Shared& to = shared();
     if (lane_ == 0) {
-      to.some[warp_] = some;
-      to.full[warp_] = full;
-      to.plain[warp_] = plain;
-      at = atomicAdd(&to.open_count, __popc(open));
+      to.some = some;
+      to.full = full;
+      to.plain = plain;
+      to.open_count = __popc(open);
     }
-    at = __shfl_sync(all, at, 0) + __popc(open & ((1u << lane_) - 1));
-    if (is_open) to.open[at] = alike * (kMapTiles * kTilesPerWord) + warp_ * kTilesPerWord + lane_;
+    if (!is_open) return;
+    const int at = __popc(open & ((1u << lane_) - 1));
+    to.open[at] = static_cast<unsigned char>(lane_);
+    to.alike[at] = static_cast<unsigned char>(alike);
   }
 
-  /// A warp that asks, a question a lane.
+  /// A warp that asks about a tile, a question a lane.
   struct Asker {
     const ForwardParams& p;
     int b, h, row, column;
 
+    static __device__ __forceinline__ int lane() { return threadIdx.x % 32; }
+
     template <class Ask>
     __device__ __forceinline__ unsigned ballot(Ask ask) const {
-      return __ballot_sync(0xffffffffu, ask(static_cast<int>(threadIdx.x % 32)));
+      return __ballot_sync(0xffffffffu, ask(lane()));
+    }
+    template <class Do>
+    __device__ __forceinline__ void each(Do act) const {
+      act(lane());
+      __syncwarp();
     }
 
     __device__ __forceinline__ bool differs(bool of_rows, int i) const {
       if constexpr (!kNeedsBounds) return false;
-      const int count = of_rows ? Classes::kNumQuerySummaries : Classes::kNumKeySummaries;
+      const int count = of_rows ? Queries::kSums : Keys::kSums;
       const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
-      const int line = of_rows ? row * kPaddedQ + i : column * kPaddedKv + i;
+      const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
       return count > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
     }
-
-    __device__ __forceinline__ unsigned* words(bool of_rows) const {
-      return shared().shown[threadIdx.x / 32] + (of_rows ? 0 : kRowWords);
+    __device__ __forceinline__ unsigned short* lines(bool of_rows) const {
+      return shared().lines[threadIdx.x / 32] + (of_rows ? 0 : kTileQ);
     }
-    __device__ __forceinline__ void store(unsigned* word, unsigned bits) const {
-      if (threadIdx.x % 32 == 0) *word = bits;
-    }
-    __device__ __forceinline__ void meet() const { __syncwarp(); }
 
     template <class At>
     __device__ __forceinline__ Found elements(At at) const {
-      const TileElement element = at(static_cast<int>(threadIdx.x % 32));
+      const TileElement element = at(lane());
       bool kept = false;
       if (element.exists) kept = Classes::keeps(p, b, h, element.q, element.kv);
       return {__ballot_sync(0xffffffffu, kept), __ballot_sync(0xffffffffu, element.exists && !kept)};
@@ -276,11 +280,10 @@ class TileMapPass {
 
     template <class At>
     __device__ __forceinline__ PartClasses parts(At at) const {
-      const int lane = threadIdx.x % 32;
-      const TileBox box = at(lane);
+      const TileBox box = at(lane());
       int found = -1;
       if constexpr (kNeedsBounds)
-        if (box.exists()) found = bounds_class(p, b, h, box, row, column, lane) & kTileClassBits;
+        if (box.exists()) found = bounds_class(p, b, h, box, row, column, lane()) & kTileClassBits;
       return {__ballot_sync(0xffffffffu, found == kTileEmpty),
               __ballot_sync(0xffffffffu, found == kTilePartial),
               __ballot_sync(0xffffffffu, found == kTileFull)};
@@ -288,34 +291,38 @@ class TileMapPass {
   };
 
   /// All warps: the tiles that bounds leave open.
-  __device__ __forceinline__ void search(int first_q, int word) {
+  __device__ __forceinline__ void search(int first_q, int first_kv) {
     if constexpr (kShownByBlocks) return;
     constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, kNeedsBounds};
+#pragma unroll 1
     for (int i = warp_; i < shared().open_count; i += blockDim.x / 32) {
-      const int entry = shared().open[i];
-      const int row = entry / kTilesPerWord % kMapTiles;
-      const int column = entry % kTilesPerWord;
+      const int number = shared().open[i];
+      const int row = number / kTilesPerByte;
+      const int column = number % kTilesPerByte;
       Asker asker{p_, b_, h_, row, column};
-      const int found = class_by_parts(asker, kSearch, box_of(first_q + row, word * kTilesPerWord + column),
-                                       entry / (kMapTiles * kTilesPerWord));
+      const int found =
+          class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), shared().alike[i]);
       if (lane_ != 0 || found == kTileEmpty) continue;
-      atomicOr(&shared().some[row], 1u << column);
-      if (found == kTileFull) atomicOr(&shared().full[row], 1u << column);
+      atomicOr(&shared().some, 1u << number);
+      if (found == kTileFull) atomicOr(&shared().full, 1u << number);
     }
   }
 
-  /// A thread: the words of a q tile. A tile that the end of the keys cuts counts as partial: its columns
+  /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
   /// past the end are to be dropped.
-  __device__ __forceinline__ void store(int q_tile, int word) {
+  __device__ __forceinline__ void store(int q_tile, int byte) {
     if (q_tile >= count_tiles(p_.q_len, kTileQ)) return;
-    const int whole = p_.kv_len / kTileKv - word * kTilesPerWord;  // tiles of the word that are not cut
-    const unsigned cut = whole >= kTilesPerWord ? 0 : ~0u << (whole > 0 ? whole : 0);
-    const int row = q_tile % kMapTiles;
-    int* const to = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
-                    word * bits_a_tile(Classes::kMap);
-    to[0] = static_cast<int>(shared().some[row]);
-    to[1] = static_cast<int>(shared().full[row] & ~cut);
-    if constexpr (Classes::kMap.has_plain) to[2] = static_cast<int>(shared().plain[row] & shared().some[row]);
+    const int shift = q_tile % kMapTiles * kTilesPerByte;
+    const int whole = p_.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
+    int* const words = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
+                       byte / kBytesAWord * bits_a_tile(Classes::kMap);
+    unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
+    const unsigned some = shared().some >> shift;
+    to[0] = static_cast<unsigned char>(some);
+    to[kBytesAWord] = static_cast<unsigned char>(shared().full >> shift & uncut);
+    if constexpr (Classes::kMap.has_plain)
+      to[2 * kBytesAWord] = static_cast<unsigned char>(shared().plain >> shift & some);
   }
 
   const ForwardParams& p_;

@@ -20,8 +20,10 @@ namespace fa {
 enum { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };  // the class of a tile
 
 constexpr int kTilesPerWord = 32;
-constexpr int kMapThreads = 512;  // of a block of the pass
-constexpr int kMapTiles = 4;      // q tiles that a block looks at in one round
+constexpr int kBytesAWord = 4;
+constexpr int kTilesPerByte = 8;  // kv tiles of a block of the pass
+constexpr int kMapTiles = 4;      // q tiles that it looks at in one round
+constexpr int kMapThreads = 512;  // of a block
 
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry
@@ -60,13 +62,13 @@ FA_HOST_DEVICE long long map_size(TileMapShape shape, const Params& p, int tile_
   return map_count(shape, p) * count_tiles(p.q_len, tile_q) * map_words(p, tile_kv) * bits_a_tile(shape);
 }
 
-/// Blocks that share the q tiles of one word of kv tiles: as many as there are rounds while that leaves a GPU
+/// Blocks that share the q tiles of one byte of kv tiles: as many as there are rounds while that leaves a GPU
 /// idle; beyond, each takes several rounds, and finds what depends on the keys once for all of them.
 template <class Params>
 FA_HOST_DEVICE int map_shares(TileMapShape shape, const Params& p, int tile_q, int tile_kv) {
-  constexpr long long kEnoughBlocks = 1024;  // some times what the largest GPU runs at once
+  constexpr long long kEnoughBlocks = 2048;  // some times what the largest GPU runs at once
   const int rounds = count_tiles(count_tiles(p.q_len, tile_q), kMapTiles);
-  const long long shares = kEnoughBlocks / (map_words(p, tile_kv) * map_count(shape, p)) + 1;
+  const long long shares = kEnoughBlocks / (kBytesAWord * map_words(p, tile_kv) * map_count(shape, p)) + 1;
   return shares < rounds ? static_cast<int>(shares) : rounds;
 }
 

@@ -8,12 +8,13 @@
 // Host and device share this. It asks 32 questions at a time, by an `Asker`, which on the device is a warp
 // with a question a lane:
 //
-//   unsigned ballot(f);  // f(lane) -> bool
-//   Found elements(at);  // at(lane) -> TileElement: which of them the mask keeps, and which it drops
-//   PartClasses parts(at);            // at(lane) -> TileBox: what bounds show of those that are not empty
-//   bool differs(of_rows, i);         // whether a summary's value in row (column) i is not that in i - 1
-//   unsigned* words(of_rows);         // room for a bit a row (column) of the tile
-//   void store(word, bits), meet();   // writes a word that all lanes have; lets them see what was written
+//   unsigned ballot(f);         // f(lane) -> bool
+//   void each(f);               // f(lane); what all of them write is seen by all
+//   Found elements(at);         // at(lane) -> TileElement: which of them the mask keeps, and which it drops
+//   PartClasses parts(at);      // at(lane) -> TileBox: what bounds show of those that are not empty
+//   bool differs(of_rows, i);   // whether a summary's value in row (column) i of the tile is not that in
+//                               // i - 1
+//   unsigned short* lines(of_rows);  // room for as many as the tile has rows (columns)
 #pragma once
 
 #include "common/tile_map.h"
@@ -43,20 +44,6 @@ FA_ASKING int count_bits(unsigned bits) {
 #else
   return __builtin_popcount(bits);
 #endif
-}
-
-/// The number of the bit that `n` set bits lie below; there is one.
-FA_ASKING int nth_bit(unsigned bits, int n) {
-  int at = 0;
-  FA_ROLLED
-  for (int half = 16; half > 0; half /= 2) {
-    const int below = count_bits(bits & ((1u << half) - 1));
-    if (n < below) continue;
-    n -= below;
-    bits >>= half;
-    at += half;
-  }
-  return at;
 }
 
 /// Rows q_lo..q_hi and columns kv_lo..kv_hi, inclusive.
@@ -141,25 +128,11 @@ struct TileSearch {
   bool has_bounds;  // parts() knows more than elements() would
 };
 
-/// Lines of a tile, rows or columns, that show the others, a bit each.
-struct ShownLines {
-  const unsigned* words;
-  int count;
-
-  /// The line that `n` of them come before; the last, where there are not so many.
-  FA_ASKING int operator[](int n) const {
-    int left = n < count ? n : count - 1;
-    int word = 0;
-    FA_ROLLED
-    for (int here = count_bits(words[0]); left >= here; here = count_bits(words[++word])) left -= here;
-    return 32 * word + nth_bit(words[word], left);
-  }
-};
-
-/// Rows, or columns: `count` of them from `first` on, alike within blocks where `alike` is set.
+/// Finds the lines of a tile, rows or columns, that show the others, and lists them: `count` of them from
+/// `first` on, alike within blocks where `alike` is set. Returns how many there are.
 template <class Asker>
-FA_ASKING ShownLines shown_lines(Asker& ask, bool of_rows, int first, int count, int block, bool alike) {
-  unsigned* const words = ask.words(of_rows);
+FA_ASKING int find_shown(Asker& ask, bool of_rows, int first, int count, int block, bool alike) {
+  unsigned short* const lines = ask.lines(of_rows);
   int shown = 0;
   FA_ROLLED
   for (int begin = 0; begin < count; begin += 32) {
@@ -167,10 +140,13 @@ FA_ASKING ShownLines shown_lines(Asker& ask, bool of_rows, int first, int count,
       const int i = begin + lane;
       return i < count && (!alike || i == 0 || (first + i) % block == 0 || ask.differs(of_rows, i));
     });
-    ask.store(words + begin / 32, bits);
+    ask.each([&](int lane) {
+      const int before = count_bits(bits & ((1u << lane) - 1));
+      if ((bits >> lane & 1) != 0) lines[shown + before] = static_cast<unsigned short>(begin + lane);
+    });
     shown += count_bits(bits);
   }
-  return {words, shown};
+  return shown;
 }
 
 /// The class of a tile that exists and that bounds leave open. `alike`: kRowsAlike and kColumnsAlike.
@@ -178,20 +154,21 @@ template <class Asker>
 FA_ASKING int class_by_parts(Asker& ask, const TileSearch& search, const TileBox& tile, int alike) {
   constexpr int kFew = 8 * 32;  // elements that are asked one by one at once: cheaper than bounds on parts
   constexpr int kDiagonals = -3, kShown = -2, kSample = -1;
-  const ShownLines rows =
-      shown_lines(ask, true, tile.q_lo, tile.rows(), search.alike.row_block, (alike & kRowsAlike) != 0);
-  const ShownLines columns = shown_lines(ask, false, tile.kv_lo, tile.columns(), search.alike.column_block,
-                                         (alike & kColumnsAlike) != 0);
-  ask.meet();
+  int rows = tile.rows(), columns = tile.columns();  // those that show the tile
+  if (alike != 0 || !search.has_bounds) {
+    rows = find_shown(ask, true, tile.q_lo, rows, search.alike.row_block, (alike & kRowsAlike) != 0);
+    columns =
+        find_shown(ask, false, tile.kv_lo, columns, search.alike.column_block, (alike & kColumnsAlike) != 0);
+  }
   int steps = search.most_steps;
   unsigned open = 0;  // parts, a bit each
   bool keeps = false, drops = false;
-  const bool is_shown = rows.count * columns.count <= kFew || !search.has_bounds;
+  const bool is_shown = (alike != 0 && rows * columns <= kFew) || !search.has_bounds;
   int box = search.alike.relative ? kDiagonals : is_shown ? kShown : kSample;
   while (true) {
     const TileBox part = search.parts.box(tile, box < 0 ? 0 : box);
     const int count = box == kDiagonals ? tile.rows() + tile.columns() - 1
-                      : box == kShown   ? rows.count * columns.count
+                      : box == kShown   ? rows * columns
                       : box == kSample  ? 32
                                         : search.parts.rows * search.parts.columns;
     FA_ROLLED
@@ -204,9 +181,9 @@ FA_ASKING int class_by_parts(Asker& ask, const TileSearch& search, const TileBox
           return TileElement{tile.q_lo + (from_corner > 0 ? from_corner : 0),
                              tile.kv_lo + (from_corner < 0 ? -from_corner : 0), i < count};
         }
-        if (box == kShown)
-          return TileElement{tile.q_lo + rows[i / columns.count], tile.kv_lo + columns[i % columns.count],
-                             i < count};
+        if (box == kShown && i < count)
+          return TileElement{tile.q_lo + ask.lines(true)[i / columns],
+                             tile.kv_lo + ask.lines(false)[i % columns], i < count};
         return box == kSample ? search.parts.sample(tile, lane) : search.parts.element(part, i);
       });
       keeps |= found.kept != 0;

@@ -186,7 +186,8 @@ void build_table_masks(int step) {
   std::atomic<int> maps = 0;
   parallel_for(count, 1, [&](std::int64_t i, std::int64_t) {
     const test::TableMask& mask = *masks[static_cast<std::size_t>(i * step)];
-    const Spec spec = Spec::parse(std::string("attention probe\nhead_dim 64\ndtype f16\n") + mask.text + "\n");
+    const Spec spec =
+        Spec::parse(std::string("attention probe\nhead_dim 64\ndtype f16\n") + mask.text + "\n");
     const Compiled compiled = compile_front_end(spec.checked(), find_target(i % 2 == 0 ? "a100" : "t4"));
     maps += compiled.source->tile_map.has_value();
     try {

@@ -323,5 +323,5 @@ TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]")
   CHECK(abi.find("params 2, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
-                 "; tile map: 32 tiles a word, 4 q tiles a round") != std::string::npos);
+                 "; tile map: blocks of 4 x 8 tiles") != std::string::npos);
 }

@@ -25,7 +25,8 @@ ForwardParams params_of(const tools::Problem& problem) {
   params.group_size = params.num_q_heads / params.num_kv_heads;
   params.q_len = problem.size.q_len;
   params.kv_len = problem.size.kv_len;
-  for (std::size_t i = 0; i < problem.tensors.size(); ++i) params.tensors[i] = problem.tensors[i].bytes.data();
+  for (std::size_t i = 0; i < problem.tensors.size(); ++i)
+    params.tensors[i] = problem.tensors[i].bytes.data();
   return params;
 }
 
@@ -38,7 +39,8 @@ TEST_CASE("host map: each tile's class, to the last element") {
     for (const TableMask& mask : kind.masks)
       for (const auto& [q_len, kv_len] : {std::pair{310, 520}, {520, 310}}) {
         const tools::Problem problem = problem_of(
-            mask, {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len}, random);
+            mask, {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len},
+            random);
         const HostCase host = host_case(problem.spec.checked(), kTileQ, kTileKv);
         if (host.kernel->info.has_tile_map == 0) continue;
         ++maps;
@@ -59,9 +61,10 @@ TEST_CASE("host map: each tile's class, to the last element") {
                 const std::uint32_t* const word = map.row(b, h, row) + 2 * (column / kTilesPerWord);
                 const bool some = (word[0] >> column % kTilesPerWord & 1) != 0;
                 const bool full = (word[1] >> column % kTilesPerWord & 1) != 0;
-                if ((!some && truth != tools::TileClass::empty) || (full && (truth != tools::TileClass::full || !some)))
-                  wrong = fmt::format("b {} h {} tile {}, {}: some {} full {}, really {}", b, h, row, column, some,
-                                      full, static_cast<int>(truth));
+                if ((!some && truth != tools::TileClass::empty) ||
+                    (full && (truth != tools::TileClass::full || !some)))
+                  wrong = fmt::format("b {} h {} tile {}, {}: some {} full {}, really {}", b, h, row, column,
+                                      some, full, static_cast<int>(truth));
                 partial += some && !full;
                 missed += some && !full && truth != tools::TileClass::partial;
               }

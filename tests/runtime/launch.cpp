@@ -207,7 +207,7 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
   kernel.forward(args, at(0x9000));
   REQUIRE(fake().launches == 2);
   CHECK(fake().previous.function != fake().launch.function);
-  CHECK(fake().previous.grid[0] == 2);  // words; one round has all q tiles
+  CHECK(fake().previous.grid[0] == 2 * 4);  // bytes of 2 words; one round has all q tiles
   CHECK(fake().previous.grid[1] == 1);
   CHECK(fake().previous.grid[2] == 3);
   CHECK(fake().previous.block[0] == 512);

@@ -164,8 +164,8 @@ Wrong check(int q_len, int kv_len) {
   constexpr fa::TileMapShape kShape = Classes::kMap;
   std::vector<int> map(static_cast<std::size_t>(fa::map_size(kShape, params, kTileQ, kTileKv)), 0x55555555);
   params.tile_map = map.data();
-  gridDim.x =
-      static_cast<unsigned>(fa::map_words(params, kTileKv) * fa::map_shares(kShape, params, kTileQ, kTileKv));
+  gridDim.x = static_cast<unsigned>(fa::kBytesAWord * fa::map_words(params, kTileKv) *
+                                    fa::map_shares(kShape, params, kTileQ, kTileKv));
   for (unsigned b = 0; b < (kShape.of_batch ? kBatch : 1); ++b)
     for (unsigned h = 0; h < (kShape.of_head ? kHeads : 1); ++h)
       for (unsigned x = 0; x < gridDim.x; ++x) {

@@ -115,4 +115,6 @@ TEST_CASE("masks over tables: few partial tiles are really empty or full", "[ana
   check_table_masks(8000);
 }
 
-TEST_CASE("many masks over tables: few partial tiles are really empty or full", "[analysis][slow]") { check_table_masks(100000); }
+TEST_CASE("many masks over tables: few partial tiles are really empty or full", "[analysis][slow]") {
+  check_table_masks(100000);
+}
