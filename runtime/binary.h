@@ -2,10 +2,10 @@
 // bundle.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "templates/common/summaries.h"
+#include "templates/common/tile_map.h"
 
 namespace fa {
 
@@ -14,16 +14,16 @@ struct Launch {
   int threads = 0;
   int tile_q = 0;
   int tile_kv = 0;
-  int shared_memory = 0;                     // dynamic bytes
-  std::vector<SummaryShape> summaries = {};  // filled by a kernel of their own before the forward pass
-  int summary_threads = 0;                   // of that kernel
+  int shared_memory = 0;                      // dynamic bytes
+  std::optional<TileMapShape> tile_map = {};  // filled by a kernel of its own before the forward pass
+  int tile_map_threads = 0;                   // of that kernel
 };
 
 /// A kernel's code.
 struct Binary {
   std::string image;  // a cubin; or PTX where NVRTC is older than the device, which the driver then compiles
   std::string entry;
-  std::string summaries_entry = {};
+  std::string tile_map_entry = {};
   Launch launch = {};
   int registers = 0;  // 0 of PTX
   int spill_bytes = 0;

@@ -28,13 +28,13 @@ std::string encode(const Binary& binary) {
 Binary with_launch(const Source& source) {
   return {.image = {},
           .entry = source.entry,
-          .summaries_entry = source.summaries_entry,
+          .tile_map_entry = source.tile_map_entry,
           .launch = {.threads = source.threads,
                      .tile_q = source.tile_q,
                      .tile_kv = source.tile_kv,
                      .shared_memory = source.shared_memory,
-                     .summaries = source.summaries,
-                     .summary_threads = kSummaryThreads}};
+                     .tile_map = source.tile_map,
+                     .tile_map_threads = kMapThreads}};
 }
 
 std::optional<Binary> decode(const Source& source, std::string_view payload) {

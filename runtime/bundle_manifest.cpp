@@ -49,22 +49,26 @@ json to_json(const Spec& spec) {
 
 json to_json(const BundleKernel& kernel, const ImagePlace& place) {
   // Names every field: one that is added to Launch does not compile until bundles carry it.
-  const auto& [threads, tile_q, tile_kv, shared_memory, shapes, summary_threads] = kernel.binary.launch;
-  json summaries = json::array();
-  for (const auto& [of_query, of_batch, of_head] : shapes)
-    summaries.push_back({{"of_query", of_query}, {"of_batch", of_batch}, {"of_head", of_head}});
+  const auto& [threads, tile_q, tile_kv, shared_memory, shape, tile_map_threads] = kernel.binary.launch;
+  json tile_map;
+  if (shape) {
+    const auto& [of_batch, of_head, has_plain] = *shape;
+    tile_map = {{"entry", kernel.binary.tile_map_entry},
+                {"threads", tile_map_threads},
+                {"of_batch", of_batch},
+                {"of_head", of_head},
+                {"has_plain", has_plain}};
+  }
   return {{"spec", kernel.spec},
           {"arch", kernel.arch},
           {"plan", kernel.plan},
           {"entry", kernel.binary.entry},
-          {"summaries_entry", kernel.binary.summaries_entry},
           {"grid", kGrid},
           {"threads", threads},
           {"tile_q", tile_q},
           {"tile_kv", tile_kv},
           {"shared_memory", shared_memory},
-          {"summaries", summaries},
-          {"summary_threads", summary_threads},
+          {"tile_map", tile_map},
           {"registers", kernel.binary.registers},
           {"spill_bytes", kernel.binary.spill_bytes},
           {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
@@ -130,6 +134,12 @@ class Fields {
   }
 
   Fields inner(const char* name) { return Fields(any(name), place_ + name + ".", path_); }
+  /// Nothing where it is null.
+  std::optional<Fields> inner_or_null(const char* name) {
+    const json& value = any(name);
+    if (value.is_null()) return {};
+    return Fields(value, place_ + name + ".", path_);
+  }
 
   /// `name` may be empty: the object itself.
   [[noreturn]] void fail(std::string_view name, const std::string& why) const {
@@ -169,13 +179,14 @@ Spec parse_spec(Fields fields) {
   }
 }
 
-SummaryShape parse_summary(Fields fields) {
-  SummaryShape shape = {};
-  shape.of_query = fields.flag("of_query");
+void parse_tile_map(Fields fields, Binary& binary) {
+  binary.tile_map_entry = fields.text("entry");
+  binary.launch.tile_map_threads = fields.count("threads", 1, 1024);
+  TileMapShape& shape = binary.launch.tile_map.emplace();
   shape.of_batch = fields.flag("of_batch");
   shape.of_head = fields.flag("of_head");
+  shape.has_plain = fields.flag("has_plain");
   fields.end();
-  return shape;
 }
 
 ImagePlace parse_image(Fields fields) {
@@ -196,14 +207,12 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
   kernel.plan = fields.text("plan");
   Binary& binary = kernel.binary;
   binary.entry = fields.text("entry");
-  binary.summaries_entry = fields.text("summaries_entry");
   if (fields.text("grid") != kGrid) fields.fail("grid", fmt::format("is not \"{}\"", kGrid));
   binary.launch.threads = fields.count("threads", 1, 1024);
   binary.launch.tile_q = fields.count("tile_q", 1, kLongest);
   binary.launch.tile_kv = fields.count("tile_kv", 1, kLongest);
   binary.launch.shared_memory = fields.count("shared_memory", 0, kMostBytes);
-  for (Fields& shape : fields.objects("summaries")) binary.launch.summaries.push_back(parse_summary(shape));
-  binary.launch.summary_threads = fields.count("summary_threads", 0, 1024);
+  if (const auto tile_map = fields.inner_or_null("tile_map")) parse_tile_map(*tile_map, binary);
   binary.registers = fields.count("registers", 0, 255);
   binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
   return kernel;

@@ -201,9 +201,11 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   kernel->step = find(kHostStepSymbol).toPtr<HostStep>();
   kernel->finish = find(kHostFinishSymbol).toPtr<HostFinish>();
   if (info->has_tile_class != 0) kernel->tile_class = find(kHostClassSymbol).toPtr<HostClass>();
-  for (std::uint32_t j = 0; j < info->num_summaries; ++j)
-    kernel->summaries.push_back({.shape = find(kHostShapesSymbol).toPtr<const SummaryShape*>()[j],
-                                 .fill = find(kHostSummarySymbol + std::to_string(j)).toPtr<HostSummary>()});
+  if (info->has_tile_map != 0) {
+    kernel->keeps = find(kHostKeepsSymbol).toPtr<HostKeeps>();
+    for (std::uint32_t j = 0; j < info->num_query_summaries + info->num_key_summaries; ++j)
+      kernel->summaries.push_back(find(kHostSummarySymbol + std::to_string(j)).toPtr<HostSummary>());
+  }
   kernel->code = std::move(jit);
   return kernel;
 }

@@ -20,24 +20,19 @@
 #include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
-#include "templates/common/summaries.h"
 
 namespace fa {
 
 /// A loaded object: its entries, and what keeps them there.
 struct HostKernel {
-  struct LoadedSummary {
-    SummaryShape shape;
-    HostSummary fill;
-  };
-
   std::shared_ptr<void> code;
   HostInfo info{};
   HostStart start = nullptr;
   HostStep step = nullptr;
   HostFinish finish = nullptr;
-  HostClass tile_class = nullptr;  // null where info.has_tile_class is 0
-  std::vector<LoadedSummary> summaries;
+  HostClass tile_class = nullptr;      // null where info.has_tile_class is 0
+  HostKeeps keeps = nullptr;           // null where info.has_tile_map is 0
+  std::vector<HostSummary> summaries;  // of queries first; none without a map
 };
 
 /// This machine, looked up once. Code for a lesser CPU of the same kind runs here too.

@@ -13,14 +13,15 @@ std::size_t size(int number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
 
-void HostOrder::prepare(const HostKernel& kernel, const ForwardParams& params, const HostSummaries& summaries,
+void HostOrder::prepare(const HostKernel& kernel, const ForwardParams& params, const HostTileMap& map,
                         int threads) {
   kernel_ = &kernel;
   params_ = &params;
-  summaries_ = &summaries;
+  map_ = &map;
   q_tiles_ = (size(params.q_len) + kernel.info.tile_q - 1) / kernel.info.tile_q;
   items_ = size(params.batch) * size(params.num_q_heads) * q_tiles_;
-  is_sorted_ = kernel.tile_class != nullptr && threads > 1 && items_ > size(threads);
+  const bool has_class = kernel.tile_class != nullptr || kernel.info.has_tile_map != 0;
+  is_sorted_ = has_class && threads > 1 && items_ > size(threads);
   if (!is_sorted_) return;
 
   count_tiles(threads);
@@ -61,7 +62,7 @@ void HostOrder::count_some(std::size_t position) {
   const std::size_t first = position * counts_an_item_;
   for (std::size_t i = first; i < std::min(first + counts_an_item_, counts_.size()); ++i) {
     const std::size_t head = i / q_tiles_;
-    counts_[i] = TileWalk(*kernel_, *params_, *summaries_, static_cast<int>(head / counted_heads_),
+    counts_[i] = TileWalk(*kernel_, *params_, *map_, static_cast<int>(head / counted_heads_),
                           static_cast<int>(head % counted_heads_), static_cast<int>(i % q_tiles_))
                      .count();
   }

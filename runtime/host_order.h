@@ -19,9 +19,8 @@ struct HostItem {
 /// make them the longest. Memory only grows, so that a like call allocates none.
 class HostOrder {
  public:
-  /// `summaries` are filled. Counts on `threads` threads.
-  void prepare(const HostKernel& kernel, const ForwardParams& params, const HostSummaries& summaries,
-               int threads);
+  /// `map` is filled. Counts on `threads` threads.
+  void prepare(const HostKernel& kernel, const ForwardParams& params, const HostTileMap& map, int threads);
   std::size_t items() const { return items_; }
   HostItem at(std::size_t position) const;
 
@@ -36,7 +35,7 @@ class HostOrder {
 
   const HostKernel* kernel_ = nullptr;
   const ForwardParams* params_ = nullptr;
-  const HostSummaries* summaries_ = nullptr;
+  const HostTileMap* map_ = nullptr;
   std::size_t q_tiles_ = 0, items_ = 0;
   bool is_sorted_ = false;
   std::vector<Work> order_;

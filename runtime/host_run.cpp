@@ -1,5 +1,5 @@
-// Three passes over the pool: the summaries that tile classes read, the order of work, attention. The first
-// two are short, and left out where nothing asks for them.
+// Passes over the pool: the tile map, after what it reads of the keys, the order of work, attention. All but
+// the last are short, and left out where nothing asks for them.
 #include "runtime/host_run.h"
 
 #include "runtime/host_order.h"
@@ -17,10 +17,12 @@ class HostCall {
     kernel_ = &kernel;
     params_ = &params;
     const int threads = num_threads > 0 ? num_threads : usable_cores();
-    summaries_.prepare(kernel, params);
-    if (summaries_.items() > 0)
-      run_items(summaries_.items(), threads, 0, [this](std::size_t item, void*) { summaries_.fill(item); });
-    order_.prepare(kernel, params, summaries_, threads);
+    map_.prepare(kernel, params);
+    if (map_.key_items() > 0)
+      run_items(map_.key_items(), threads, 0, [this](std::size_t item, void*) { map_.summarise_keys(item); });
+    if (map_.items() > 0)
+      run_items(map_.items(), threads, 0, [this](std::size_t item, void*) { map_.fill(item); });
+    order_.prepare(kernel, params, map_, threads);
     run_items(order_.items(), threads, kernel.info.workspace_bytes,
               [this](std::size_t position, void* workspace) { attend(order_.at(position), workspace); });
   }
@@ -30,7 +32,7 @@ class HostCall {
     const int first_q = item.q_tile * static_cast<int>(kernel_->info.tile_q);
     const auto tile_kv = static_cast<int>(kernel_->info.tile_kv);
     kernel_->start(params_, workspace, item.b, item.h, first_q);
-    TileWalk(*kernel_, *params_, summaries_, item.b, item.h, item.q_tile).each([&](int tile, bool full) {
+    TileWalk(*kernel_, *params_, map_, item.b, item.h, item.q_tile).each([&](int tile, bool full) {
       kernel_->step(params_, workspace, item.b, item.h, first_q, tile * tile_kv, full ? 1 : 0);
     });
     kernel_->finish(params_, workspace, item.b, item.h, first_q);
@@ -38,7 +40,7 @@ class HostCall {
 
   const HostKernel* kernel_ = nullptr;
   const ForwardParams* params_ = nullptr;
-  HostSummaries summaries_;
+  HostTileMap map_;
   HostOrder order_;
 };
 

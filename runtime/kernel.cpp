@@ -69,7 +69,7 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
     case Work::kernel:
       if (kernel.check) kernel.check(args, stream);
       if (kernel.cuda != nullptr) {
-        params.summaries = static_cast<int*>(args.workspace);
+        params.tile_map = static_cast<int*>(args.workspace);
         check_workspace(*kernel.cuda, params, args);
         const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
         launch_forward(*kernel.cuda, params, params.kv_len * row, stream);

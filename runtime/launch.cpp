@@ -11,12 +11,8 @@ namespace {
 
 constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 
-int tiles(int length, int tile) { return (length + tile - 1) / tile; }
-
-/// A grid of `x` times `y` blocks for each batch entry.
 struct Grid {
-  int x;
-  int y;
+  int x, y, z;
   int threads;
   int shared_memory;
 };
@@ -26,13 +22,13 @@ void enqueue(const CudaKernel& kernel, CUfunction function, Grid grid, const For
   void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
   const DriverTable& table = kernel.device.table();
   const CUresult result = table.launch_kernel(
-      function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
-      static_cast<unsigned>(params.batch), static_cast<unsigned>(grid.threads), 1, 1,
-      static_cast<unsigned>(grid.shared_memory), static_cast<CUstream>(stream), arguments, nullptr);
+      function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z),
+      static_cast<unsigned>(grid.threads), 1, 1, static_cast<unsigned>(grid.shared_memory),
+      static_cast<CUstream>(stream), arguments, nullptr);
   if (result != CUDA_SUCCESS) {
     check_driver(
         table, result,
-        function == kernel.function ? "launching the forward kernel" : "launching the summaries' kernel");
+        function == kernel.function ? "launching the forward kernel" : "launching the tile map's kernel");
   }
 }
 
@@ -54,28 +50,33 @@ std::int64_t rows(const ForwardParams& params) {
 }  // namespace
 
 std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params) {
-  long long pairs = 0;
-  for (const SummaryShape& shape : kernel.launch.summaries)
-    pairs += summary_pairs(shape, params, kernel.launch.tile_q, kernel.launch.tile_kv);
-  return static_cast<std::size_t>(pairs) * 2 * sizeof(int);
+  const Launch& launch = kernel.launch;
+  if (!launch.tile_map) return 0;
+  return static_cast<std::size_t>(map_size(*launch.tile_map, params, launch.tile_q, launch.tile_kv)) *
+         sizeof(int);
 }
 
 void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::int64_t kv_bytes,
                     Stream stream) {
   const CudaDevice::Current current(kernel.device);
   const Launch& launch = kernel.launch;
-  const int q_tiles = tiles(params.q_len, launch.tile_q);
-  if (kernel.summaries_function != nullptr) {
-    const int groups = tiles(std::max(q_tiles, tiles(params.kv_len, launch.tile_kv)), kTilesPerGroup);
-    enqueue(kernel, kernel.summaries_function,
-            {.x = groups, .y = params.num_q_heads, .threads = launch.summary_threads, .shared_memory = 0},
+  if (kernel.tile_map_function != nullptr) {
+    const TileMapShape shape = *launch.tile_map;
+    enqueue(kernel, kernel.tile_map_function,
+            {.x = kBytesAWord * map_words(params, launch.tile_kv) *
+                  map_shares(shape, params, launch.tile_q, launch.tile_kv),
+             .y = shape.of_head ? params.num_q_heads : 1,
+             .z = shape.of_batch ? params.batch : 1,
+             .threads = launch.tile_map_threads,
+             .shared_memory = 0},
             params, stream);
   }
   ForwardParams ordered = params;
   ordered.head_shift = head_shift(params, kv_bytes, kernel.device.info().l2_bytes);
   enqueue(kernel, kernel.function,
-          {.x = q_tiles << ordered.head_shift,
+          {.x = count_tiles(params.q_len, launch.tile_q) << ordered.head_shift,
            .y = params.num_q_heads >> ordered.head_shift,
+           .z = params.batch,
            .threads = launch.threads,
            .shared_memory = launch.shared_memory},
           ordered, stream);

@@ -7,12 +7,12 @@
 
 namespace fa {
 
-/// Bytes of workspace a call needs on the device: the summaries of its tile classes.
+/// Bytes of workspace a call needs on the device: those of its tile map.
 std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params);
 
-/// Enqueues the forward kernel, its summaries first where it has any: grid (q tiles x heads in turn, heads /
-/// those, batch). `kv_bytes`: K and V of one kv head. Allocates nothing and can be captured in a graph.
-/// Throws DeviceError.
+/// Enqueues the forward kernel, what fills its tile map first where it has one: grid (q tiles x heads in
+/// turn, heads / those, batch). `kv_bytes`: K and V of one kv head. Allocates nothing and can be captured in
+/// a graph. Throws DeviceError.
 void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::int64_t kv_bytes,
                     Stream stream);
 

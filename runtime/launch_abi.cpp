@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "templates/common/summaries.h"
+#include "templates/common/tile_map.h"
 #include "templates/params.h"
 
 namespace fa {
 namespace {
 
-/// Raise it where a field of ForwardParams, or a pair of a summary, keeps its place and changes its meaning.
-constexpr int kVersion = 1;
+/// Raise it where a field of ForwardParams, or a bit of a tile map, keeps its place and changes its meaning.
+constexpr int kVersion = 2;
 
 template <class Field>
 std::string at(const char* name, const ForwardParams& params, const Field& field) {
@@ -22,13 +22,13 @@ std::string fields() {
   static const ForwardParams p = {};
   const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, batch, num_q_heads, num_kv_heads,
                group_size, q_len, kv_len, scale, scale_log2, drop_threshold, keep_scale, seed, params,
-               tensors, summaries, head_shift] = p;
+               tensors, tile_map, head_shift] = p;
 #define FA_AT(field) at(#field, p, field)
   return FA_AT(q) + FA_AT(k) + FA_AT(v) + FA_AT(o) + FA_AT(lse) + FA_AT(q_strides) + FA_AT(k_strides) +
          FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +
          FA_AT(group_size) + FA_AT(q_len) + FA_AT(kv_len) + FA_AT(scale) + FA_AT(scale_log2) +
          FA_AT(drop_threshold) + FA_AT(keep_scale) + FA_AT(seed) + FA_AT(params) + FA_AT(tensors) +
-         FA_AT(summaries) + FA_AT(head_shift);
+         FA_AT(tile_map) + FA_AT(head_shift);
 #undef FA_AT
 }
 
@@ -36,8 +36,8 @@ std::string fields() {
 
 std::string launch_abi() {
   static const std::string text =
-      fmt::format("params {}, {} bytes:{}; summaries: {} tiles a group, pairs of {} bytes", kVersion,
-                  sizeof(ForwardParams), fields(), kTilesPerGroup, 2 * sizeof(int));
+      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles", kVersion,
+                  sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte);
   return text;
 }
 

@@ -5,7 +5,7 @@
 
 namespace fa {
 
-/// The layout of ForwardParams field by field, that of summaries, and the version of what the fields mean, as
+/// The layout of ForwardParams field by field, that of tile maps, and the version of what the fields mean, as
 /// text: "params 1, 432 bytes: q@0 k@8 ...". A bundle carries its hash.
 std::string launch_abi();
 

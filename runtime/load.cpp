@@ -66,8 +66,8 @@ std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Bina
                fmt::format("loading a kernel on {} (driver for CUDA {}.{})", info.name,
                            info.driver_version / 1000, info.driver_version % 1000 / 10));
   int registers = 0;
-  if (!binary.launch.summaries.empty())
-    kernel->summaries_function = find_function(table, kernel->module, binary.summaries_entry, registers);
+  if (binary.launch.tile_map)
+    kernel->tile_map_function = find_function(table, kernel->module, binary.tile_map_entry, registers);
   kernel->function = find_function(table, kernel->module, binary.entry, kernel->registers);
   check_driver(table,
                table.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

@@ -21,7 +21,7 @@ struct CudaKernel {
   const CudaDevice& device;
   CUmod_st* module = nullptr;
   CUfunc_st* function = nullptr;
-  CUfunc_st* summaries_function = nullptr;  // null without summaries
+  CUfunc_st* tile_map_function = nullptr;  // null without a tile map
   Launch launch;
   int registers = 0;  // per thread, as the driver says
 };

@@ -68,15 +68,14 @@ struct Explanation {
 /// Which kv tiles the kernel visits.
 std::string describe_walk(const Compiled& compiled) {
   if (!compiled.facts.has_mask || compiled.facts.mask_is_always_true) return "every one: nothing is masked";
-  if (compiled.classes.function == nullptr)
-    return "every one, the mask evaluated in each: " + (compiled.classes.imprecise.empty()
-                                                            ? "its class is not known"
-                                                            : compiled.classes.imprecise.front());
-  const std::size_t count = compiled.classes.summaries.size();
+  const TileClasses& classes = compiled.classes;
   std::string text = "by the mask's class: empty ones are left out, full ones run no mask";
-  if (count > 0)
-    text += fmt::format("; {} one-sided {} evaluated once an index", count, count == 1 ? "part" : "parts");
-  return text;
+  if (!classes.map) return text;
+  text += "; a pass before finds the classes";
+  const std::size_t count = classes.summaries.size();
+  if (count > 0) text += fmt::format(", from {} one-sided {}", count, count == 1 ? "part" : "parts");
+  return text +
+         (count > 0 ? " and elements where those do not tell" : ", from elements where bounds do not tell");
 }
 
 /// Tile classes of the plan's tiles on the problem that the arguments describe.

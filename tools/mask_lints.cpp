@@ -102,6 +102,14 @@ class Linter {
     }
     const Problem problem = make_mask_problem(spec_, inputs(1024, 1024));
     const TileReport report = report_tiles(problem, 128, 64);
+    if (report.scattered) {
+      found_.push_back(warning_at(
+          checked_, report.scattered->line, report.scattered->column,
+          fmt::format(
+              "{} of {} tiles are computed for {:.1f}% of their elements at q_len=1024, kv_len=1024: {}",
+              report.counts[1], report.tiles(), 100 * report.share_kept, report.scattered->why),
+          report.scattered->remedy));
+    }
     if (report.counts[0] + report.counts[2] > 0 || report.really_empty + report.really_full == 0) return;
     for (const TileBlocker& blocker : report.blockers) {
       found_.push_back(warning_at(

@@ -41,25 +41,41 @@ class MaskProbe {
   MaskProbe(const CheckedSpec& spec, const Problem& problem);
 
   /// Whether a tile class could be derived; without, every tile is partial.
-  bool has_class() const { return classes_.function != nullptr; }
+  bool has_class() const { return has_bounds() || has_map(); }
+  /// Whether classes are found by parts and by elements where bounds leave them open.
+  bool has_map() const { return classes_.map.has_value(); }
+  bool has_bounds() const { return classes_.function != nullptr; }
   const std::vector<std::string>& imprecise() const { return classes_.imprecise; }
   /// Whether one element's answer may differ from batch entry to batch entry, from head to head.
   bool depends_on_b() const { return depends_on_b_; }
   bool depends_on_h() const { return depends_on_h_; }
 
   bool keeps(int b, int h, int q_idx, int kv_idx) const;
+  /// The class that a kernel's walk goes by.
   TileClass tile_class(int b, int h, const TileBounds& tile) const;
+  /// What bounds on the whole tile show.
+  TileClass bounds_class(int b, int h, const TileBounds& tile) const;
+  /// What tile_class asked so far: 32 classes of parts count as one look, and 32 elements.
+  struct Looks {
+    std::int64_t parts = 0, elements = 0;
+  };
+  const Looks& looks() const { return looks_; }
   /// By evaluating the mask at every element.
   TileClass brute_force(int b, int h, const TileBounds& tile) const;
   TileGrid classify(int b, int h, int tile_q, int tile_kv) const;
+  /// The share of a tile's elements that the mask keeps, by a sample of some 256.
+  double share_kept(int b, int h, const TileBounds& tile) const;
 
  private:
+  struct Asker;
   struct Extrema {
-    std::int32_t low, high;
+    Slot low, high;
   };
   Extrema extrema(std::size_t summary, int b, int h, int first, int last) const;
-  TileClass call_class(std::vector<Slot>& slots) const;
+  std::int32_t call_class(std::vector<Slot>& slots, const TileBounds& tile) const;
+  std::int32_t ask_bounds(int b, int h, const TileBounds& tile) const;
   std::vector<Slot> class_slots(int b, int h) const;
+  TileClass open_class(int b, int h, const TileBounds& tile, int alike) const;
 
   ProblemSize size_;
   TileClasses classes_;  // its functions are gone: they live in the machine code
@@ -70,6 +86,7 @@ class MaskProbe {
   HookJit::Function mask_ = nullptr;
   HookJit::Function class_ = nullptr;
   std::vector<HookJit::Function> summaries_;
+  mutable Looks looks_;
 };
 
 /// The arguments hooks take after the element's own, in the order of hook_args.

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "tools/mask_parts.h"
 #include "tools/text.h"
@@ -76,26 +78,35 @@ std::vector<std::pair<int, int>> choose_heads(const MaskProbe& probe, const Prob
   return chosen;
 }
 
-/// What intervals do not show in a part, and what to write instead.
+/// What keeps a part's tiles open, and what to write instead.
 void explain_blocker(TileBlocker& blocker, const MaskProbe& leaf) {
-  if (!leaf.has_class()) {
-    blocker.why = "a reduction of more than 32 steps is a loop, which is not looked into";
-    blocker.remedy = "make it 32 steps or fewer, or add a condition with `and` that bounds what it can keep";
-    return;
-  }
-  for (const std::string& note : leaf.imprecise()) {
-    blocker.why = note;
-    if (!note.starts_with("a table read")) continue;
-    blocker.remedy =
-        "index the table by blocks as large as a tile, such as q_idx / 128 and kv_idx / 128, or add a "
-        "condition "
-        "with `and` that bounds what it can keep";
-    return;
-  }
-  if (blocker.why.empty())
-    blocker.why = "the rows and columns of a tile, each as an interval, do not decide it";
+  const bool has_note = !leaf.imprecise().empty();
+  blocker.why = has_note ? leaf.imprecise().front()
+                         : "the first and last rows, columns and distances of a tile do not decide it";
+  if (leaf.has_map()) blocker.why += ", and too long to be evaluated for every element of a tile";
   blocker.remedy =
-      "add a condition with `and` on q_idx - kv_idx or on blocks of either that bounds what it can keep";
+      "make it shorter, index by blocks as large as a tile, such as q_idx / 128 and kv_idx / 128, or say "
+      "with "
+      "`and` which distances q_idx - kv_idx it can keep at all";
+}
+
+/// The tables that a part reads at another place for another q_idx or kv_idx.
+std::vector<std::string> tables_by_index(const CheckedSpec& spec) {
+  std::vector<std::string> names;
+  std::unordered_map<const Expr*, bool> by_index;
+  const std::function<bool(const Expr&)> visit = [&](const Expr& expr) {
+    if (const auto found = by_index.find(&expr); found != by_index.end()) return found->second;
+    bool depends =
+        expr.kind == ExprKind::builtin && (expr.builtin == Builtin::q_idx || expr.builtin == Builtin::kv_idx);
+    for (const ExprPtr& arg : expr.args) depends |= visit(*arg);
+    if (expr.kind == ExprKind::read && depends) {
+      const std::string& name = spec.tensors[static_cast<std::size_t>(expr.index)].info.name;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return by_index[&expr] = depends;
+  };
+  if (spec.mask_mod != nullptr) visit(*spec.mask_mod);
+  return names;
 }
 
 class Reporter {
@@ -105,7 +116,6 @@ class Reporter {
 
   TileReport run() {
     report_.has_mask = problem_.spec.checked().has_mask_mod();
-    report_.has_class = probe_.has_class();
     if (report_.has_mask) {
       whole_ = mask_parts(problem_.spec.checked());
       leaves_ = leaves(whole_);
@@ -172,12 +182,51 @@ class Reporter {
       const TileBounds tile = grid.bounds(static_cast<int>(at / columns), static_cast<int>(at % columns));
       const TileClass really = probe_.brute_force(b, h, tile);
       ++report_.partial_checked;
+      report_.share_kept += probe_.share_kept(b, h, tile) / static_cast<double>(count);
       report_.really_empty += really == TileClass::empty;
       report_.really_full += really == TileClass::full;
       if (really != TileClass::partial) blame(b, h, tile);
     }
     std::stable_sort(report_.blockers.begin(), report_.blockers.end(),
                      [](const TileBlocker& x, const TileBlocker& y) { return x.tiles > y.tiles; });
+    if (report_.partial_checked == 0) return;
+    report_.share_kept *= static_cast<double>(count) / static_cast<double>(report_.partial_checked);
+    constexpr double kFew = 0.1;
+    const bool are_most = 2 * report_.counts[static_cast<std::size_t>(TileClass::partial)] >= report_.tiles();
+    if (are_most && report_.share_kept < kFew) find_scattered(partial);
+  }
+
+  /// Of the parts that read tables by index the one that keeps the least of partial tiles.
+  void find_scattered(const std::vector<std::size_t>& partial) {
+    constexpr std::size_t kMostTiles = 16;
+    const TileGrid& grid = report_.grid;
+    const auto [b, h] = report_.looked_at.front();
+    double least = 1;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      const std::vector<std::string> tables = tables_by_index(*leaves_[i]->spec);
+      if (tables.empty()) continue;
+      double share = 0;
+      const std::size_t count = std::min(partial.size(), kMostTiles);
+      for (std::size_t n = 0; n < count; ++n) {
+        const std::size_t at = partial[n * partial.size() / count];
+        const auto columns = static_cast<std::size_t>(grid.columns);
+        const TileBounds tile = grid.bounds(static_cast<int>(at / columns), static_cast<int>(at % columns));
+        share += leaf_probes_[i].share_kept(b, h, tile) / static_cast<double>(count);
+      }
+      if (share >= least) continue;
+      least = share;
+      report_.scattered = {
+          .line = leaves_[i]->line,
+          .column = leaves_[i]->column,
+          .text = leaves_[i]->text,
+          .why =
+              fmt::format("tokens that see each other by '{}' lie far apart", fmt::join(tables, "' and '")),
+          .remedy =
+              fmt::format("sort the tokens of q, k, v and of what is read by q_idx and kv_idx by '{}' before "
+                          "the call, and o back after it: most tiles are skipped then",
+                          fmt::join(tables, "', '")),
+          .tiles = report_.counts[static_cast<std::size_t>(TileClass::partial)]};
+    }
   }
 
   /// Finds the parts that are seen as partial on a tile where they are not.
@@ -205,9 +254,9 @@ class Reporter {
       explain_blocker(blocker, *leaf);
     } else {
       blocker.why =
-          "its conditions exclude each other or cover for each other element by element, which their bounds "
-          "do not show";
-      blocker.remedy = "add what follows from them together as a condition of its own, with `and`";
+          "its conditions exclude each other or cover for each other, and none of them decides a whole tile";
+      blocker.remedy =
+          "say with one more `and` which rows, columns or distances q_idx - kv_idx can be kept at all";
     }
     report_.blockers.push_back(std::move(blocker));
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,26 +22,27 @@ struct TileFact {
   std::int64_t tiles = 0;
 };
 
-/// A part of the mask that the analysis sees as partial where evaluating it element by element shows that it
-/// is not.
+/// A part of the mask that keeps tiles from being skipped.
 struct TileBlocker {
   int line = 0, column = 0;
   std::string text;    // the part
-  std::string why;     // what it is that intervals do not show
-  std::string remedy;  // how to write it so that they do
+  std::string why;     // what it is about it
+  std::string remedy;  // how to write it, or what it reads, so that they can be
   std::int64_t tiles = 0;
 };
 
 struct TileReport {
   bool has_mask = false;
-  bool has_class = false;
   std::vector<std::pair<int, int>> looked_at;  // the (b, h) that were counted
   bool for_all = true;                         // they stand for every b and h
   std::array<std::int64_t, 3> counts{};        // by TileClass, over `looked_at`
   std::vector<TileFact> facts;                 // the most tiles first, by class
   std::int64_t partial_checked = 0;            // partial tiles evaluated element by element
   std::int64_t really_empty = 0, really_full = 0;
-  std::vector<TileBlocker> blockers;
+  std::vector<TileBlocker> blockers;  // of those that are partial, and are not when evaluated
+  double share_kept = 0;              // of the elements of partial tiles, by a sample
+  /// Where most tiles are partial for few elements, as a table has the ones that see each other far apart.
+  std::optional<TileBlocker> scattered;
   TileGrid grid;  // of the first (b, h)
   double milliseconds = 0;
 

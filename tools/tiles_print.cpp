@@ -91,14 +91,17 @@ void print_tiles(const TileReport& report, const std::string& file, bool colour)
                                           grid.tile_kv, grid.q_len, grid.kv_len, describe_heads(report)),
                               Style::cyan, colour));
   if (!report.has_mask) fmt::print("  no mask: every tile is full\n");
-  if (report.has_mask && !report.has_class)
-    fmt::print("  the mask has a loop that is not looked into: every tile is partial\n");
   print_class(report, TileClass::empty, "never loaded");
   print_class(report, TileClass::full, "computed without the mask");
   print_class(report, TileClass::partial, "computed with the mask");
-  fmt::print("  work     {:>20.2f}%  of the dense tiles; classified in {}\n", 100 * report.share_of_work(),
-             print_milliseconds(report.milliseconds));
+  fmt::print("  work     {:>20.2f}%  of the dense tiles\n", 100 * report.share_of_work());
   print_precision(report, file);
+  if (report.scattered) {
+    const TileBlocker& blocker = *report.scattered;
+    fmt::print("  density    partial tiles keep {:.1f}% of their elements\n", 100 * report.share_kept);
+    fmt::print("    {}:{}:{}: `{}`: {}\n      help: {}\n", file, blocker.line, blocker.column, blocker.text,
+               blocker.why, blocker.remedy);
+  }
 
   const auto [rows, columns] = tile_map_cell(grid, kMapWidth, kMapHeight);
   const auto [b, h] = report.looked_at.front();
@@ -122,16 +125,13 @@ nlohmann::json tiles_json(const TileReport& report, const std::string& file) {
   nlohmann::json facts = nlohmann::json::array();
   for (const TileFact& fact : report.facts)
     facts.push_back({{"class", class_name(fact.tile_class)}, {"because", fact.text}, {"tiles", fact.tiles}});
+  const auto part = [&](const TileBlocker& blocker) -> nlohmann::json {
+    return {{"file", file},          {"line", blocker.line}, {"column", blocker.column},
+            {"part", blocker.text},  {"why", blocker.why},   {"remedy", blocker.remedy},
+            {"tiles", blocker.tiles}};
+  };
   nlohmann::json blockers = nlohmann::json::array();
-  for (const TileBlocker& blocker : report.blockers) {
-    blockers.push_back({{"file", file},
-                        {"line", blocker.line},
-                        {"column", blocker.column},
-                        {"part", blocker.text},
-                        {"why", blocker.why},
-                        {"remedy", blocker.remedy},
-                        {"tiles", blocker.tiles}});
-  }
+  for (const TileBlocker& blocker : report.blockers) blockers.push_back(part(blocker));
   nlohmann::json heads = nlohmann::json::array();
   for (const auto& [b, h] : report.looked_at) heads.push_back({{"b", b}, {"h", h}});
   return {{"tiles", {{"empty", report.counts[0]}, {"partial", report.counts[1]}, {"full", report.counts[2]}}},
@@ -145,6 +145,8 @@ nlohmann::json tiles_json(const TileReport& report, const std::string& file) {
           {"partial_but_empty", report.really_empty},
           {"partial_but_full", report.really_full},
           {"blockers", blockers},
+          {"share_kept_of_partial", report.share_kept},
+          {"scattered", report.scattered ? part(*report.scattered) : nlohmann::json()},
           {"classify_ms", report.milliseconds}};
 }
 

@@ -124,6 +124,14 @@ int code_size(const Region::Item& item, bool fast) {
   return std::min((size_of(item.loop->body, fast) + 2) * turns + 2, kLargest);
 }
 
+int instructions_run(const llvm::Function& function, bool fast) {
+  long long sum = 0;
+  for_each_instruction(region_of(function), [&](const llvm::Instruction& instruction, long long times) {
+    sum = std::min(sum + times * size_of(instruction, fast), static_cast<long long>(kLargest));
+  });
+  return static_cast<int>(sum);
+}
+
 int code_size(const llvm::Function& function, bool fast) { return size_of(region_of(function), fast); }
 
 }  // namespace fa

@@ -16,6 +16,9 @@ namespace fa {
 int code_size(const Region::Item& item, bool fast);
 int code_size(const llvm::Function& function, bool fast);
 
+/// What one call runs, every turn of its loops counted.
+int instructions_run(const llvm::Function& function, bool fast);
+
 /// Whether a loop stays a loop: NVRTC unrolls short ones, and would unroll long ones as well.
 bool stays_rolled(const Loop& loop, bool fast);
 

@@ -67,7 +67,8 @@ llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, const Tile
   if (addend.size() != 1) return nullptr;  // a loop
   const MaskSides sides(addend, MaskSides::Summaries::none);
   llvm::Function* function =
-      make_class_function(addend, "score_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, {});
+      make_class_function(addend, llvm::Type::getInt32Ty(addend.getContext()), "score_class",
+                          {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, {});
   llvm::IRBuilder<> builder(&function->getEntryBlock());
   llvm::FastMathFlags as_in_hooks;  // what it asks of score_mod's values, it asks as the kernel does
   as_in_hooks.setAllowContract();

@@ -39,12 +39,12 @@ llvm::Value* Transfer::interpret(llvm::Instruction& condition, bool wanted, cons
   if (const Literal comparison = literal(&condition, wanted); comparison.condition == nullptr)
     return may_hold(comparison, where);
   note_imprecise(condition);
-  const AbstractBool known = condition_by_corners(condition);
-  llvm::Value* const by_corners = wanted ? known.may_be_true : known.may_be_false;
+  const AbstractBool known = tile().exact_where(operands_are_points(condition), corner(&condition));
+  llvm::Value* const by_points = wanted ? known.may_be_true : known.may_be_false;
   auto* const floats = llvm::dyn_cast<llvm::FCmpInst>(&condition);
   const auto by_interval = floats == nullptr ? std::nullopt : compare_floats(*floats, where);
-  if (!by_interval) return by_corners;
-  return builder.CreateAnd(by_corners, wanted ? by_interval->may_be_true : by_interval->may_be_false);
+  if (!by_interval) return by_points;
+  return builder.CreateAnd(by_points, wanted ? by_interval->may_be_true : by_interval->may_be_false);
 }
 
 Literal Transfer::literal(llvm::Value* condition, bool wanted) const {
@@ -61,7 +61,7 @@ Literal Transfer::literal(llvm::Value* condition, bool wanted) const {
 
 llvm::Value* Transfer::may_hold(const Literal& literal, const Domain& where) {
   if (literal.condition != nullptr) return may(literal.condition, literal.wanted, where);
-  return compare_by_corners(literal, compare(literal, where)).may_be_true;
+  return compare(literal, where).may_be_true;
 }
 
 AbstractBool Transfer::compare(const Literal& literal, const Domain& where) {

@@ -9,7 +9,7 @@ std::optional<int> constant_class(const TileClasses& classes) {
   const auto* end = llvm::cast<llvm::ReturnInst>(classes.function->getEntryBlock().getTerminator());
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue());
   if (constant == nullptr) return {};
-  return static_cast<int>(constant->getSExtValue());
+  return static_cast<int>(constant->getSExtValue() & 3);
 }
 
 }  // namespace fa

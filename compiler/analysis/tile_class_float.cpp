@@ -6,6 +6,8 @@
 // functions, of which none is sure to rise from each number to the next.
 #include "compiler/analysis/tile_class_transfer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -74,6 +76,21 @@ bool is_power_of_two(const llvm::Value* value) {
   return constant != nullptr && constant->getValueAPF().getExactLog2Abs() != INT_MIN;
 }
 
+/// Whether a value is made without functions and divisions, so that code for it comes to the same number
+/// wherever it stands.
+bool is_rounded_alike(const llvm::Value& value, std::set<const llvm::Value*>& seen) {
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+  if (instruction == nullptr || !seen.insert(&value).second) return true;
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction);
+  const llvm::Intrinsic::ID id = call == nullptr ? 0 : call->getIntrinsicID();
+  const bool is_exact = id == llvm::Intrinsic::fabs || id == llvm::Intrinsic::floor ||
+                        id == llvm::Intrinsic::minnum || id == llvm::Intrinsic::maxnum;
+  if (value.getType()->isFloatTy() && call != nullptr && !is_exact) return false;
+  if (instruction->getOpcode() == llvm::Instruction::FDiv) return false;
+  return std::all_of(instruction->op_begin(), instruction->op_end(),
+                     [&](const llvm::Use& operand) { return is_rounded_alike(*operand.get(), seen); });
+}
+
 }  // namespace
 
 AbstractFloat Transfer::real(llvm::Value* value, const Domain& where) {
@@ -98,6 +115,14 @@ AbstractFloat Transfer::find_real(llvm::Value* value, const Domain& where) {
   }
   if (is_uniform(value))
     return where.finite({.lo = corner(value), .hi = corner(value), .known = builder.getTrue()});
+  if (const int summary = sides_.summary_of(value); summary >= 0) {
+    const AbstractFloat extrema = where.finite({.lo = argument(fmt::format("s{}_lo", summary)),
+                                                .hi = argument(fmt::format("s{}_hi", summary)),
+                                                .known = builder.getTrue()});
+    std::set<const llvm::Value*> seen;
+    if (is_rounded_alike(*value, seen)) return extrema;
+    return where.with_margin(extrema, 0x1p-18, 0x1p-18, builder.getFalse());
+  }
   return transfer_float(*llvm::cast<llvm::Instruction>(value), where);
 }
 
@@ -134,7 +159,7 @@ AbstractFloat Transfer::transfer_float(llvm::Instruction& instruction, const Dom
 
 /// One value where all that goes into it is the same over the tile.
 AbstractFloat Transfer::float_fallback(llvm::Instruction& instruction, const Domain& where) {
-  note_fallback(instruction);
+  note_imprecise(instruction);
   llvm::Value* const value = corner(&instruction);
   return where.finite({.lo = value, .hi = value, .known = operands_are_points(instruction)});
 }
@@ -183,7 +208,6 @@ AbstractFloat Transfer::transfer_float_call(llvm::CallInst& call, const Domain& 
 
 AbstractInt Transfer::truncated(llvm::CallInst& conversion, const Domain& where) {
   llvm::IRBuilder<>& builder = where.builder();
-  fallbacks_.insert(&conversion);
   const AbstractFloat x = real(conversion.getArgOperand(0), where);
   // Bounds hold where x is known: everywhere, where a constant says so.
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(x.known);

@@ -12,13 +12,8 @@ namespace fa {
 
 using namespace llvm::PatternMatch;
 
-void Transfer::note_fallback(llvm::Instruction& instruction) {
-  note_imprecise(instruction);
-  fallbacks_.insert(&instruction);
-}
-
 AbstractInt Transfer::fallback(llvm::Instruction& instruction, std::int64_t min, std::int64_t max) {
-  note_fallback(instruction);
+  note_imprecise(instruction);
   return tile().exact_where(operands_are_points(instruction), corner(&instruction), min, max);
 }
 
@@ -110,7 +105,7 @@ AbstractInt Transfer::transfer_and(llvm::Instruction& instruction, const Domain&
   }
   const AbstractInt y = integer(instruction.getOperand(1), where);
   if (x.min < 0 && y.min < 0) return fallback(instruction);
-  note_fallback(instruction);
+  note_imprecise(instruction);
   return where.bit_and(x, y);
 }
 
@@ -120,7 +115,7 @@ AbstractInt Transfer::transfer_or_xor(llvm::Instruction& instruction, const Doma
   const auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
   if (disjoint != nullptr && disjoint->isDisjoint()) return where.add(x, y, true);
   if (x.min < 0 || y.min < 0) return fallback(instruction);
-  note_fallback(instruction);
+  note_imprecise(instruction);
   return instruction.getOpcode() == llvm::Instruction::Or ? where.bit_or(x, y) : where.bit_xor(x, y);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/analysis/tile_class_summary.h"
 #include "compiler/ir/simplify.h"
@@ -28,6 +27,11 @@ bool asks_for_signs(const llvm::Instruction& instruction) {
       return false;
   }
   return true;
+}
+
+/// Types of what a summary may be.
+bool has_extrema(const llvm::Type& type) {
+  return type.isIntegerTy(32) || type.isIntegerTy(1) || type.isFloatTy();
 }
 
 /// Operations whose interval says little, so that evaluating every index is worth it.
@@ -57,48 +61,15 @@ bool is_opaque(const llvm::Instruction& instruction) {
   }
 }
 
-/// The n for which `use`, of an index that is never negative, depends on floor(index / n) alone.
-int indices_alike(const llvm::User& use, const llvm::Value& index) {
-  constexpr unsigned kMostBits = 24;  // of an index
-  const llvm::APInt* by = nullptr;
-  llvm::CmpInst::Predicate predicate{};
-  if (match(&use, m_Shr(m_Specific(&index), m_APInt(by))) && by->ult(kMostBits))
-    return 1 << by->getZExtValue();
-  if ((match(&use, m_SDiv(m_Specific(&index), m_APInt(by))) ||
-       match(&use, m_UDiv(m_Specific(&index), m_APInt(by)))) &&
-      by->isStrictlyPositive())
-    return static_cast<int>(by->getSExtValue());
-  if (match(&use, m_ICmp(predicate, m_Specific(&index), m_APInt(by))) && by->isStrictlyPositive() &&
-      by->getActiveBits() <= kMostBits) {
-    const int bound = static_cast<int>(by->getSExtValue());
-    switch (predicate) {
-      case llvm::CmpInst::ICMP_SLT:
-      case llvm::CmpInst::ICMP_ULT:
-      case llvm::CmpInst::ICMP_SGE:
-      case llvm::CmpInst::ICMP_UGE:
-        return bound;
-      case llvm::CmpInst::ICMP_SGT:
-      case llvm::CmpInst::ICMP_UGT:
-      case llvm::CmpInst::ICMP_SLE:
-      case llvm::CmpInst::ICMP_ULE:
-        return bound + 1;
-      default:
-        break;
-    }
-  }
-  return 1;
-}
-
 }  // namespace
 
-llvm::Function* make_class_function(llvm::Function& mask, const std::string& name,
+llvm::Function* make_class_function(llvm::Function& mask, llvm::Type* result, const std::string& name,
                                     const std::vector<std::string>& leading,
-                                    const std::vector<std::string>& trailing) {
-  llvm::Type* i32 = llvm::Type::getInt32Ty(mask.getContext());
-  std::vector<llvm::Type*> types(leading.size(), i32);
+                                    const std::vector<ClassArgument>& trailing) {
+  std::vector<llvm::Type*> types(leading.size(), llvm::Type::getInt32Ty(mask.getContext()));
   for (unsigned i = kFirstUniform; i < mask.arg_size(); ++i) types.push_back(mask.getArg(i)->getType());
-  types.insert(types.end(), trailing.size(), i32);
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(i32, types, false),
+  for (const ClassArgument& argument : trailing) types.push_back(argument.type);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                           llvm::Function::InternalLinkage, name, mask.getParent());
   unsigned index = 0;
   for (const std::string& argument_name : leading) function->getArg(index++)->setName(argument_name);
@@ -107,7 +78,7 @@ llvm::Function* make_class_function(llvm::Function& mask, const std::string& nam
     function->addParamAttrs(index,
                             llvm::AttrBuilder(mask.getContext(), mask.getAttributes().getParamAttrs(i)));
   }
-  for (const std::string& argument_name : trailing) function->getArg(index++)->setName(argument_name);
+  for (const ClassArgument& argument : trailing) function->getArg(index++)->setName(argument.name);
   function->addFnAttrs(llvm::AttrBuilder(mask.getContext(), mask.getAttributes().getFnAttrs()));
   llvm::BasicBlock::Create(mask.getContext(), "entry", function);
   return function;
@@ -115,9 +86,7 @@ llvm::Function* make_class_function(llvm::Function& mask, const std::string& nam
 
 MaskSides::MaskSides(llvm::Function& mask, Summaries summaries) : mask_(mask) {
   find_dependences();
-  if (summaries == Summaries::none) return;
-  find_rows_a_block();
-  find_summaries();
+  if (summaries == Summaries::find) find_summaries();
 }
 
 unsigned MaskSides::depends(const llvm::Value* value) const {
@@ -138,49 +107,39 @@ void MaskSides::find_dependences() {
     depends_[&instruction] = bits;
     bool opaque = is_opaque(instruction);
     for (const llvm::Value* operand : instruction.operands()) opaque |= opaque_.contains(operand);
-    if (opaque) opaque_[&instruction] = true;
+    if (opaque && (bits & (kQ | kKv)) != 0) opaque_.insert(&instruction);  // one value for all is seen well
   }
-}
-
-/// Every use of the index itself has to be a division by, or a comparison with, a multiple of one number.
-int MaskSides::alike(unsigned index) const {
-  const llvm::Argument& argument = *mask_.getArg(index);
-  int count = 0;
-  for (const llvm::User* user : argument.users()) count = std::gcd(count, indices_alike(*user, argument));
-  return std::max(count, 1);
-}
-
-void MaskSides::find_rows_a_block() {
-  constexpr int kFewest = 64;  // kernels have tiles of at most 128 rows, at multiples of 32
-  bool needs_summary = false;
-  for (const llvm::Instruction& instruction : mask_.getEntryBlock())
-    needs_summary |= (depends(&instruction) & (kQ | kKv)) == kQ && opaque_.contains(&instruction);
-  const int rows = alike(kQIdx);
-  if (needs_summary && rows >= kFewest) rows_a_block_ = rows;
+  // What something of both sides uses, or what is made of it on the way to an address.
+  for (const llvm::Instruction& instruction : llvm::reverse(mask_.getEntryBlock())) {
+    const unsigned side = depends(&instruction) & (kQ | kKv);
+    for (const llvm::User* user : instruction.users())
+      if (llvm::isa<llvm::ReturnInst>(user) || (depends(user) & (kQ | kKv)) != side ||
+          (!has_extrema(*user->getType()) && leaves_side_.contains(user)))
+        leaves_side_.insert(&instruction);
+  }
 }
 
 void MaskSides::find_summaries() {
-  for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
-    const unsigned side = depends(&instruction) & (kQ | kKv);
-    if ((side != kQ && side != kKv) || !opaque_.contains(&instruction)) continue;
-    if (side == kQ && rows_a_block_ > 0) continue;
-    const bool i32 = instruction.getType()->isIntegerTy(32);
-    const bool i1 = instruction.getType()->isIntegerTy(1);
-    if (!i32 && !i1) continue;
-    bool maximal = false;
-    for (const llvm::User* user : instruction.users()) {
-      const auto* next = llvm::cast<llvm::Instruction>(user);
-      const unsigned next_side = depends(next) & (kQ | kKv);
-      maximal |= llvm::isa<llvm::ReturnInst>(next) || next_side != side;
-    }
-    if (maximal) roots_[&instruction] = add_summary(instruction, side == kQ);
+  for (const unsigned of_side : {kQ, kKv}) {
+    const int first = static_cast<int>(summaries_.size());
+    for (llvm::Instruction& instruction : mask_.getEntryBlock())
+      if (is_summary(instruction, of_side) && static_cast<int>(summaries_.size()) < first + kMostSummaries)
+        roots_[&instruction] = add_summary(instruction, of_side == kQ);
   }
+}
+
+/// A part of one side that bounds see badly, as large as it goes.
+bool MaskSides::is_summary(const llvm::Instruction& instruction, unsigned of_side) const {
+  return has_extrema(*instruction.getType()) && (depends(&instruction) & (kQ | kKv)) == of_side &&
+         opaque_.contains(&instruction) && leaves_side_.contains(&instruction);
 }
 
 int MaskSides::add_summary(llvm::Instruction& root, bool of_query) {
   const int index = static_cast<int>(summaries_.size());
+  const bool is_float = root.getType()->isFloatTy();
+  llvm::Type* const type = is_float ? root.getType() : llvm::Type::getInt32Ty(mask_.getContext());
   llvm::Function* function =
-      make_class_function(mask_, fmt::format("summary.{}", index), {"b", "h", "idx"}, {});
+      make_class_function(mask_, type, fmt::format("summary.{}", index), {"b", "h", "idx"}, {});
   llvm::IRBuilder<> builder(&function->getEntryBlock());
   llvm::ValueToValueMapTy map;
   map[mask_.getArg(0)] = llvm::PoisonValue::get(mask_.getArg(0)->getType());
@@ -201,11 +160,7 @@ int MaskSides::add_summary(llvm::Instruction& root, bool of_query) {
   if (value->getType()->isIntegerTy(1)) value = builder.CreateZExt(value, builder.getInt32Ty());
   builder.CreateRet(value);
   simplify(*function);
-  const unsigned bits = depends(&root);
-  summaries_.push_back({.function = function,
-                        .of_query = of_query,
-                        .depends_on_b = (bits & kB) != 0,
-                        .depends_on_h = (bits & kH) != 0});
+  summaries_.push_back({.function = function, .of_query = of_query, .is_float = is_float});
   return index;
 }
 

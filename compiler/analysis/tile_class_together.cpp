@@ -190,7 +190,10 @@ llvm::Value* Transfer::may_all_hold(const std::vector<Literal>& literals, const 
   std::vector<std::vector<Literal>> products = {{}};
   for (const Literal& literal : literals) {
     std::vector<std::vector<Literal>> choices = ways(literal);
-    if (choices.size() * products.size() > kMostWays) choices = {{literal}};
+    if (choices.size() > 1 && choices.size() * products.size() > kMostWays) {
+      note("`and` of conditions with `or` in them, in too many combinations");
+      choices = {{literal}};
+    }
     std::vector<std::vector<Literal>> next;
     for (const std::vector<Literal>& product : products) {
       for (const std::vector<Literal>& choice : choices) {
@@ -211,7 +214,9 @@ llvm::Value* Transfer::may_all_hold_at_once(const std::vector<Literal>& literals
   std::vector<Narrowing> narrowings;
   std::vector<bool> gains(literals.size(), false);  // whether the others' narrowing may tell more about it
   bool any_gains = false;
-  if (literals.size() > 1 && literals.size() <= kMostNarrowing && domains_.size() < kMostBoxes) {
+  const bool are_few = literals.size() <= kMostNarrowing && domains_.size() < kMostBoxes;
+  if (literals.size() > 1 && !are_few) note("`and` of too many conditions");
+  if (literals.size() > 1 && are_few) {
     for (const Literal& literal : literals) narrowings.push_back(narrowing(literal, where));
     for (std::size_t i = 0; i < literals.size(); ++i) {
       for (std::size_t j = 0; j < literals.size(); ++j) {
@@ -229,7 +234,10 @@ llvm::Value* Transfer::may_all_hold_at_once(const std::vector<Literal>& literals
       for (const llvm::Value* value : {literals[i].condition, literals[i].a, literals[i].b})
         if (value != nullptr) divisions += count_divisions(value, seen);
     }
-    any_gains = any_gains && divisions <= kMostDivisions;
+    if (any_gains && divisions > kMostDivisions) {
+      note("`/` and `%` by numbers that are not constants, in several conditions at once");
+      any_gains = false;
+    }
   }
   llvm::Value* all = builder.getTrue();
   if (!any_gains) {

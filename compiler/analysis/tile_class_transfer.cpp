@@ -16,21 +16,49 @@ bool may_saturate(const llvm::Instruction& instruction) {
   return id == llvm::Intrinsic::minnum || id == llvm::Intrinsic::maxnum || id == llvm::Intrinsic::floor;
 }
 
+/// What bounds do not see through, in the words of the language.
+std::string in_words(const llvm::Instruction& instruction) {
+  using llvm::Instruction;
+  const std::string of_both = " of a number that depends on both q_idx and kv_idx";
+  // A bool is a byte in memory, compared with 0.
+  if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::LoadInst>(instruction.getOperand(0)))
+    return "a table read at indices of both q_idx and kv_idx";
+  switch (instruction.getOpcode()) {
+    case Instruction::And:
+    case Instruction::Or:
+    case Instruction::Xor:
+      return "`&`, `|` or `^`" + of_both;
+    case Instruction::Shl:
+    case Instruction::AShr:
+    case Instruction::LShr:
+      return "`<<` or `>>`" + of_both;
+    case Instruction::SDiv:
+    case Instruction::UDiv:
+    case Instruction::SRem:
+    case Instruction::URem:
+      return "`/` or `%`" + of_both;
+    default:
+      break;
+  }
+  const bool of_floats =
+      instruction.getType()->isFloatTy() || instruction.getOperand(0)->getType()->isFloatTy();
+  return of_floats ? "floats that depend on both q_idx and kv_idx"
+                   : "a value that depends on both q_idx and kv_idx";
+}
+
 }  // namespace
 
 Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
-                   llvm::IRBuilder<>& builder, llvm::Value* only_row)
-    : mask_(mask), sides_(sides), class_(tile_class), has_rows_(only_row == nullptr) {
-  llvm::Value* const first_row = has_rows_ ? argument("q_lo") : only_row;
-  llvm::Value* const last_row = has_rows_ ? argument("q_hi") : only_row;
-  domains_.emplace_back(builder,
-                        Domain::tile(builder, first_row, last_row, argument("kv_lo"), argument("kv_hi")));
+                   llvm::IRBuilder<>& builder)
+    : mask_(mask), sides_(sides), class_(tile_class) {
+  domains_.emplace_back(builder, Domain::tile(builder, argument("q_lo"), argument("q_hi"), argument("kv_lo"),
+                                              argument("kv_hi")));
   // The mask at the tile's first element: where all that goes into a value is the same over the tile, this is
   // it. What is not asked for goes when the function is simplified.
   corner_[mask_.getArg(0)] = llvm::ConstantFP::get(mask_.getArg(0)->getType(), 0.0);
   corner_[mask_.getArg(1)] = argument("b");
   corner_[mask_.getArg(2)] = argument("h");
-  corner_[mask_.getArg(3)] = first_row;
+  corner_[mask_.getArg(3)] = argument("q_lo");
   corner_[mask_.getArg(4)] = argument("kv_lo");
   for (unsigned i = kFirstUniform; i < mask_.arg_size(); ++i) corner_[mask_.getArg(i)] = class_.getArg(i + 1);
   for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
@@ -123,12 +151,10 @@ llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {
 }
 
 void Transfer::note_imprecise(const llvm::Instruction& instruction) {
-  if ((depends(&instruction) & (kQ | kKv)) != (kQ | kKv)) return;
-  std::string what = instruction.getOpcodeName();
-  // A bool is a byte in memory, compared with 0.
-  if (llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::LoadInst>(instruction.getOperand(0)))
-    what = "a table read that depends on both q_idx and kv_idx";
-  what += ": known only where all that goes into it is the same over the tile";
+  if ((depends(&instruction) & (kQ | kKv)) == (kQ | kKv)) note(in_words(instruction));
+}
+
+void Transfer::note(const std::string& what) {
   if (std::find(imprecise_.begin(), imprecise_.end(), what) == imprecise_.end()) imprecise_.push_back(what);
 }
 

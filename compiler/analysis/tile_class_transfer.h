@@ -8,7 +8,6 @@
 //   tile_class_together.cpp   what several conditions may be at one element: each narrows the box of the
 //                             others
 //   tile_class_narrow.cpp     how far a comparison narrows a box
-//   tile_class_corners.cpp    what takes so few values over a tile that its corners show them all
 #pragma once
 
 #include "compiler/ir/llvm.h"
@@ -49,10 +48,9 @@ struct Narrowing {
 
 class Transfer {
  public:
-  /// Writes into `tile_class` by `builder`. With `only_row` (an i32) it looks at that row of the tile alone,
-  /// where all that depends on rows is one value.
+  /// Writes into `tile_class` by `builder`.
   Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
-           llvm::IRBuilder<>& builder, llvm::Value* only_row = nullptr);
+           llvm::IRBuilder<>& builder);
 
   /// Whether `condition` may come out as `wanted` somewhere in the tile, as an i1.
   llvm::Value* may(llvm::Value* condition, bool wanted) {
@@ -60,16 +58,11 @@ class Transfer {
   }
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
-  /// What `condition` is in the tile's first and in its last column, of a tile of one row.
-  AbstractBool at_ends(llvm::Value* condition);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
 
  private:
   const Domain& tile() const { return domains_.front(); }
-  unsigned depends(const llvm::Value* value) const {
-    const unsigned bits = sides_.depends(value);
-    return has_rows_ ? bits : bits & ~static_cast<unsigned>(kQ);
-  }
+  unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
   bool is_uniform(const llvm::Value* value) const { return (depends(value) & (kQ | kKv | kScore)) == 0; }
   llvm::Value* argument(llvm::StringRef name) const;
   /// The value at the tile's first element.
@@ -82,11 +75,11 @@ class Transfer {
   }
   llvm::Value* operands_are_points(llvm::Instruction& instruction);
   llvm::Value* find_is_point(llvm::Value* value);
+  /// Remembers what keeps bounds from being exact.
+  void note(const std::string& what);
   void note_imprecise(const llvm::Instruction& instruction);
 
   // tile_class_integer.cpp
-  /// Remembers an instruction whose values intervals see badly: corners may know more.
-  void note_fallback(llvm::Instruction& instruction);
   /// Exact where every operand is the same over the tile; else anything.
   AbstractInt fallback(llvm::Instruction& instruction, std::int64_t min = kI32Min,
                        std::int64_t max = kI32Max);
@@ -142,28 +135,9 @@ class Transfer {
   void narrow_dividend(Narrowing& result, llvm::Value* x, llvm::Value* by, llvm::Value* lo, llvm::Value* hi,
                        const Domain& where, int depth);
 
-  // tile_class_corners.cpp
-  struct Leaves {
-    std::set<llvm::Value*> rows, columns;
-    bool usable = true;
-  };
-  void find_leaves(llvm::Value* value, Leaves& leaves, std::set<llvm::Value*>& seen);
-  llvm::Value* at_corner(llvm::Value* value, bool last_row, bool last_column);
-  /// Whether the first and the last row (column) show every value that `leaf` takes, as an i1.
-  llvm::Value* ends_show_all(llvm::Value* leaf, bool of_rows);
-  /// What `values` are at the tile's corners, if these show all: `evaluate` makes an i1 of them at one
-  /// corner.
-  template <class Evaluate>
-  AbstractBool by_corners(const AbstractBool& otherwise, const std::vector<llvm::Value*>& values,
-                          Evaluate evaluate);
-  AbstractBool condition_by_corners(llvm::Instruction& condition);
-  AbstractBool compare_by_corners(const Literal& literal, const AbstractBool& otherwise);
-  bool has_fallback(const llvm::Value* value, std::set<const llvm::Value*>& seen) const;
-
   llvm::Function& mask_;
   const MaskSides& sides_;
   llvm::Function& class_;
-  const bool has_rows_;         // more than one
   std::deque<Domain> domains_;  // the tile's first, then narrower boxes
   std::unordered_map<const llvm::Value*, llvm::Value*> corner_;
   std::map<std::tuple<const llvm::Value*, const Domain*>, AbstractInt> integers_;
@@ -171,8 +145,6 @@ class Transfer {
   std::map<std::tuple<const llvm::Value*, bool, const Domain*>, llvm::Value*> conditions_;
   std::map<const llvm::Value*, llvm::Value*> points_;
   std::map<const llvm::Value*, bool> reads_box_;
-  std::map<std::tuple<const llvm::Value*, bool, bool>, llvm::Value*> corners_;
-  std::set<const llvm::Value*> fallbacks_;
   std::vector<std::string> imprecise_;
 };
 

@@ -24,7 +24,7 @@ HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer,
 
 TileKinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
   const bool masked = host.hooks.mask_mod && !host.facts.mask_is_always_true;
-  return {.full = !masked || classes.function != nullptr, .partial = masked};
+  return {.full = !masked || classes.function != nullptr || classes.map, .partial = masked};
 }
 
 struct Parts {
@@ -165,24 +165,35 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
   auto number = [&](unsigned value) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
   };
-  // Whether the class differs along one of its arguments, itself or through a summary.
-  auto differs = [&](unsigned argument, bool Summary::* depends) {
-    bool any = classes.function != nullptr && !classes.function->getArg(argument)->use_empty();
-    for (const Summary& summary : classes.summaries) any |= summary.*depends;
-    return number(any ? 1 : 0);
+  // Whether the class differs along one of its arguments.
+  const auto differs = [&](unsigned argument, bool TileMap::* of) {
+    if (classes.map) return *classes.map.*of;
+    return classes.function != nullptr && !classes.function->getArg(argument)->use_empty();
   };
+  const auto count = [&](bool of_query) {
+    return static_cast<unsigned>(
+        std::count_if(classes.summaries.begin(), classes.summaries.end(),
+                      [&](const Summary& summary) { return summary.of_query == of_query; }));
+  };
+  const TileMap map = classes.map.value_or(TileMap{});
   static_assert(offsetof(HostInfo, tile_q) == 4 && offsetof(HostInfo, workspace_bytes) == 8 &&
-                offsetof(HostInfo, tile_kv) == 16 && offsetof(HostInfo, num_summaries) == 20 &&
-                offsetof(HostInfo, has_tile_class) == 24 && offsetof(HostInfo, is_masked) == 28 &&
-                offsetof(HostInfo, class_of_batch) == 32 && offsetof(HostInfo, class_of_head) == 36 &&
-                sizeof(HostInfo) == 40);
+                offsetof(HostInfo, tile_kv) == 16 && offsetof(HostInfo, has_tile_class) == 20 &&
+                offsetof(HostInfo, is_masked) == 24 && offsetof(HostInfo, class_of_batch) == 28 &&
+                offsetof(HostInfo, class_of_head) == 32 && offsetof(HostInfo, has_tile_map) == 36 &&
+                offsetof(HostInfo, num_query_summaries) == 40 &&
+                offsetof(HostInfo, num_key_summaries) == 44 && offsetof(HostInfo, row_block) == 48 &&
+                offsetof(HostInfo, column_block) == 52 && offsetof(HostInfo, always_alike) == 56 &&
+                offsetof(HostInfo, is_relative) == 60 && offsetof(HostInfo, most_steps) == 64 &&
+                sizeof(HostInfo) == 72);
   llvm::Constant* value = llvm::ConstantStruct::getAnon(
       {number(kHostVersion), number(static_cast<unsigned>(host.shape.tile_q)),
        llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
-       number(static_cast<unsigned>(host.shape.tile_kv)),
-       number(static_cast<unsigned>(classes.summaries.size())), number(classes.function != nullptr ? 1 : 0),
-       number(tiles.partial ? 1 : 0), differs(0, &Summary::depends_on_b),
-       differs(1, &Summary::depends_on_h)});
+       number(static_cast<unsigned>(host.shape.tile_kv)), number(classes.function != nullptr ? 1 : 0),
+       number(tiles.partial ? 1 : 0), number(differs(0, &TileMap::of_batch) ? 1 : 0),
+       number(differs(1, &TileMap::of_head) ? 1 : 0), number(classes.map ? 1 : 0), number(count(true)),
+       number(count(false)), number(static_cast<unsigned>(map.row_block)),
+       number(static_cast<unsigned>(map.column_block)), number(static_cast<unsigned>(map.always_alike)),
+       number(map.is_relative ? 1 : 0), number(static_cast<unsigned>(map.most_steps)), number(0)});
   auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
                                         llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
   info->setAlignment(llvm::Align(8));

@@ -43,7 +43,7 @@ struct HostCpu {
 };
 
 constexpr std::uint32_t kHostVersion =
-    4;  // raise when the same inputs give other code: it is part of the cache key
+    5;  // raise when the same inputs give other code: it is part of the cache key
 
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {
@@ -51,14 +51,19 @@ struct HostInfo {
   std::uint32_t tile_q;           // rows one start, its steps and one finish serve
   std::uint64_t workspace_bytes;  // 64-byte aligned memory the steps need, one a thread
   std::uint32_t tile_kv;          // rows one step serves
-  std::uint32_t num_summaries;
-  std::uint32_t has_tile_class;  // kHostClassSymbol is there; where it is not, every tile has the class ...
-  std::uint32_t is_masked;       // ... partial where this is set, full where it is not
-  std::uint32_t class_of_batch;  // the class may differ from batch entry to batch entry
+  std::uint32_t has_tile_class;   // kHostClassSymbol is there; where it is not, every tile has the class ...
+  std::uint32_t is_masked;        // ... partial where this is set, full where it is not
+  std::uint32_t class_of_batch;   // the class may differ from batch entry to batch entry
   std::uint32_t class_of_head;
+  // Classes are in a map (runtime/host_map), for which kHostKeepsSymbol and the summaries are there; the rest
+  // is TileMap's (compiler/analysis/tile_class.h).
+  std::uint32_t has_tile_map;
+  std::uint32_t num_query_summaries, num_key_summaries;  // numbered in this order
+  std::uint32_t row_block, column_block, always_alike, is_relative, most_steps;
 };
 
-/// The least and the largest value of a summary over some rows or columns.
+/// The least and the largest value of a summary over some rows or columns: of floats as integers of the same
+/// order, their bits, turned but for the sign where that is set.
 struct SummaryPair {
   std::int32_t lo, hi;
 };
@@ -75,18 +80,21 @@ using HostFinish = HostStart;
 constexpr const char* kHostStepSymbol = "facet_host_step";
 using HostStep = void (*)(const void* params, void* workspace, std::int32_t b, std::int32_t h,
                           std::int32_t first_q, std::int32_t first_kv, std::int32_t full);
-/// The class of rows q_lo..q_hi and columns kv_lo..kv_hi as tile_class.h numbers them. Summary j's extrema
-/// over them are rows[j][q_index] or rows[j][kv_index], by its side.
+/// What bounds show of rows q_lo..q_hi and columns kv_lo..kv_hi, as tile_class.h numbers classes. extrema[j]
+/// are summary j's over them.
 constexpr const char* kHostClassSymbol = "facet_host_class";
-using HostClass = std::int32_t (*)(const void* params, const SummaryPair* const* rows, std::int32_t b,
+using HostClass = std::int32_t (*)(const void* params, const SummaryPair* extrema, std::int32_t b,
                                    std::int32_t h, std::int32_t q_lo, std::int32_t q_hi, std::int32_t kv_lo,
-                                   std::int32_t kv_hi, std::int64_t q_index, std::int64_t kv_index);
+                                   std::int32_t kv_hi);
 /// Followed by a summary's number: its extrema over the indices first..last.
 constexpr const char* kHostSummarySymbol = "facet_host_summary_";
 using HostSummary = void (*)(const void* params, std::int32_t b, std::int32_t h, std::int32_t first,
                              std::int32_t last, SummaryPair* extrema);
-/// SummaryShape[num_summaries], where there are any.
-constexpr const char* kHostShapesSymbol = "facet_host_shapes";
+/// Which of `count` elements, from 1 to 32, the mask keeps, a bit each.
+constexpr const char* kHostKeepsSymbol = "facet_host_keeps";
+using HostKeeps = std::uint32_t (*)(const void* params, std::int32_t b, std::int32_t h,
+                                    const std::int32_t* q_idx, const std::int32_t* kv_idx,
+                                    std::int32_t count);
 
 /// Adds the kernel to `hooks.module`, verified; the hooks and the classes' functions are inlined and gone
 /// afterwards.

@@ -1,5 +1,5 @@
-// A mask's tile class and its summaries as functions of the kernel's object, which the runtime walks tiles
-// by.
+// A mask's tile class, its summaries and the mask itself as functions of the kernel's object, by which the
+// runtime finds which tiles to walk.
 #include "compiler/emit/host_math.h"
 #include "compiler/emit/host_parts.h"
 #include "compiler/emit/host_widen.h"
@@ -53,26 +53,64 @@ llvm::Function* exported(const HostModule& host, const std::string& name, llvm::
   return function;
 }
 
+/// A pair's end as a summary's value.
+llvm::Value* value_of(llvm::IRBuilder<>& ir, llvm::Value* end, const Summary& summary) {
+  if (!summary.is_float) return end;
+  llvm::Value* turned = ir.CreateXor(end, ir.getInt32(0x7fffffff));
+  return ir.CreateBitCast(ir.CreateSelect(ir.CreateICmpSLT(end, ir.getInt32(0)), turned, end),
+                          ir.getFloatTy());
+}
+
+/// A summary's value as an i32 of the same order.
+llvm::Value* ordered(llvm::IRBuilder<>& ir, llvm::Value* value, const Summary& summary) {
+  if (!summary.is_float) return value;
+  llvm::Value* bits = ir.CreateBitCast(value, ir.getInt32Ty());
+  llvm::Value* turned = ir.CreateXor(bits, ir.getInt32(0x7fffffff));
+  return ir.CreateSelect(ir.CreateICmpSLT(bits, ir.getInt32(0)), turned, bits);
+}
+
 void emit_class(const HostModule& host, const TileClasses& classes) {
   auto* pointer = llvm::PointerType::get(host.context(), 0);
   auto* i32 = llvm::Type::getInt32Ty(host.context());
-  auto* i64 = llvm::Type::getInt64Ty(host.context());
   llvm::Function* function =
-      exported(host, kHostClassSymbol, i32, {pointer, pointer, i32, i32, i32, i32, i32, i32, i64, i64});
+      exported(host, kHostClassSymbol, i32, {pointer, pointer, i32, i32, i32, i32, i32, i32});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
   std::vector<llvm::Value*> args;
   for (unsigned i = 2; i < 8; ++i) args.push_back(build.arg(i));  // b, h, the tile's four bounds
   add_uniforms(host, build, build.arg(0), args);
-  for (std::size_t j = 0; j < classes.summaries.size(); ++j) {
-    llvm::Value* row = ir.CreateLoad(build.ptr(), build.at(build.arg(1), j * sizeof(void*)));
-    llvm::Value* index = build.arg(classes.summaries[j].of_query ? 8 : 9);
-    llvm::Value* pair = build.at(row, ir.CreateMul(index, build.i64(sizeof(SummaryPair))));
-    args.push_back(ir.CreateLoad(i32, build.at(pair, offsetof(SummaryPair, lo))));
-    args.push_back(ir.CreateLoad(i32, build.at(pair, offsetof(SummaryPair, hi))));
-  }
+  for (std::size_t j = 0; j < classes.summaries.size(); ++j)
+    for (const std::size_t end : {offsetof(SummaryPair, lo), offsetof(SummaryPair, hi)})
+      args.push_back(value_of(ir, ir.CreateLoad(i32, build.at(build.arg(1), j * sizeof(SummaryPair) + end)),
+                              classes.summaries[j]));
   llvm::CallInst* call = ir.CreateCall(classes.function, args);
   ir.CreateRet(call);
+  inline_call(host, build, call);
+}
+
+void emit_keeps(const HostModule& host) {
+  auto* pointer = llvm::PointerType::get(host.context(), 0);
+  auto* i32 = llvm::Type::getInt32Ty(host.context());
+  llvm::Function* function =
+      exported(host, kHostKeepsSymbol, i32, {pointer, i32, i32, pointer, pointer, i32});
+  HostBuilder build(host, function);
+  llvm::IRBuilder<>& ir = build.ir();
+  std::vector<llvm::Value*> uniforms;
+  add_uniforms(host, build, build.arg(0), uniforms);
+  llvm::CallInst* call = nullptr;
+  const HostBuilder::Values bits = build.loop(
+      build.i32(0), build.arg(5), build.i32(1), {build.i32(0)},
+      [&](llvm::Value* i, const HostBuilder::Values& sofar) -> HostBuilder::Values {
+        const auto index = [&](unsigned of) {
+          return ir.CreateLoad(i32, ir.CreateGEP(i32, build.arg(of), i));
+        };
+        std::vector<llvm::Value*> args = {build.f32(0), build.arg(1), build.arg(2), index(3), index(4)};
+        args.insert(args.end(), uniforms.begin(), uniforms.end());
+        call = ir.CreateCall(host.hooks.mask_mod, args);
+        return {ir.CreateOr(sofar[0], ir.CreateShl(ir.CreateZExt(call, i32), i))};
+      },
+      true);
+  ir.CreateRet(bits[0]);
   inline_call(host, build, call);
 }
 
@@ -96,8 +134,9 @@ void emit_summary(const HostModule& host, const Summary& summary, std::size_t nu
         std::vector<llvm::Value*> args = {build.arg(1), build.arg(2), index};
         args.insert(args.end(), uniforms.begin(), uniforms.end());
         call = ir.CreateCall(summary.function, args);
-        return {ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, sofar[0], call),
-                ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, sofar[1], call)};
+        llvm::Value* const value = ordered(ir, call, summary);
+        return {ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, sofar[0], value),
+                ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, sofar[1], value)};
       },
       true);
   ir.CreateStore(extrema[0], build.at(build.arg(5), offsetof(SummaryPair, lo)));
@@ -106,25 +145,13 @@ void emit_summary(const HostModule& host, const Summary& summary, std::size_t nu
   inline_call(host, build, call);
 }
 
-void emit_shapes(const HostModule& host, const TileClasses& classes) {
-  static_assert(offsetof(SummaryShape, of_query) == 0 && offsetof(SummaryShape, of_batch) == 1 &&
-                offsetof(SummaryShape, of_head) == 2 && sizeof(SummaryShape) == 3);
-  std::vector<std::uint8_t> bytes;
-  for (const Summary& summary : classes.summaries)
-    for (const bool flag : {summary.of_query, summary.depends_on_b, summary.depends_on_h})
-      bytes.push_back(flag ? 1 : 0);
-  llvm::Constant* value = llvm::ConstantDataArray::get(host.context(), bytes);
-  new llvm::GlobalVariable(host.module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
-                           kHostShapesSymbol);
-}
-
 }  // namespace
 
 void emit_classes(const HostModule& host, const TileClasses& classes) {
-  if (classes.function == nullptr) return;
-  emit_class(host, classes);
+  if (classes.function != nullptr) emit_class(host, classes);
+  if (!classes.map) return;
+  emit_keeps(host);
   for (std::size_t j = 0; j < classes.summaries.size(); ++j) emit_summary(host, classes.summaries[j], j);
-  if (!classes.summaries.empty()) emit_shapes(host, classes);
 }
 
 }  // namespace fa

@@ -3,7 +3,6 @@
 
 #include "compiler/analysis/tile_class.h"
 #include "compiler/emit/host_builder.h"
-#include "templates/common/summaries.h"
 
 namespace fa {
 
@@ -37,8 +36,8 @@ llvm::Function* emit_dropout(const HostModule& host);
 /// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
 llvm::Function* emit_finish(const HostModule& host);
 
-/// What the runtime walks tiles by: kHostClassSymbol, the summaries and their shapes; nothing without a
-/// class.
+/// What the runtime finds tiles' classes by: kHostClassSymbol, kHostKeepsSymbol, the summaries; nothing
+/// without a class.
 void emit_classes(const HostModule& host, const TileClasses& classes);
 
 /// The query row of each lane of a panel, clamped to the last one.

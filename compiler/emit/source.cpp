@@ -28,9 +28,9 @@ std::string_view folder(Family family) {
   throw InternalError("the host has no CUDA template");
 }
 
-constexpr std::string_view kSummariesEntry =
-    R"(extern "C" __global__ void __launch_bounds__(32 * fa::kTilesPerGroup) facet_summaries(const __grid_constant__ fa::ForwardParams params) {
-  fa::summarise<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params);
+constexpr std::string_view kTileMapEntry =
+    R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads) facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
+  fa::TileMapPass<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params).run();
 }
 
 )";
@@ -74,12 +74,11 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   return text;
 }
 
-std::vector<SummaryShape> shapes(const TileClasses& classes) {
-  std::vector<SummaryShape> result;
-  for (const Summary& summary : classes.summaries)
-    result.push_back(
-        {.of_query = summary.of_query, .of_batch = summary.depends_on_b, .of_head = summary.depends_on_h});
-  return result;
+std::optional<TileMapShape> shape_of(const TileClasses& classes) {
+  if (!classes.map) return {};
+  return TileMapShape{.of_batch = classes.map->of_batch,
+                      .of_head = classes.map->of_head,
+                      .has_plain = classes.score != nullptr};
 }
 
 std::vector<SourceHeader> headers_of(Family family) {
@@ -118,7 +117,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
-
+{include}
 namespace fa {{
 
 {exact}{hooks}
@@ -143,7 +142,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})
   forward.run(params);
 }}
 
-{summaries}// What the host launches with is what the device was built for.
+{tile_map}// What the host launches with is what the device was built for.
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == {threads});
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {shared_memory});
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
@@ -153,12 +152,13 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
       fmt::arg("hooks",
                cases == nullptr ? print_hooks(spec, hooks, facts) : print_cases(spec, hooks, *cases)),
       fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
+      fmt::arg("include", classes.map ? "#include \"common/tile_map.cuh\"\n" : ""),
+      fmt::arg("tile_map", classes.map ? kTileMapEntry : ""),
       fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
       fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
-      fmt::arg("summaries", classes.summaries.empty() ? "" : kSummariesEntry),
       fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
@@ -168,8 +168,8 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
                 .tile_q = plan.tile_q,
                 .tile_kv = plan.tile_kv,
                 .shared_memory = shared_memory,
-                .summaries = shapes(classes),
-                .summaries_entry = "facet_summaries"};
+                .tile_map = shape_of(classes),
+                .tile_map_entry = "facet_tile_map"};
 }
 
 }  // namespace fa

@@ -1,18 +1,16 @@
 // The final translation unit of a GPU kernel: includes, named constants, hooks, static_asserts, one entry.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/tile_class.h"
 #include "compiler/schedule/plan.h"
-#include "templates/common/summaries.h"
+#include "templates/common/tile_map.h"
 
 namespace fa {
-
-constexpr int kSummaryThreads =
-    32 * kTilesPerGroup;  // what common/tile_class.cuh's `summarise` is written for
 
 /// A file the generated text includes, under the path it is included by.
 struct SourceHeader {
@@ -30,10 +28,10 @@ struct Source {
   int tile_q = 0;
   int tile_kv = 0;
   int shared_memory = 0;  // dynamic bytes
-  // Filled by `summaries_entry`, launched with kSummaryThreads before the forward pass; empty: it is not
+  // Filled by `tile_map_entry`, launched with kMapThreads before the forward pass; without, that is not
   // there.
-  std::vector<SummaryShape> summaries{};
-  std::string summaries_entry{};  // "facet_summaries"
+  std::optional<TileMapShape> tile_map{};
+  std::string tile_map_entry{};  // "facet_tile_map"
 };
 
 /// What a kernel runs where a condition of the head has one of its values (compiler/ir/head_case.h).

@@ -84,9 +84,9 @@ struct FullWalk {
   }
 };
 
-/// A walk that asks `Classes::tile_class`, for the rows of one q tile. The kv loop has no register to spare,
-/// so what is known of 32 tiles and 32 groups is one word of each lane, and what classes are asked with is
-/// found anew every time.
+/// A walk by the classes of the tiles of one q tile: those in the map, or those that `Classes::tile_class`
+/// finds here. The kv loop has no register to spare, so what is known of 32 tiles and 32 groups is one word
+/// of each lane, and what classes are asked with is found again every time.
 template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
 struct ClassWalk {
   // Of lane i: the step to the first non-empty tile from the group's tile i on, with tiles counted from the
@@ -115,22 +115,26 @@ struct ClassWalk {
   /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end, and not
   /// full where the end cuts it.
   static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
-    const int tiles_in_all = num_tiles(params);
-    if (first >= tiles_in_all) return kTileEmpty;
+    if (first >= num_tiles(params)) return kTileEmpty;
     const auto [b, h] = block_head(params);
-    const SummaryRows<Classes> summaries(params, kTileQ, kTileKv, b, h);
     const int q_tile = block_q_tile<kKeepsQTile>(params, kTileQ);
-    const int q_lo = q_tile * kTileQ;
-    const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
-    const int kv_lo = first * kTileKv;
-    const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
-    const int kv_pair = count == 1 ? first : tiles_in_all + first / kTilesPerGroup;
-    int tile_class =
-        Classes::tile_class(params, summaries.row, b, h, q_lo, q_hi, kv_lo, kv_hi, q_tile, kv_pair);
-    if (tile_class == kTileFull && kv_lo + count * kTileKv > params.kv_len) tile_class = kTilePartial;
-    if constexpr (!Classes::kHasScoreClass) return tile_class;
-    const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
-    return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
+    if constexpr (Classes::kHasTileMap) {
+      const MapWord word = read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, first / kTilesPerWord);
+      const unsigned tiles = count == 1 ? 1u << first % kTilesPerWord : 0xffffffffu;
+      if ((word.some & tiles) == 0) return kTileEmpty;
+      return ((word.full & tiles) == tiles ? kTileFull : kTilePartial) |
+             (Classes::kHasScoreClass && (word.plain & tiles) == tiles ? kPlain : 0);
+    } else {
+      const int q_lo = q_tile * kTileQ;
+      const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
+      const int kv_lo = first * kTileKv;
+      const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
+      int tile_class = Classes::tile_class(params, 0, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      if (tile_class == kTileFull && kv_lo + count * kTileKv > params.kv_len) tile_class = kTilePartial;
+      if constexpr (!Classes::kHasScoreClass) return tile_class;
+      const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
+    }
   }
 
   /// The bits of `lanes` that tell of tiles, from the class of each lane's tile; the tiles `found` are not
@@ -152,7 +156,7 @@ struct ClassWalk {
   /// The run of all tiles of the group that begins at `tile`, each of class kWhole.
   static __device__ __forceinline__ WalkStep whole_group(int tile) {
     constexpr int kKind = Classes::kHasScoreClass ? 3 : 1;
-    return {kKind + tile * WalkStep::kOneTile + (kTilesPerGroup - 1) * WalkStep::kOneMore};
+    return {kKind + tile * WalkStep::kOneTile + (kTilesPerWord - 1) * WalkStep::kOneMore};
   }
 
   /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
@@ -161,23 +165,23 @@ struct ClassWalk {
     const int lane = threadIdx.x % 32;
     bool asked = false;  // for the groups that start at `tile`
     while (tile < num_tiles(params)) {
-      if (tile % kTilesPerGroup == 0) {
-        const bool by_group = tile % (32 * kTilesPerGroup) == 0 && !asked;
+      if (tile % kTilesPerWord == 0) {
+        const bool by_group = tile % (32 * kTilesPerWord) == 0 && !asked;
         if (!by_group) {
-          const int group = tile / kTilesPerGroup % 32;
+          const int group = tile / kTilesPerWord % 32;
           const unsigned groups = __ballot_sync(0xffffffffu, (lanes & kGroup) != 0) >> group;
           const unsigned whole = __ballot_sync(0xffffffffu, (lanes & kWholeGroup) != 0) >> group;
           if (groups == 0) {
-            tile = (tile | (32 * kTilesPerGroup - 1)) + 1;
+            tile = (tile | (32 * kTilesPerWord - 1)) + 1;
             asked = false;
             continue;
           }
           const int empty = __ffs(groups) - 1;
-          tile += empty * kTilesPerGroup;
+          tile += empty * kTilesPerWord;
           if ((whole >> empty & 1) != 0) return whole_group(tile);  // its tiles need no look
         }
         const int tile_class =
-            classify(params, tile + (by_group ? kTilesPerGroup : 1) * lane, by_group ? kTilesPerGroup : 1);
+            classify(params, tile + (by_group ? kTilesPerWord : 1) * lane, by_group ? kTilesPerWord : 1);
         if (by_group) {
           lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
           asked = true;
@@ -185,7 +189,7 @@ struct ClassWalk {
         }
         const unsigned found = __ballot_sync(0xffffffffu, tile_class != kTileEmpty);
         if (found == 0) {  // a group that only its tiles tell to be empty: masks that jump have many
-          tile += kTilesPerGroup;
+          tile += kTilesPerWord;
           asked = false;
           continue;
         }
@@ -193,8 +197,8 @@ struct ClassWalk {
       }
       const int step = of_lane(lanes, tile % 32);
       if ((step & kSomeTile) != 0)
-        return {(step & (kSomeTile - 1)) + tile / kTilesPerGroup * kTilesPerGroup * WalkStep::kOneTile};
-      tile = (tile | (kTilesPerGroup - 1)) + 1;
+        return {(step & (kSomeTile - 1)) + tile / kTilesPerWord * kTilesPerWord * WalkStep::kOneTile};
+      tile = (tile | (kTilesPerWord - 1)) + 1;
       asked = false;
     }
     return {WalkStep::kEnd};

@@ -20,7 +20,7 @@ using namespace fa::tools;
 
 namespace {
 
-/// Without and with tables, params, summaries, a general score, dropout.
+/// Without and with tables, params, a tile map, a general score, dropout.
 const std::vector<std::string> kSpecs = {"full",    "causal",   "sliding_window_alibi",
                                          "softcap", "document", "dropout"};
 

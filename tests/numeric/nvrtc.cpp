@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 
 #include "compiler/compile.h"
 #include "runtime/build.h"
 #include "runtime/nvrtc.h"
 #include "tests/catch.h"
+#include "tests/compiler/analysis/table_masks.h"
 #include "tests/golden.h"
 #include "tests/numeric/cases.h"
 #include "tools/parallel.h"
@@ -170,3 +172,36 @@ TEST_CASE("every spec, dtype, head_dim and architecture builds", "[.][matrix][sl
     }
   }
 }
+
+namespace {
+
+/// Every `step`th mask over tables, on one architecture after the other.
+void build_table_masks(int step) {
+  if (skip_without_nvrtc()) return;
+  std::vector<const test::TableMask*> masks;
+  for (const test::TableMaskKind& kind : test::table_masks())
+    for (const test::TableMask& mask : kind.masks) masks.push_back(&mask);
+  const auto count = static_cast<std::int64_t>(masks.size()) / step;
+  std::vector<std::string> errors(static_cast<std::size_t>(count));
+  std::atomic<int> maps = 0;
+  parallel_for(count, 1, [&](std::int64_t i, std::int64_t) {
+    const test::TableMask& mask = *masks[static_cast<std::size_t>(i * step)];
+    const Spec spec =
+        Spec::parse(std::string("attention probe\nhead_dim 64\ndtype f16\n") + mask.text + "\n");
+    const Compiled compiled = compile_front_end(spec.checked(), find_target(i % 2 == 0 ? "a100" : "t4"));
+    maps += compiled.source->tile_map.has_value();
+    try {
+      if (build_source(*compiled.source).cubin.empty()) errors[static_cast<std::size_t>(i)] = "no cubin";
+    } catch (const BuildError& error) {
+      errors[static_cast<std::size_t>(i)] = fmt::format("{}\n{}\n{}", mask.name, error.what(), error.log());
+    }
+  });
+  for (const std::string& error : errors) CHECK(error == "");
+  CHECK(maps > count / 2);
+}
+
+}  // namespace
+
+TEST_CASE("masks over tables build, with the pass that fills their map", "[nvrtc]") { build_table_masks(6); }
+
+TEST_CASE("all masks over tables build", "[nvrtc][slow]") { build_table_masks(1); }

@@ -81,19 +81,21 @@ TEST_CASE("a bundle's bytes give back all of it", "[runtime][bundle]") {
     CHECK(a.plan == b.plan);
     CHECK(a.binary.image == b.binary.image);
     CHECK(a.binary.entry == "facet_forward");
-    CHECK(a.binary.summaries_entry == "facet_summaries");
     CHECK(a.binary.launch.threads == 128);
     CHECK(a.binary.launch.tile_q == 64);
     CHECK(a.binary.launch.tile_kv == 32);
     CHECK(a.binary.launch.shared_memory == 50000);
-    CHECK(a.binary.launch.summaries.size() == b.binary.launch.summaries.size());
+    CHECK(a.binary.launch.tile_map.has_value() == b.binary.launch.tile_map.has_value());
     CHECK(a.binary.registers == 168);
     CHECK(a.binary.spill_bytes == 4);
   }
-  const SummaryShape shape = after.kernels[3].binary.launch.summaries.at(0);
-  CHECK_FALSE(shape.of_query);
-  CHECK(shape.of_batch);
-  CHECK_FALSE(shape.of_head);
+  const Binary& binary = after.kernels[3].binary;
+  CHECK(binary.tile_map_entry == "facet_tile_map");
+  CHECK(binary.launch.tile_map_threads == 512);
+  REQUIRE(binary.launch.tile_map);
+  CHECK(binary.launch.tile_map->of_batch);
+  CHECK_FALSE(binary.launch.tile_map->of_head);
+  CHECK(binary.launch.tile_map->has_plain);
   CHECK(encode_bundle(after) == bytes);
 }
 
@@ -158,7 +160,7 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
   CHECK(edited("\"threads\": 128", "\"theads\": 128") ==
         "x: manifest: kernels[0].threads is missing; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 128, \"twice\": true") ==
-        "x: manifest: kernels[0] has 16 fields, 15 are known; build it again");
+        "x: manifest: kernels[0] has 14 fields, 13 are known; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": 2") ==
         "x: manifest: kernels[0].spec is no whole number from 0 to 1; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": -1").find("kernels[0].spec is no whole number") !=
@@ -176,7 +178,7 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
   CHECK(edited("\"bytes\": 1000", "\"bytes\": 100000").find("x: manifest: kernels[0].image: does not lie") ==
         0);
   CHECK(edited("\"of_batch\": true", "\"of_batch\": 1") ==
-        "x: manifest: kernels[3].summaries[0].of_batch is neither true nor false; build it again");
+        "x: manifest: kernels[3].tile_map.of_batch is neither true nor false; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 1e999") ==
         "x: manifest: has a number out of range; build it again");
   CHECK(edited("{", "[").find("x: manifest: is no JSON at byte ") == 0);
@@ -318,8 +320,8 @@ TEST_CASE("bundles are written whole, to a file or into a folder", "[runtime][bu
 
 TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]") {
   const std::string abi = launch_abi();
-  CHECK(abi.find("params 1, " + std::to_string(sizeof(ForwardParams)) +
+  CHECK(abi.find("params 2, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
-                 "; summaries: 32 tiles a group, pairs of 8 bytes") != std::string::npos);
+                 "; tile map: blocks of 4 x 8 tiles") != std::string::npos);
 }

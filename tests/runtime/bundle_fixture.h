@@ -20,14 +20,13 @@ inline BundleKernel kernel_of(std::size_t spec, const std::string& arch, int num
           .plan = "plan " + arch,
           .binary = {.image = image_of(number, 1000 + 30 * static_cast<std::size_t>(number)),
                      .entry = "facet_forward",
-                     .summaries_entry = "facet_summaries",
                      .launch = {.threads = 128, .tile_q = 64, .tile_kv = 32, .shared_memory = 50000},
                      .registers = 168,
                      .spill_bytes = 4}};
 }
 
-/// causal bf16 d64 for sm_75, sm_80, sm_90a; windowed f16 d64 v128, with a param, a tensor and a summary, for
-/// sm_80.
+/// causal bf16 d64 for sm_75, sm_80, sm_90a; windowed f16 d64 v128, with a param, a tensor and a tile map,
+/// for sm_80.
 inline BundleContents sample_bundle() {
   BundleContents contents{.facet = "0.1.0", .nvrtc = 1300, .specs = {}, .kernels = {}};
   contents.specs = {
@@ -37,8 +36,10 @@ inline BundleContents sample_bundle() {
                   "mask_mod = q_idx - kv_idx < window and doc[b, kv_idx] == 3\ndropout 0.25\n")};
   contents.kernels = {kernel_of(0, "sm_75", 0), kernel_of(0, "sm_80", 1), kernel_of(0, "sm_90a", 2),
                       kernel_of(1, "sm_80", 3)};
-  contents.kernels[3].binary.launch.summary_threads = 128;
-  contents.kernels[3].binary.launch.summaries = {{.of_query = false, .of_batch = true, .of_head = false}};
+  Binary& windowed = contents.kernels[3].binary;
+  windowed.tile_map_entry = "facet_tile_map";
+  windowed.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
+  windowed.launch.tile_map_threads = 512;
   return contents;
 }
 

@@ -96,8 +96,8 @@ DriverTable make_table() {
   };
   t.module_get_function = [](CUfunction* function, CUmodule, const char* name) {
     fake().entry = name;
-    const bool summaries = fake().entry == "facet_summaries";
-    return *function = summaries ? reinterpret_cast<CUfunction>(0x3100) : fake_function(), kDone;
+    const bool tile_map = fake().entry == "facet_tile_map";
+    return *function = tile_map ? reinterpret_cast<CUfunction>(0x3100) : fake_function(), kDone;
   };
   t.func_get_attribute = [](int* value, CUfunction_attribute, CUfunction) { return *value = 168, kDone; };
   t.func_set_attribute = [](CUfunction, CUfunction_attribute which, int value) {

@@ -1,5 +1,5 @@
 // The walk over kv tiles against brute force: every tile that keeps something once and in order, full ones
-// said to be, summaries at every level; and the order in which work is dealt.
+// said to be; and the order in which work is dealt.
 #include "runtime/host_walk.h"
 
 #include <fmt/format.h>
@@ -92,11 +92,12 @@ HostCase case_of(const Mask& mask, const Size& size) {
                    size.tile_kv);
 }
 
-HostSummaries filled(const HostKernel& kernel, const ForwardParams& params) {
-  HostSummaries summaries;
-  summaries.prepare(kernel, params);
-  for (std::size_t item = 0; item < summaries.items(); ++item) summaries.fill(item);
-  return summaries;
+HostTileMap filled(const HostKernel& kernel, const ForwardParams& params) {
+  HostTileMap map;
+  map.prepare(kernel, params);
+  for (std::size_t item = 0; item < map.key_items(); ++item) map.summarise_keys(item);
+  for (std::size_t item = 0; item < map.items(); ++item) map.fill(item);
+  return map;
 }
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -110,12 +111,12 @@ struct Tally {
 Tally check(const Mask& mask, const Size& size) {
   const HostCase host = case_of(mask, size);
   const ForwardParams params = params_of(size);
-  const HostSummaries summaries = filled(*host.kernel, params);
+  const HostTileMap map = filled(*host.kernel, params);
   Tally tally;
   for (int b = 0; b < params.batch; ++b)
     for (int h = 0; h < params.num_q_heads; ++h)
       for (int q_tile = 0; q_tile < ceil_div(size.q_len, size.tile_q); ++q_tile) {
-        const TileWalk walk(*host.kernel, params, summaries, b, h, q_tile);
+        const TileWalk walk(*host.kernel, params, map, b, h, q_tile);
         int next = 0;  // the first kv tile not judged yet
         const auto judge = [&](int tile, bool visited, bool full) {
           int kept = 0, elements = 0;
@@ -175,53 +176,22 @@ TEST_CASE("host walk: thousands of tiles, by spans of 1024 and 32") {
   }
 }
 
-TEST_CASE("host walk: extrema are those of the values, at every level") {
-  const Size size{100, 40000, 24, 16};
-  const HostCase host = case_of(kMasks[2], size);
-  const ForwardParams params = params_of(size);
-  const HostSummaries summaries = filled(*host.kernel, params);
-  REQUIRE(host.kernel->summaries.size() == 2);
-  for (int b = 0; b < 2; ++b)
-    for (std::size_t j = 0; j < 2; ++j) {
-      const bool of_query = host.kernel->summaries[j].shape.of_query;
-      CHECK(host.kernel->summaries[j].shape.of_batch);
-      CHECK(!host.kernel->summaries[j].shape.of_head);
-      CHECK(summaries.rows(b, 0)[j] == summaries.rows(b, 1)[j]);
-      const int length = of_query ? size.q_len : size.kv_len;
-      int width = of_query ? size.tile_q : size.tile_kv;
-      const SummaryPair* pair = summaries.rows(b, 0)[j];
-      int wrong = 0;
-      for (const int count : span_counts(ceil_div(length, width))) {
-        for (int i = 0; i < count; ++i, ++pair) {
-          SummaryPair truth{INT32_MAX, INT32_MIN};
-          for (int index = i * width; index < std::min((i + 1) * width, length); ++index) {
-            const int value = tables().document_of(size, b, index);
-            truth = {std::min(truth.lo, value), std::max(truth.hi, value)};
-          }
-          wrong += pair->lo != truth.lo || pair->hi != truth.hi;
-        }
-        width *= 32;
-      }
-      CHECK(wrong == 0);
-    }
-}
-
 TEST_CASE("host order: every item once, those with the most tiles first") {
   for (const Mask& mask : kMasks) {
     const Size size{500, 300};
     const HostCase host = case_of(mask, size);
     const ForwardParams params = params_of(size);
-    const HostSummaries summaries = filled(*host.kernel, params);
+    const HostTileMap map = filled(*host.kernel, params);
     for (const int threads : {1, 2, 1000}) {
       HostOrder order;
-      order.prepare(*host.kernel, params, summaries, threads);
+      order.prepare(*host.kernel, params, map, threads);
       REQUIRE(order.items() == 2u * 2 * 16);
       std::vector<int> seen(order.items());
       int last = INT32_MAX, rises = 0;
       for (std::size_t i = 0; i < order.items(); ++i) {
         const HostItem item = order.at(i);
         ++seen[static_cast<std::size_t>((item.b * 2 + item.h) * 16 + item.q_tile)];
-        const int tiles = TileWalk(*host.kernel, params, summaries, item.b, item.h, item.q_tile).count();
+        const int tiles = TileWalk(*host.kernel, params, map, item.b, item.h, item.q_tile).count();
         rises += tiles > last;
         last = tiles;
       }

@@ -24,8 +24,8 @@ TEST_CASE("every part of a build is in its key", "[runtime][key]") {
                         .tile_q = 64,
                         .tile_kv = 32,
                         .shared_memory = 1024,
-                        .summaries = {},
-                        .summaries_entry = {}};
+                        .tile_map = {},
+                        .tile_map_entry = {}};
   const std::vector<std::string> flags = {"-a", "-b"};
   std::set<std::string> keys = {cuda_key(plain, flags, "nvrtc").hex()};
   const auto adds = [&](const Source& source, const std::vector<std::string>& with, std::string_view nvrtc) {

@@ -18,7 +18,7 @@ namespace {
 
 const Binary kBinary = {.image = "cubin",
                         .entry = "facet_forward",
-                        .summaries_entry = "facet_summaries",
+                        .tile_map_entry = "facet_tile_map",
                         .launch = {.threads = 128, .tile_q = 64, .tile_kv = 64, .shared_memory = 50000}};
 
 Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary& binary = kBinary) {
@@ -180,24 +180,23 @@ TEST_CASE("dropout reaches the kernel as a threshold", "[runtime][launch]") {
   CHECK(fake().launch.params.keep_scale == 0.0f);
 }
 
-TEST_CASE("summaries are filled by a kernel before the forward pass, in the caller's workspace",
+TEST_CASE("a tile map is filled by a kernel before the forward pass, in the caller's workspace",
           "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   Binary binary = kBinary;
-  binary.launch.summary_threads = 128;
-  binary.launch.summaries = {{.of_query = true, .of_batch = false, .of_head = false},
-                             {.of_query = false, .of_batch = true, .of_head = true}};
+  binary.launch.tile_map_threads = 512;
+  binary.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
   ForwardArgs args = {.q = tensor(0x100, 2, 130),
                       .k = tensor(0x200, 1, 4000),
                       .v = tensor(0x300, 1, 4000),
                       .o = tensor(0x400, 2, 130)};
-  // 3 q tiles and 1 group; for each of 3 batch entries and 2 heads 63 kv tiles and 2 groups; 8 bytes a pair.
-  const std::size_t bytes = (4 + 3 * 2 * 65) * 8;
+  // For each of 3 batch entries 3 q tiles, each with the 63 kv tiles of 2 words, 3 bits a tile.
+  const std::size_t bytes = 3 * 3 * 2 * 3 * 4;
   CHECK(kernel.workspace_bytes(args) == bytes);
   CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
-        "workspace has 0 bytes, this call needs 3152: pass device memory of Kernel::workspace_bytes(args) "
+        "workspace has 0 bytes, this call needs 216: pass device memory of Kernel::workspace_bytes(args) "
         "bytes");
   args.workspace = at(0x10008);
   args.workspace_bytes = bytes;
@@ -208,16 +207,16 @@ TEST_CASE("summaries are filled by a kernel before the forward pass, in the call
   kernel.forward(args, at(0x9000));
   REQUIRE(fake().launches == 2);
   CHECK(fake().previous.function != fake().launch.function);
-  CHECK(fake().previous.grid[0] == 2);  // groups of the longer side
-  CHECK(fake().previous.grid[1] == 2);
+  CHECK(fake().previous.grid[0] == 2 * 4);  // bytes of 2 words; one round has all q tiles
+  CHECK(fake().previous.grid[1] == 1);
   CHECK(fake().previous.grid[2] == 3);
-  CHECK(fake().previous.block[0] == 128);
+  CHECK(fake().previous.block[0] == 512);
   CHECK(fake().previous.shared_memory == 0);
   CHECK(fake().previous.stream == at(0x9000));
-  CHECK(fake().previous.params.summaries == at(0x10000));
+  CHECK(fake().previous.params.tile_map == at(0x10000));
   CHECK(fake().launch.function == fake_function());
   CHECK(fake().launch.grid[0] == 3 * 2);
-  CHECK(fake().launch.params.summaries == at(0x10000));
+  CHECK(fake().launch.params.tile_map == at(0x10000));
   args.q.shape[2] = args.o.shape[2] = 0;
   CHECK(kernel.workspace_bytes(args) == 0);
 }

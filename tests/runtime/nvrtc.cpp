@@ -32,8 +32,8 @@ Source doubling() {
           .tile_q = 16,
           .tile_kv = 8,
           .shared_memory = 48,
-          .summaries = {},
-          .summaries_entry = {}};
+          .tile_map = {},
+          .tile_map_entry = {}};
 }
 
 const char* nothing(const char*) { return nullptr; }

@@ -1,65 +1,13 @@
-// The walk of a kernel's CTA over its kv tiles, run on the host: 32 threads are the lanes of a warp, which
-// meet where lanes do. What it visits is held to the list of tiles whose class is not empty.
+// The walk of a kernel's CTA over its kv tiles, run on the host. What it visits is held to the list of tiles
+// whose class is not empty.
 #include <algorithm>
 #include <array>
-#include <barrier>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "tests/catch.h"
-
-// What templates/common/tile_walk.cuh takes from CUDA.
-#define __device__
-#define __forceinline__ inline
-#define __shared__ static
-
-namespace {
-
-using std::max;
-using std::min;
-
-struct Index3 {
-  unsigned x = 0, y = 0, z = 0;
-};
-struct int2 {
-  int x, y;
-};
-thread_local Index3 threadIdx;
-const Index3 blockIdx;
-
-constexpr int kLanes = 32;
-std::barrier<> meet(kLanes);
-std::array<unsigned, kLanes> of_lanes;
-
-template <class Combine>
-auto exchange(unsigned mine, Combine combine) {
-  of_lanes[threadIdx.x] = mine;
-  meet.arrive_and_wait();
-  const auto result = combine();
-  meet.arrive_and_wait();
-  return result;
-}
-
-unsigned __ballot_sync(unsigned, bool mine) {
-  return exchange(mine ? 1u : 0u, [] {
-    unsigned bits = 0;
-    for (unsigned i = 0; i < kLanes; ++i) bits |= of_lanes[i] << i;
-    return bits;
-  });
-}
-int __shfl_sync(unsigned, int mine, int lane) {
-  return exchange(static_cast<unsigned>(mine),
-                  [&] { return static_cast<int>(of_lanes[static_cast<unsigned>(lane) % kLanes]); });
-}
-int __shfl_xor_sync(unsigned all, int mine, int bits) {
-  return __shfl_sync(all, mine, static_cast<int>(threadIdx.x) ^ bits);
-}
-int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
-void __syncthreads() {}
-
-}  // namespace
-
+#include "tests/templates/cuda_on_host.h"
+// after cuda_on_host.h
 #include "templates/common/tile_walk.cuh"
 
 namespace {
@@ -73,19 +21,16 @@ std::vector<int> vague;
 
 bool is_group(int kv_lo, int kv_hi) { return kv_lo / kTileKv != kv_hi / kTileKv; }
 bool is_vague(int kv_lo, int kv_hi, int what) {
-  const auto group = static_cast<std::size_t>(kv_lo / kTileKv / kLanes);
+  const auto group = static_cast<std::size_t>(kv_lo / kTileKv / 32);
   return is_group(kv_lo, kv_hi) && (vague[group] & what) != 0;
 }
 
 template <bool kScore>
 struct TestClasses {
   static constexpr bool kHasTileClass = true;
+  static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = kScore;
-  static constexpr int kNumSummaries = 0;
-  static fa::SummaryShape shape(int) { return {}; }
-  template <int kRows>
-  static int tile_class(const fa::ForwardParams&, const int2* const (&)[kRows], int, int, int, int, int kv_lo,
-                        int kv_hi, int, int) {
+  static int tile_class(const fa::ForwardParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
     if (is_vague(kv_lo, kv_hi, 1)) return fa::kTilePartial;
     const auto first = tiles.begin() + kv_lo / kTileKv;
     const auto last = tiles.begin() + kv_hi / kTileKv;
@@ -110,15 +55,14 @@ void draw(std::mt19937& random, int kv_len) {
     tiles.insert(tiles.end(), static_cast<std::size_t>(1 + pick(longest)), tile);
   }
   tiles.resize(static_cast<std::size_t>(num_tiles));
-  vague.assign(static_cast<std::size_t>(num_tiles / kLanes + 2), 0);
+  vague.assign(static_cast<std::size_t>(num_tiles / 32 + 2), 0);
   for (int& group : vague) group = pick(4) == 0 ? pick(4) : 0;
 }
 
-/// The tiles that lane `lane` visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is
+/// The tiles that a lane visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is
 /// plain.
 template <bool kScore>
-std::vector<int> walk(unsigned lane, const fa::ForwardParams& params) {
-  threadIdx.x = lane;
+std::vector<int> walk(const fa::ForwardParams& params) {
   fa::ClassWalk<TestClasses<kScore>, 128, kTileKv, false> walk;
   std::vector<int> visited;
   for (fa::WalkStep step = walk.first(params); step.exists(); step = walk.after(params, step))
@@ -136,11 +80,8 @@ void check(const fa::ForwardParams& params) {
     const bool plain = kScore && (tiles[i] & kPlain) != 0;
     expected.push_back(4 * static_cast<int>(i) + (full ? 1 : 0) + (plain ? 2 : 0));
   }
-  std::array<std::vector<int>, kLanes> visited;
-  std::vector<std::jthread> lanes;
-  for (unsigned lane = 0; lane < kLanes; ++lane)
-    lanes.emplace_back([&, lane] { visited[lane] = walk<kScore>(lane, params); });
-  lanes.clear();
+  std::array<std::vector<int>, 32> visited;
+  run_block(1, [&](unsigned lane) { visited[lane] = walk<kScore>(params); });
   for (const std::vector<int>& of_lane : visited) CHECK(of_lane == expected);
 }
 

@@ -253,8 +253,9 @@ TEST_CASE("explain says which tiles are visited") {
   CHECK(missing(tiles("full"), {"every one: nothing is masked"}) == "");
   CHECK(missing(tiles("causal"), {"by the mask's class: empty ones are left out, full ones run no mask\n"}) ==
         "");
-  CHECK(missing(tiles("document"), {"full ones run no mask; 2 one-sided parts evaluated once an index\n"}) ==
-        "");
+  CHECK(missing(tiles("document"),
+                {"full ones run no mask; a pass before finds the classes, from 2 one-sided parts and "
+                 "elements where those do not tell\n"}) == "");
 }
 
 TEST_CASE("explain for a T4 names its kernels, and what to do about bf16") {

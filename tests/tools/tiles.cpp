@@ -72,18 +72,38 @@ TEST_CASE("a tile report counts tiles and says in the spec's words what proves t
   CHECK(report_of(spec_of("score_mod = score"), 300, 300).counts == std::array<std::int64_t, 3>{0, 0, 15});
 }
 
-TEST_CASE("a tile report names the part that intervals do not see through", "[tools]") {
+TEST_CASE("a tile report is exact where a table decides element by element", "[tools]") {
   const TileReport report = report_of(
       spec_of("tensor keep : bool[q_len, kv_len] = i0 / 128 == i1 / 128\nmask_mod = keep[q_idx, kv_idx]"),
       512, 512);
-  CHECK(report.counts == std::array<std::int64_t, 3>{0, 32, 0});
-  CHECK(report.really_empty == 24);
-  CHECK(report.really_full == 8);
+  CHECK(report.counts == std::array<std::int64_t, 3>{24, 0, 8});
+}
+
+TEST_CASE("a tile report names the part that is too long to be seen through", "[tools]") {
+  const TileReport report = report_of(
+      spec_of("tensor list : i32[num_q_heads, 60] = i1 * 64 + i0\n"
+              "mask_mod = kv_idx < 4 or any(i < 60: list[h, i] == q_idx * 3 - kv_idx * 2 + 100000)"),
+      512, 512);
+  CHECK(report.counts == std::array<std::int64_t, 3>{0, 128, 0});
+  CHECK(report.really_empty == 28);
   REQUIRE(report.blockers.size() == 1);
-  CHECK(report.blockers[0].text == "keep[q_idx, kv_idx]");
+  CHECK(report.blockers[0].text == "any(i < 60: list[h, i] == q_idx * 3 - kv_idx * 2 + 100000)");
   CHECK(report.blockers[0].line == 4);
-  CHECK(report.blockers[0].column == 12);
-  CHECK(report.blockers[0].tiles == 32);
+  CHECK(report.blockers[0].column == 26);
+  CHECK(report.blockers[0].tiles == 28);
+}
+
+TEST_CASE("a tile report names the table whose tokens lie far apart", "[tools]") {
+  const TileReport report = report_of(
+      spec_of(
+          "tensor bucket : i32[max(q_len, kv_len)] = i0 * 7919 % 61\n"
+          "let same = bucket[min(q_idx, kv_len - 1)] == bucket[kv_idx]\nmask_mod = same and q_idx >= kv_idx"),
+      1024, 1024);
+  CHECK(report.counts == std::array<std::int64_t, 3>{56, 72, 0});
+  CHECK(report.share_kept < 0.03);
+  REQUIRE(report.scattered);
+  CHECK(report.scattered->text == "bucket[min(q_idx, kv_len - 1)] == bucket[kv_idx]");
+  CHECK_FALSE(report_of(spec_of("mask_mod = (q_idx - kv_idx) % 61 == 0"), 1024, 1024).scattered);
 }
 
 TEST_CASE("tile maps are drawn as text and as SVG", "[tools]") {
@@ -144,13 +164,18 @@ TEST_CASE("check says what is proved about a mask, or shown by an element", "[to
         Lines{"t.fa:3:12: warning: mask_mod keeps no key, whatever the lengths: every output is 0"});
   CHECK(first_lines(spec_of("mask_mod = q_idx < kv_idx or not kv_idx > q_idx")) ==
         Lines{"t.fa:3:12: warning: mask_mod keeps every key, whatever the lengths"});
-  CHECK(first_lines(spec_of("tensor keep : bool[q_len, kv_len] = i0 / 128 == i1 / 128\n"
-                            "mask_mod = keep[q_idx, kv_idx]")) ==
-        Lines{"t.fa:4:12: warning: every tile counts as partial, though 128 of 128 at q_len=1024, "
+  CHECK(first_lines(spec_of(
+            "tensor list : i32[num_q_heads, 60] = i1 * 64 + i0\n"
+            "mask_mod = kv_idx == 0 or any(i < 60: list[h, i] == q_idx * 3 - kv_idx * 2 + 100000)")) ==
+        Lines{"t.fa:4:27: warning: every tile counts as partial, though 120 of 128 at q_len=1024, "
               "kv_len=1024 keep "
-              "all or nothing: a table read that depends on both q_idx and kv_idx: known only where all that "
-              "goes "
-              "into it is the same over the tile"});
+              "nothing: a reduction of more than 32 steps, and too long to be evaluated for every element of "
+              "a tile"});
+  CHECK(first_lines(
+            spec_of("tensor bucket : i32[kv_len] = i0 * 7919 % 61\n"
+                    "mask_mod = bucket[min(q_idx, kv_len - 1)] == bucket[kv_idx] or q_idx == kv_idx")) ==
+        Lines{"t.fa:4:12: warning: 128 of 128 tiles are computed for 1.8% of their elements at q_len=1024, "
+              "kv_len=1024: tokens that see each other by 'bucket' lie far apart"});
   CHECK(
       first_lines(spec_of("tensor x : f32[100]\nscore_mod = score + x[kv_idx]")) ==
       Lines{
@@ -214,7 +239,6 @@ TEST_CASE("a mask from a file is reported whole", "[tools]") {
   const Spec spec = Spec::load(FA_SOURCE_DIR "/specs/kerple.fa");
   const TileReport report = report_of(spec, 1024, 1024);
   CHECK(report.has_mask);
-  CHECK(report.has_class);
   CHECK(fact(report, TileClass::empty) == "not mask_mod for all");
   CHECK(fact(report, TileClass::full) == "mask_mod for all");
   CHECK(first_lines(spec).empty());

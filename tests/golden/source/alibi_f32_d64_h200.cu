@@ -56,20 +56,12 @@ __device__ __forceinline__ int tile_class_of(int b, int h, int q_lo, int q_hi, i
 
 struct Classes {
   static constexpr bool kHasTileClass = true;
+  static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = false;
-  static constexpr int kNumSummaries = 0;
 
-  static __device__ __forceinline__ constexpr SummaryShape shape(int which) {
-    return {};
-  }
-
-  static __device__ __forceinline__ int summary(int which, const ForwardParams& p, int b, int h, int idx) {
-    return 0;
-  }
-
-  template <int kRows>
-  static __device__ __forceinline__ int tile_class(const ForwardParams& p, const int2* const (&summaries)[kRows], int b, int h,
-                                                   int q_lo, int q_hi, int kv_lo, int kv_hi, int q_tile, int kv_pair) {
+  template <class Pairs>
+  static __device__ __forceinline__ int tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
+                                                   int kv_hi) {
     return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
   }
 

@@ -1,0 +1,332 @@
+// The pass that fills the tile map (common/tile_map.h), before the forward pass.
+//
+// Blocks       (bytes of a word x words x shares of the q tiles, heads, batch): a block has 8 kv tiles, a
+//              byte of the map, and goes through its share of the q tiles, four at a time.
+// A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
+//              each, over every part (common/tile_parts.h) of the tiles; those of the keys are found once.
+//              Bounds: one warp, a tile a lane. Search: the tiles that bounds leave open, a warp for one.
+// Shared       the summaries' pairs, where their values change, and what each warp looks at.
+#pragma once
+
+#include "common/tile_class.cuh"
+#include "common/tile_parts.h"
+#include "params.h"
+
+namespace fa {
+
+/// How many blocks, at most, an aligned tile of `tile` lines touches.
+__host__ __device__ constexpr int most_blocks(int tile, int block) {
+  return tile % block == 0 ? tile / block : block % tile == 0 ? 1 : (tile - 2) / block + 2;
+}
+
+template <class Classes, int kTileQ, int kTileKv>
+class TileMapPass {
+ public:
+  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params)
+      : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
+
+  __device__ __forceinline__ void run() {
+    const int bytes = kBytesAWord * map_words(p_, kTileKv);
+    const int byte = blockIdx.x % bytes;
+    const int shares = gridDim.x / bytes;
+    const int first_round = blockIdx.x / bytes;
+    const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
+#pragma unroll 1
+    for (int round = first_round; round < rounds; round += shares) {
+      const int first_q = round * kMapTiles;
+      const int first_kv = byte * kTilesPerByte;
+      if constexpr (kNeedsBounds) {
+        if (round == first_round) clear<false>();
+        clear<true>();
+        __syncthreads();
+        if (round == first_round) summarise<false>(first_kv);
+        summarise<true>(first_q);
+        __syncthreads();
+      }
+      if (warp_ == 0) bound(first_q, first_kv);
+      __syncthreads();
+      search(first_q, first_kv);
+      __syncthreads();
+      if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte);
+    }
+  }
+
+ private:
+  static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
+  static constexpr Alike kAlike = Classes::kAlike;
+  // Where blocks are about as large as tiles, a lane asks an element of each block that its tile touches.
+  static constexpr int kMostBlocks = 16;
+  static constexpr bool kShownByBlocks =
+      kAlike.always == (kRowsAlike | kColumnsAlike) &&
+      most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
+  static constexpr bool kNeedsBounds = Classes::kHasBounds && !kShownByBlocks;
+
+  /// What differs between the two sides of the tiles of a round.
+  template <bool kOfQuery>
+  struct Side {
+    static constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
+    static constexpr int kTiles = kOfQuery ? kMapTiles : kTilesPerByte;
+    static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
+    static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
+    static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
+    static constexpr int kLines = kTiles * kPadded;
+    static constexpr int kParts_ = kTiles * kPartsATile;
+    static constexpr int kSums = !kNeedsBounds ? 0
+                                 : kOfQuery    ? Classes::kNumQuerySummaries
+                                               : Classes::kNumKeySummaries;
+  };
+  using Queries = Side<true>;
+  using Keys = Side<false>;
+
+  struct Shared {
+    // Of summary 0, 1, ...: part by part.
+    int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
+    int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
+    // A bit a line: whether a summary has another value than in the line before.
+    unsigned rows_differ[Queries::kLines / 32];
+    unsigned columns_differ[Keys::kLines / 32];
+    unsigned short lines[kMapThreads / 32][kTileQ + kTileKv];  // that show each warp's tile
+    unsigned some, full, plain;                                // a bit a tile: 8 * row + kv tile
+    int open_count;
+    unsigned char open[32];   // tiles to be searched
+    unsigned char alike[32];  // what is alike in them
+  };
+  static __device__ __forceinline__ Shared& shared() {
+    __shared__ Shared memory;
+    return memory;
+  }
+
+  template <bool kOfQuery>
+  static __device__ __forceinline__ int2* pairs_of(int which) {
+    return kOfQuery ? shared().query_pairs + which * Queries::kParts_
+                    : shared().key_pairs + which * Keys::kParts_;
+  }
+
+  template <bool kOfQuery>
+  __device__ __forceinline__ void clear() {
+    for (int i = threadIdx.x; i < Side<kOfQuery>::kSums * Side<kOfQuery>::kParts_; i += blockDim.x)
+      pairs_of<kOfQuery>(0)[i] = {0x7fffffff, -0x7fffffff - 1};
+  }
+
+  /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for
+  /// all values of a line before it uses the first: what takes time is to wait for reads.
+  template <bool kOfQuery>
+  __device__ __forceinline__ void summarise(int first_tile) {
+    using Of = Side<kOfQuery>;
+    constexpr int kMostUnrolled = 16;
+    [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
+    if constexpr (Of::kSums > 0) {
+      const int length = kOfQuery ? p_.q_len : p_.kv_len;
+#pragma unroll 1
+      for (int line = threadIdx.x; line < Of::kLines; line += blockDim.x) {
+        const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
+        const bool exists = line % Of::kPadded < Of::kTile && idx < length;
+        int values[Of::kSums];
+#pragma unroll(kUnrolled)
+        for (int which = 0; which < Of::kSums; ++which)
+          values[which] = !exists    ? 0
+                          : kOfQuery ? Classes::query_summary(which, p_, b_, h_, idx)
+                                     : Classes::key_summary(which, p_, b_, h_, idx);
+        unsigned differ = 0;
+#pragma unroll(kUnrolled)
+        for (int which = 0; which < Of::kSums; ++which)
+          differ |=
+              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart], values[which], exists);
+        if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
+      }
+    }
+  }
+
+  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part. Returns the lanes
+  /// whose value is another than that of the lane before. One copy of the code for all summaries.
+  template <int kPart>
+  __device__ __noinline__ static unsigned add_to_part(int2& pair, int value, bool exists) {
+    constexpr int kWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
+    constexpr unsigned kAll = 0xffffffffu;
+    const int lane = threadIdx.x % 32;
+    const int before = __shfl_up_sync(kAll, value, 1);
+    int2 extrema = {exists ? value : 0x7fffffff, exists ? value : -0x7fffffff - 1};
+#pragma unroll
+    for (int distance = kWidth / 2; distance > 0; distance /= 2)
+      extrema = {min(extrema.x, __shfl_xor_sync(kAll, extrema.x, distance)),
+                 max(extrema.y, __shfl_xor_sync(kAll, extrema.y, distance))};
+    if (lane % kWidth == 0) {
+      atomicMin(&pair.x, extrema.x);
+      atomicMax(&pair.y, extrema.y);
+    }
+    return __ballot_sync(kAll, lane == 0 || value != before);
+  }
+
+  __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
+    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, p_.q_len) - 1, kv_tile * kTileKv,
+            min(kv_tile * kTileKv + kTileKv, p_.kv_len) - 1};
+  }
+
+  /// The extrema of a summary over some parts of a q tile and of a kv tile.
+  struct Pairs {
+    int query, query_count, key, key_count;
+
+    __device__ __forceinline__ int2 operator()(int which) const {
+      const bool of_query = which < Classes::kNumQuerySummaries;
+      const int2* const pairs = of_query ? pairs_of<true>(which) + query
+                                         : pairs_of<false>(which - Classes::kNumQuerySummaries) + key;
+      int2 all = pairs[0];
+#pragma unroll 1
+      for (int i = 1; i < (of_query ? query_count : key_count); ++i)
+        all = {min(all.x, pairs[i].x), max(all.y, pairs[i].y)};
+      return all;
+    }
+  };
+
+  /// What bounds say of a tile (`part` is -1) or of one of its parts. One copy of the code for both.
+  __device__ __noinline__ static int bounds_class(const ForwardParams& p, int b, int h, TileBox box, int row,
+                                                  int column, int part) {
+    const Pairs pairs = {row * TileParts::kRows + (part < 0 ? 0 : part / TileParts::kColumns),
+                         part < 0 ? TileParts::kRows : 1,
+                         column * TileParts::kColumns + (part < 0 ? 0 : part % TileParts::kColumns),
+                         part < 0 ? TileParts::kColumns : 1};
+    return Classes::tile_class(p, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+  }
+
+  /// The class of a tile of few blocks.
+  __device__ __forceinline__ int class_of_blocks(const TileBox& tile) const {
+    bool keeps = false, drops = false;
+#pragma unroll 1
+    for (int q = tile.q_lo; q <= tile.q_hi; q = (q / kAlike.row_block + 1) * kAlike.row_block) {
+#pragma unroll 1
+      for (int kv = tile.kv_lo; kv <= tile.kv_hi; kv = (kv / kAlike.column_block + 1) * kAlike.column_block) {
+        const bool kept = Classes::keeps(p_, b_, h_, q, kv);
+        keeps |= kept;
+        drops |= !kept;
+      }
+    }
+    return keeps ? drops ? kTilePartial : kTileFull : kTileEmpty;
+  }
+
+  /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
+  __device__ __forceinline__ void bound(int first_q, int first_kv) {
+    const int row = lane_ / kTilesPerByte;
+    const int column = lane_ % kTilesPerByte;
+    const TileBox tile = box_of(first_q + row, first_kv + column);
+    int found = kTileEmpty;
+    if (tile.exists()) {
+      if constexpr (kShownByBlocks)
+        found = class_of_blocks(tile);
+      else if constexpr (kNeedsBounds)
+        found = bounds_class(p_, b_, h_, tile, row, column, -1);
+      else
+        found = kTilePartial | kAlike.always;
+    }
+    const int alike = found & ~kTileClassBits;
+    found &= kTileClassBits;
+    const unsigned all = 0xffffffffu;
+    const bool is_open = !kShownByBlocks && found == kTilePartial;
+    const unsigned open = __ballot_sync(all, is_open);
+    const unsigned some = __ballot_sync(all, found != kTileEmpty && !is_open);
+    const unsigned full = __ballot_sync(all, found == kTileFull);
+    unsigned plain = 0;
+    if constexpr (Classes::kHasScoreClass)
+      plain =
+          __ballot_sync(all, found != kTileEmpty && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
+                                                                            tile.kv_lo, tile.kv_hi));
+    Shared& to = shared();
+    if (lane_ == 0) {
+      to.some = some;
+      to.full = full;
+      to.plain = plain;
+      to.open_count = __popc(open);
+    }
+    if (!is_open) return;
+    const int at = __popc(open & ((1u << lane_) - 1));
+    to.open[at] = static_cast<unsigned char>(lane_);
+    to.alike[at] = static_cast<unsigned char>(alike);
+  }
+
+  /// A warp that asks about a tile, a question a lane.
+  struct Asker {
+    const ForwardParams& p;
+    int b, h, row, column;
+
+    static __device__ __forceinline__ int lane() { return threadIdx.x % 32; }
+
+    template <class Ask>
+    __device__ __forceinline__ unsigned ballot(Ask ask) const {
+      return __ballot_sync(0xffffffffu, ask(lane()));
+    }
+    template <class Do>
+    __device__ __forceinline__ void each(Do act) const {
+      act(lane());
+      __syncwarp();
+    }
+
+    __device__ __forceinline__ bool differs(bool of_rows, int i) const {
+      if constexpr (!kNeedsBounds) return false;
+      const int count = of_rows ? Queries::kSums : Keys::kSums;
+      const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
+      const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
+      return count > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
+    }
+    __device__ __forceinline__ unsigned short* lines(bool of_rows) const {
+      return shared().lines[threadIdx.x / 32] + (of_rows ? 0 : kTileQ);
+    }
+
+    template <class At>
+    __device__ __forceinline__ Found elements(At at) const {
+      const TileElement element = at(lane());
+      bool kept = false;
+      if (element.exists) kept = Classes::keeps(p, b, h, element.q, element.kv);
+      return {__ballot_sync(0xffffffffu, kept), __ballot_sync(0xffffffffu, element.exists && !kept)};
+    }
+
+    template <class At>
+    __device__ __forceinline__ PartClasses parts(At at) const {
+      const TileBox box = at(lane());
+      int found = -1;
+      if constexpr (kNeedsBounds)
+        if (box.exists()) found = bounds_class(p, b, h, box, row, column, lane()) & kTileClassBits;
+      return {__ballot_sync(0xffffffffu, found == kTileEmpty),
+              __ballot_sync(0xffffffffu, found == kTilePartial),
+              __ballot_sync(0xffffffffu, found == kTileFull)};
+    }
+  };
+
+  /// All warps: the tiles that bounds leave open.
+  __device__ __forceinline__ void search(int first_q, int first_kv) {
+    if constexpr (kShownByBlocks) return;
+    constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, kNeedsBounds};
+#pragma unroll 1
+    for (int i = warp_; i < shared().open_count; i += blockDim.x / 32) {
+      const int number = shared().open[i];
+      const int row = number / kTilesPerByte;
+      const int column = number % kTilesPerByte;
+      Asker asker{p_, b_, h_, row, column};
+      const int found =
+          class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), shared().alike[i]);
+      if (lane_ != 0 || found == kTileEmpty) continue;
+      atomicOr(&shared().some, 1u << number);
+      if (found == kTileFull) atomicOr(&shared().full, 1u << number);
+    }
+  }
+
+  /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
+  /// past the end are to be dropped.
+  __device__ __forceinline__ void store(int q_tile, int byte) {
+    if (q_tile >= count_tiles(p_.q_len, kTileQ)) return;
+    const int shift = q_tile % kMapTiles * kTilesPerByte;
+    const int whole = p_.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
+    int* const words = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
+                       byte / kBytesAWord * bits_a_tile(Classes::kMap);
+    unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
+    const unsigned some = shared().some >> shift;
+    to[0] = static_cast<unsigned char>(some);
+    to[kBytesAWord] = static_cast<unsigned char>(shared().full >> shift & uncut);
+    if constexpr (Classes::kMap.has_plain)
+      to[2 * kBytesAWord] = static_cast<unsigned char>(shared().plain >> shift & some);
+  }
+
+  const ForwardParams& p_;
+  const int b_, h_, warp_, lane_;
+};
+
+}  // namespace fa
