@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "compiler/spec/words.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kMostTensors = 12;
 constexpr int kMostParams = 10;
+constexpr int kMostFunctions = 4;
 
 constexpr const char* kDistance[] = {"(q_idx - kv_idx)", "(q_idx + (kv_len - q_len) - kv_idx)",
                                      "(kv_idx - q_idx)"};
@@ -114,7 +116,8 @@ std::string Expressions::table(std::string_view type, int rank, Over over) {
 
 std::string Expressions::leaf_real(Over over) {
   if (!score_.empty() && over == Over::element && below(3) == 0) return std::string(score_);
-  if (!open_loops_.empty() && below(3) == 0) return fmt::format("(0.25 * f32({}))", open_loops_.back());
+  if (!parameters_.empty() && below(2) == 0) return pick(parameters_);
+  if (has_loop() && below(3) == 0) return fmt::format("(0.25 * f32({}))", open_loops_.back());
   switch (below(7)) {
     case 0:
       return fmt::format("{:.2f}", below(400) / 100.0 - 2);
@@ -163,8 +166,38 @@ std::string Expressions::call(std::string_view function, Over over, int depth) {
   return text;
 }
 
+std::string Expressions::power(Over over, int depth) {
+  constexpr const char* kExponents[] = {"2", "3", "-1", "0.5", "1.5", "-0.75"};
+  return fmt::format("((clamp(abs({}), 0.0, 2.0) + 0.5) ** {})", real(over, depth - 1), pick(kExponents));
+}
+
+std::string Expressions::composite(Over over, int depth) {
+  constexpr const char* kComposites[] = {"relu", "gelu", "silu", "softplus", "sign"};
+  if (below(6) == 0) return fmt::format("tan(clamp({}, -1.0, 1.0))", real(over, depth - 1));
+  return fmt::format("{}({})", pick(kComposites), real(over, depth - 1));
+}
+
+std::string Expressions::own_function(Over over, int depth) {
+  if (functions_ >= kMostFunctions || !parameters_.empty()) return leaf_real(over);
+  const std::string name = fmt::format("own{}", functions_++);
+  const std::string_view score = std::exchange(score_, {});  // a function has none
+  const std::size_t hidden = std::exchange(hidden_loops_, open_loops_.size());
+  parameters_ = {"x", "y"};
+  const std::string body = real(over, depth - 1);
+  parameters_.clear();
+  hidden_loops_ = hidden;
+  score_ = score;
+  declarations_ += fmt::format("let {}(x, y) = {}\n", name, body);
+  return fmt::format("{}({}, {})", name, real(over, depth - 1), real(over, depth - 1));
+}
+
+std::string Expressions::range() {
+  if (reduction_ > 32 || params_ >= kMostParams || below(3) != 0) return std::to_string(reduction_);
+  return fmt::format("{} max {}", param("i32", std::to_string(1 + below(reduction_))), reduction_);
+}
+
 std::string Expressions::reduce(std::string_view kind, const std::string& body_type, Over over, int depth) {
-  const int count = reduction_;
+  const std::string count = range();
   const std::string name = fmt::format("i{}n", loops_++);
   open_loops_.push_back(name);
   const std::string body = body_type == "bool"  ? condition(over, depth - 1)
@@ -182,7 +215,7 @@ std::string Expressions::real(Over over, int depth) {
   }
   if (depth <= 0 || below(6) == 0) return leaf_real(over);
   const auto a = [&] { return real(over, depth - 1); };
-  switch (below(12)) {
+  switch (below(15)) {
     case 0:
     case 1:
       return fmt::format("({} + {})", a(), a());
@@ -202,6 +235,12 @@ std::string Expressions::real(Over over, int depth) {
       return a();
     case 7:
       return fmt::format("f32(clamp({}, -50, 50)) * 0.05", whole(over, depth - 1));
+    case 8:
+      return power(over, depth);
+    case 9:
+      return composite(over, depth);
+    case 10:
+      return own_function(over, depth);
     default: {
       const auto all = functions();
       return call(pick(all).name, over, depth);
@@ -211,7 +250,7 @@ std::string Expressions::real(Over over, int depth) {
 
 std::string Expressions::whole(Over over, int depth) {
   if (depth <= 0 || below(6) == 0) {
-    if (!open_loops_.empty() && below(2) == 0) return open_loops_.back();
+    if (has_loop() && below(2) == 0) return open_loops_.back();
     switch (below(6)) {
       case 0:
         return std::to_string(below(100) - 10);
@@ -219,7 +258,7 @@ std::string Expressions::whole(Over over, int depth) {
         if (params_ < kMostParams) return param("i32", std::to_string(below(40) - 4));
         return "7";
       case 2: {
-        constexpr const char* kTypes[] = {"i32", "i8"};
+        constexpr const char* kTypes[] = {"i32", "i8", "u8", "i64"};
         return table(pick(kTypes), 1 + below(2), over);
       }
       case 3: {

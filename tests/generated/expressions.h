@@ -47,16 +47,23 @@ class Expressions {
   std::string leaf_real(Over over);
   std::string call(std::string_view function, Over over, int depth);
   std::string guarded(std::string_view function, const std::string& x) const;
+  std::string power(Over over, int depth);
+  std::string composite(Over over, int depth);
+  std::string own_function(Over over, int depth);
+  std::string range();  // of a reduction
   std::string reduce(std::string_view kind, const std::string& body_type, Over over, int depth);
   bool may_reduce() const { return reduction_ > 0 && open_loops_.size() < 2; }
+  bool has_loop() const { return open_loops_.size() > hidden_loops_; }
 
   std::mt19937_64 random_;
   std::string declarations_;
   std::string wanted_;
   std::string_view score_;
   int reduction_ = 0;
-  int tensors_ = 0, params_ = 0, loops_ = 0;
+  int tensors_ = 0, params_ = 0, loops_ = 0, functions_ = 0;
   std::vector<std::string> open_loops_;
+  std::size_t hidden_loops_ = 0;         // those around the call of the function whose body is written
+  std::vector<std::string> parameters_;  // of that function
 };
 
 }  // namespace fa::test
