@@ -14,34 +14,34 @@ struct NoClasses {
   static constexpr bool kHasScoreClass = false;
 };
 
+// clang-format off
 /// The generated struct (compiler/emit/classes.cpp):
 ///
 ///   struct Classes {
 ///     static constexpr bool kHasTileClass = ...;   // without, every tile is full
-///     static constexpr bool kHasTileMap = ...;     // classes are in the map; without, kernels ask
-///     `tile_class` static constexpr bool kHasScoreClass = ...;  // then the hooks are affine and multiply by
-///     the scale alone
-///     // The class of a box, as far as bounds show it; with a map, and what is alike beside kTilePartial.
-///     pairs(which) is an int2, the extrema of a summary over it. template <class Pairs> static int
-///     tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
+///     static constexpr bool kHasTileMap = ...;     // classes are in the map; without, kernels ask `tile_class`
+///     static constexpr bool kHasScoreClass = ...;  // then the hooks are affine and multiply by the scale alone
+///     // The class of a box, as far as bounds show it; with a map, what is alike is added to kTilePartial.
+///     // pairs(which) is an int2, the extrema of a summary over the box.
+///     template <class Pairs>
+///     static int tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
 ///                           int kv_hi);
 ///     // Whether score_mod adds one and the same number to every score of the tile.
-///     static bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int
-///     kv_hi);
+///     static bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi);
 ///
 ///     // With a map only:
 ///     static constexpr TileMapShape kMap = ...;
 ///     static constexpr Alike kAlike = ...;
 ///     static constexpr int kMostSteps = ...;
 ///     static constexpr bool kHasBounds = ...;      // without, `tile_class` knows nothing
-///     static constexpr int kNumQuerySummaries = ..., kNumKeySummaries = ...;  // pairs are numbered in this
-///     order
+///     static constexpr int kNumQuerySummaries = ..., kNumKeySummaries = ...;  // pairs are numbered in this order
 ///     // The value that a side's summary `which` takes the extrema of, as an int in the same order.
 ///     static int query_summary(int which, const ForwardParams& p, int b, int h, int q_idx);
 ///     static int key_summary(int which, const ForwardParams& p, int b, int h, int kv_idx);
 ///     // Whether the mask keeps an element.
 ///     static bool keeps(const ForwardParams& p, int b, int h, int q_idx, int kv_idx);
 ///   };
+// clang-format on
 
 /// An int that is ordered as floats are; NaNs come before and after all numbers.
 __device__ __forceinline__ int ordered_int(float x) {

@@ -54,10 +54,12 @@ class TileMapPass {
  private:
   static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
   static constexpr Alike kAlike = Classes::kAlike;
-  // Where blocks are about as large as tiles, a lane asks an element of each block that its tile touches.
+  // Where blocks are about as large as tiles, and no summary tells lines of a block apart, a lane asks an
+  // element of each block that its tile touches.
   static constexpr int kMostBlocks = 16;
   static constexpr bool kShownByBlocks =
       kAlike.always == (kRowsAlike | kColumnsAlike) &&
+      Classes::kNumQuerySummaries + Classes::kNumKeySummaries == 0 &&
       most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
   static constexpr bool kNeedsBounds = Classes::kHasBounds && !kShownByBlocks;
 

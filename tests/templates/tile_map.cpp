@@ -97,6 +97,22 @@ struct Spans : TestClasses {
   }
 };
 
+/// Ids alone: every tile has lines that are alike, and one block is longer than all of them.
+struct Ids : Spans {
+  static constexpr fa::Alike kAlike = {1 << 24, 1 << 24, false, fa::kRowsAlike | fa::kColumnsAlike};
+  template <class Pairs>
+  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int, int, int, int, int) {
+    const int2 q = pairs(0);
+    const int2 kv = pairs(1);
+    if (q.x > kv.y || kv.x > q.y) return fa::kTileEmpty;
+    if (q.x == kv.y && q.y == kv.x) return fa::kTileFull;
+    return fa::kTilePartial | kAlike.always;
+  }
+  static bool keeps(const fa::ForwardParams& p, int b, int, int q, int kv) {
+    return at(tables.query_ids, b, q, p.q_len) == at(tables.key_ids, b, kv, p.kv_len);
+  }
+};
+
 /// A window of time, by floats and NaNs, and by head.
 struct Times : TestClasses {
   static constexpr fa::TileMapShape kMap = {true, true, false};
@@ -227,6 +243,7 @@ TEST_CASE("the pass finds each tile's class, to the last element, and the walk g
   const auto check_all = [&](int q_len, int kv_len) {
     draw(random, q_len, kv_len);
     check_exact<Spans, 128, 64>(q_len, kv_len);
+    check_exact<Ids, 128, 64>(q_len, kv_len);
     check_exact<Times, 64, 32>(q_len, kv_len);
     check_exact<Powers, 128, 64>(q_len, kv_len);
     check_exact<Blocks, 128, 64>(q_len, kv_len);
