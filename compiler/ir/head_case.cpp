@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/bounds.h"
+#include "compiler/ir/free_loops.h"
 #include "compiler/spec/fold.h"
 
 namespace fa {
@@ -76,6 +77,7 @@ class HeadCases {
       condition = condition->args[0];
     if (condition->type != Type::boolean || is_literal(*condition)) return;
     if ((bounds_.depends_on(*condition) & (kQ | kKv | kScore)) != 0) return;
+    if (!free_loops_.of(*condition).empty()) return;  // another value in each step of a reduction
     Found& found = found_[structure_.of(*condition)];
     found.condition = condition;
     std::unordered_set<const Expr*> counted;
@@ -91,6 +93,7 @@ class HeadCases {
   }
 
   Bounds bounds_;
+  FreeLoops free_loops_;
   Structure structure_;
   std::unordered_set<const Expr*> seen_;
   std::map<int, Found> found_;  // by structure

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/bounds.h"
+#include "compiler/ir/free_loops.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/ir/int_math.h"
 
@@ -75,7 +76,6 @@ class ExprLowering {
   llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
   void hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
   int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
-  const std::vector<int>& free_loops(const Expr& expr);
   Scope& scope_of(const Expr& expr);
 
   llvm::Value* argument(HookArgKind kind, int index);
@@ -90,7 +90,7 @@ class ExprLowering {
   std::vector<ClampedRead>& clamped_;
   std::vector<HookArg> args_;
   std::vector<Scope> scopes_;
-  std::unordered_map<const Expr*, std::vector<int>> free_loops_;
+  FreeLoops free_loops_;
 };
 
 }  // namespace fa

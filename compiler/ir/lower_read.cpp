@@ -43,7 +43,7 @@ llvm::Type* element_type(llvm::IRBuilderBase& builder, DType dtype) {
 
 /// Whether the expression names the index of a reduction that is being expanded.
 bool ExprLowering::is_expanded(const Expr& expr) {
-  const std::vector<int>& ids = free_loops(expr);
+  const std::vector<int>& ids = free_loops_.of(expr);
   return std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& scope) {
     return std::find(ids.begin(), ids.end(), scope.loop) != ids.end() &&
            llvm::isa<llvm::Constant>(scope.variable);
@@ -97,7 +97,7 @@ llvm::Value* ExprLowering::lower_read(const Expr& expr) {
     llvm::Value* index = builder_.CreateSExt(lower_index(expr, i, extent), offset_type);
     const bool unit_stride = i + 1 == rank && !is_wide;
     llvm::Value* offset = unit_stride ? index : builder_.CreateMul(index, stride, "offset", false, true);
-    const bool is_last = llvm::isa<llvm::Constant>(offset) || !free_loops(*expr.args[i]).empty();
+    const bool is_last = llvm::isa<llvm::Constant>(offset) || !free_loops_.of(*expr.args[i]).empty();
     const int order = is_last ? 4 : stage_of(bounds_.depends_on(*expr.args[i]));
     llvm::Value*& stage = offset_by_stage[static_cast<std::size_t>(order)];
     stage = stage == nullptr ? offset : builder_.CreateAdd(stage, offset, "offset", false, true);

@@ -12,21 +12,9 @@
 
 namespace fa {
 
-const std::vector<int>& ExprLowering::free_loops(const Expr& expr) {
-  if (auto found = free_loops_.find(&expr); found != free_loops_.end()) return found->second;
-  std::vector<int> ids;
-  if (expr.kind == ExprKind::loop_var) ids.push_back(expr.index);
-  for (const ExprPtr& arg : expr.args)
-    for (int id : free_loops(*arg)) {
-      const bool is_own = expr.kind == ExprKind::reduce && id == expr.index;
-      if (!is_own && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-    }
-  return free_loops_[&expr] = std::move(ids);
-}
-
 /// The innermost iteration the expression depends on.
 ExprLowering::Scope& ExprLowering::scope_of(const Expr& expr) {
-  const std::vector<int>& ids = free_loops(expr);
+  const std::vector<int>& ids = free_loops_.of(expr);
   for (std::size_t i = scopes_.size(); i-- > 1;)
     if (std::find(ids.begin(), ids.end(), scopes_[i].loop) != ids.end()) return scopes_[i];
   return scopes_.front();
@@ -34,7 +22,7 @@ ExprLowering::Scope& ExprLowering::scope_of(const Expr& expr) {
 
 /// How many values one iteration makes, with the reductions inside it expanded.
 int ExprLowering::expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
-  const std::vector<int>& ids = free_loops(expr);
+  const std::vector<int>& ids = free_loops_.of(expr);
   const bool varies = std::find(ids.begin(), ids.end(), loop) != ids.end();
   if (!varies || !seen.insert(&expr).second) return 0;
   int nodes = 1;
@@ -120,7 +108,7 @@ llvm::Value* ExprLowering::where_reached(const Expr& reduce, int iteration, llvm
 /// Lowers, before the loop, every largest part of `expr` that does not depend on it.
 void ExprLowering::hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
   if (!seen.insert(&expr).second) return;
-  const std::vector<int>& ids = free_loops(expr);
+  const std::vector<int>& ids = free_loops_.of(expr);
   if (std::find(ids.begin(), ids.end(), loop) == ids.end()) {
     // A part under another reduction's variable belongs to that reduction's iteration.
     const bool is_ready = std::all_of(ids.begin(), ids.end(), [&](int id) {

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/bounds.h"
+#include "compiler/ir/free_loops.h"
 #include "compiler/spec/fold.h"
 
 namespace fa {
@@ -164,7 +165,7 @@ class Walk {
     kept(read.condition);
     if ((bounds_.depends_on(*read.condition) & kScore) != 0) return;
     const bool varies = std::any_of(read.indices.begin(), read.indices.end(),
-                                    [&](const ExprPtr& index) { return !free_loops(*index).empty(); });
+                                    [&](const ExprPtr& index) { return !free_loops_.of(*index).empty(); });
     if (varies) read.indices.clear();
     static const Expr kNowhere{};
     read.condition = closed(std::move(read.condition), kNowhere);
@@ -174,8 +175,8 @@ class Walk {
   /// `condition` for some value of each reduction's index that it names and `x` does not.
   ExprPtr closed(ExprPtr condition, const Expr& x) {
     kept(condition);
-    const std::vector<int> free = free_loops(*condition);
-    const std::vector<int>& own = free_loops(x);
+    const std::vector<int> free = free_loops_.of(*condition);
+    const std::vector<int>& own = free_loops_.of(x);
     for (const int id : free) {
       if (std::find(own.begin(), own.end(), id) != own.end()) continue;
       Expr any = *loops_.at(id);
@@ -185,18 +186,6 @@ class Walk {
       condition = kept(std::make_shared<const Expr>(std::move(any)));
     }
     return condition;
-  }
-
-  const std::vector<int>& free_loops(const Expr& x) {
-    if (const auto known = free_loops_.find(&x); known != free_loops_.end()) return known->second;
-    std::vector<int> ids;
-    if (x.kind == ExprKind::loop_var) ids.push_back(x.index);
-    for (const ExprPtr& arg : x.args)
-      for (const int id : free_loops(*arg)) {
-        const bool is_own = x.kind == ExprKind::reduce && id == x.index;
-        if (!is_own && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-      }
-    return free_loops_[&x] = std::move(ids);
   }
 
   /// What is known of a node is known by its address, so none may be freed and its place taken.
@@ -211,7 +200,7 @@ class Walk {
   std::unordered_set<const Expr*> seen_;
   std::unordered_map<const Expr*, bool> may_leave_;
   std::unordered_map<const Expr*, Reach> reaches_;
-  std::unordered_map<const Expr*, std::vector<int>> free_loops_;
+  FreeLoops free_loops_;
   std::unordered_map<int, const Expr*> loops_;
   std::vector<ExprPtr> kept_;
   std::vector<OutsideRead> found_;

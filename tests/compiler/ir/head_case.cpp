@@ -42,6 +42,7 @@ TEST_CASE("what costs an element little, or depends on the element, is no case")
   CHECK(!has_case("mask_mod = where(kv_idx % 2 == 0, q_idx >= kv_idx, q_idx - kv_idx < 9)"));
   CHECK(!has_case("mask_mod = where(ids[kv_idx] == h, q_idx >= kv_idx, q_idx - kv_idx < 9)"));
   CHECK(!has_case("score_mod = score + where(h % 2 == 0, 1.0, 2.0)"));
+  CHECK(!has_case("mask_mod = any(i < 3: i % 2 == 0 and (q_idx + i) / 16 == kv_idx / 16)"));  // of a step
 }
 
 TEST_CASE("in each case the hooks are what is left of them, wherever the condition stands") {
