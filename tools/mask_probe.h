@@ -46,6 +46,12 @@ class MaskProbe {
   bool has_map() const { return classes_.map.has_value(); }
   bool has_bounds() const { return classes_.function != nullptr; }
   const std::vector<std::string>& imprecise() const { return classes_.imprecise; }
+  /// What the classes go by. Its functions are gone: they live in the machine code.
+  const TileClasses& classes() const { return classes_; }
+  /// The value of one of its summaries at one q_idx or kv_idx, a float as its bits.
+  std::int32_t summary_at(std::size_t summary, int b, int h, int index) const {
+    return extrema(summary, b, h, index, index).low.i32();
+  }
   /// Whether one element's answer may differ from batch entry to batch entry, from head to head.
   bool depends_on_b() const { return depends_on_b_; }
   bool depends_on_h() const { return depends_on_h_; }
@@ -78,7 +84,7 @@ class MaskProbe {
   TileClass open_class(int b, int h, const TileBounds& tile, int alike) const;
 
   ProblemSize size_;
-  TileClasses classes_;  // its functions are gone: they live in the machine code
+  TileClasses classes_;
   bool has_mask_ = false;
   bool depends_on_b_ = false, depends_on_h_ = false;
   std::vector<Slot> uniforms_;  // in the order of hook_args

@@ -60,6 +60,23 @@ bool bounds_blocks(const llvm::User& use, const llvm::Value& index, int block) {
   }
 }
 
+/// Whether a summary sees more of an index than its block.
+bool reaches_summary(const llvm::Argument& index, int block, const MaskSides* sides) {
+  std::vector<const llvm::Value*> open = {&index};
+  std::unordered_set<const llvm::Value*> seen;
+  while (!open.empty()) {
+    const llvm::Value* const value = open.back();
+    open.pop_back();
+    for (const llvm::User* user : value->users()) {
+      if (value == &index && (block_of(*user, index) != 0 || bounds_blocks(*user, index, block))) continue;
+      if (!seen.insert(user).second) continue;
+      if (sides == nullptr || sides->summary_of(user) >= 0) return true;
+      open.push_back(user);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const MaskSides* sides) {
@@ -68,6 +85,7 @@ AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const Ma
   for (const llvm::User* user : argument.users())
     lines.block = std::gcd(lines.block, block_of(*user, argument));
   if (lines.block == 0) lines.block = kMaxLength;
+  lines.by_blocks = !reaches_summary(argument, lines.block, sides);
   std::vector<const llvm::Value*> open = {&argument};
   std::unordered_set<const llvm::Value*> seen;
   while (!open.empty()) {

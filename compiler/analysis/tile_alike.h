@@ -19,7 +19,8 @@ struct AlikeLines {
   int block = 1;
   /// Conditions of both sides or of indices themselves, which a tile may decide as a whole.
   std::vector<llvm::Value*> conditions;
-  bool is_known = false;  // else no two lines are alike
+  bool is_known = false;   // else no two lines are alike
+  bool by_blocks = false;  // summaries see a line through its block alone
 
   /// Whether blocks and summaries say it all.
   bool always() const { return is_known && conditions.empty(); }

@@ -57,6 +57,7 @@ struct TileMap {
   int row_block = 1;
   int column_block = 1;
   int always_alike = 0;      // in any tile: kRowsAlike and kColumnsAlike
+  int by_blocks = 0;         // those whose summaries are the same all over a block
   bool is_relative = false;  // the mask sees q_idx and kv_idx through q_idx - kv_idx alone
   int most_steps = 0;        // looks at 32 elements that a tile is worth
 };

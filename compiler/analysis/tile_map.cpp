@@ -27,6 +27,8 @@ TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>
           .column_block = columns.block,
           .always_alike =
               (rows.always() ? TileMap::kRowsAlike : 0) | (columns.always() ? TileMap::kColumnsAlike : 0),
+          .by_blocks =
+              (rows.by_blocks ? TileMap::kRowsAlike : 0) | (columns.by_blocks ? TileMap::kColumnsAlike : 0),
           .is_relative = is_relative(mask),
           .most_steps = std::max(
               kFewest, (of_head ? kWorthOfHead : kWorthOfHeads) / (instructions_run(mask, false) + kAround))};

@@ -25,7 +25,7 @@ std::string print_map(const TileClasses& classes, const std::string& uniforms) {
   }
   return fmt::format(R"(
   static constexpr TileMapShape kMap = {{{of_batch}, {of_head}, {has_plain}}};
-  static constexpr Alike kAlike = {{{rows}, {columns}, {relative}, {always}}};
+  static constexpr Alike kAlike = {{{rows}, {columns}, {relative}, {always}, {by_blocks}}};
   static constexpr int kMostSteps = {steps};
   static constexpr bool kHasBounds = {has_bounds};
   static constexpr int kNumQuerySummaries = {num_queries};
@@ -46,8 +46,8 @@ std::string print_map(const TileClasses& classes, const std::string& uniforms) {
                      fmt::arg("of_batch", map.of_batch), fmt::arg("of_head", map.of_head),
                      fmt::arg("has_plain", classes.score != nullptr), fmt::arg("rows", map.row_block),
                      fmt::arg("columns", map.column_block), fmt::arg("relative", map.is_relative),
-                     fmt::arg("always", map.always_alike), fmt::arg("steps", map.most_steps),
-                     fmt::arg("has_bounds", classes.function != nullptr),
+                     fmt::arg("always", map.always_alike), fmt::arg("by_blocks", map.by_blocks),
+                     fmt::arg("steps", map.most_steps), fmt::arg("has_bounds", classes.function != nullptr),
                      fmt::arg("num_queries", counts[true]), fmt::arg("num_keys", counts[false]),
                      fmt::arg("queries", cases[true]), fmt::arg("keys", cases[false]),
                      fmt::arg("uniforms", uniforms));

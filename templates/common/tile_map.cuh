@@ -1,10 +1,14 @@
 // The pass that fills the tile map (common/tile_map.h), before the forward pass.
 //
-// Blocks       (bytes of a word x words x shares of the q tiles, heads, batch): a block has 8 kv tiles, a
-//              byte of the map, and goes through its share of the q tiles, four at a time.
+// Blocks       (bytes of a word x words x shares, heads, batch): a byte of the map is 8 kv tiles, a round 4 q
+//              tiles. A block has one of either and goes through its share of the others, so that what it
+//              finds once is the side with more to find.
 // A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
-//              each, over every part (common/tile_parts.h) of the tiles; those of the keys are found once.
-//              Bounds: one warp, a tile a lane. Search: the tiles that bounds leave open, a warp for one.
+//              each, over every tile and every part of it (common/tile_parts.h). Bounds: one warp, a tile a
+//              lane. Search: the tiles that bounds leave open, a warp for one.
+// By blocks    Where tiles are a few blocks of lines that are alike, a lane asks the mask once a block.
+// Nothing
+//              is shared then, and each warp goes through rounds of its own.
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
@@ -27,41 +31,27 @@ class TileMapPass {
 
   __device__ __forceinline__ void run() {
     const int bytes = kBytesAWord * map_words(p_, kTileKv);
-    const int byte = blockIdx.x % bytes;
-    const int shares = gridDim.x / bytes;
-    const int first_round = blockIdx.x / bytes;
     const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
-#pragma unroll 1
-    for (int round = first_round; round < rounds; round += shares) {
-      const int first_q = round * kMapTiles;
-      const int first_kv = byte * kTilesPerByte;
-      if constexpr (kNeedsBounds) {
-        if (round == first_round) clear<false>();
-        clear<true>();
-        __syncthreads();
-        if (round == first_round) summarise<false>(first_kv);
-        summarise<true>(first_q);
-        __syncthreads();
-      }
-      if (warp_ == 0) bound(first_q, first_kv);
-      __syncthreads();
-      search(first_q, first_kv);
-      __syncthreads();
-      if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte);
-    }
+    if constexpr (kByBlocks)
+      run_by_blocks(bytes, rounds);
+    else
+      run_in_turns(bytes, rounds);
   }
 
  private:
   static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
   static constexpr Alike kAlike = Classes::kAlike;
-  // Where blocks are about as large as tiles, and no summary tells lines of a block apart, a lane asks an
-  // element of each block that its tile touches.
+  // Where blocks are about as large as tiles, and summaries do not tell lines of a block apart, a lane asks
+  // an element of each block that its tile touches.
   static constexpr int kMostBlocks = 16;
-  static constexpr bool kShownByBlocks =
-      kAlike.always == (kRowsAlike | kColumnsAlike) &&
-      Classes::kNumQuerySummaries + Classes::kNumKeySummaries == 0 &&
+  static constexpr int kBothAlike = kRowsAlike | kColumnsAlike;
+  static constexpr bool kHasBlocks =  // about as large as tiles, so that most tiles are shown by theirs
+      kAlike.row_block <= 4 * kTileQ && kAlike.column_block <= 4 * kTileKv;
+  static constexpr bool kByBlocks =
+      kAlike.by_blocks == kBothAlike && (kHasBlocks || kAlike.always == kBothAlike) &&
       most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
-  static constexpr bool kNeedsBounds = Classes::kHasBounds && !kShownByBlocks;
+  static constexpr bool kNeedsSummaries = Classes::kHasBounds && !kByBlocks;
+  static constexpr bool kQueriesStay = Classes::kNumQuerySummaries > Classes::kNumKeySummaries;
 
   /// What differs between the two sides of the tiles of a round.
   template <bool kOfQuery>
@@ -73,9 +63,9 @@ class TileMapPass {
     static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
     static constexpr int kLines = kTiles * kPadded;
     static constexpr int kParts_ = kTiles * kPartsATile;
-    static constexpr int kSums = !kNeedsBounds ? 0
-                                 : kOfQuery    ? Classes::kNumQuerySummaries
-                                               : Classes::kNumKeySummaries;
+    static constexpr int kSums = !kNeedsSummaries ? 0
+                                 : kOfQuery       ? Classes::kNumQuerySummaries
+                                                  : Classes::kNumKeySummaries;
   };
   using Queries = Side<true>;
   using Keys = Side<false>;
@@ -84,6 +74,8 @@ class TileMapPass {
     // Of summary 0, 1, ...: part by part.
     int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
     int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
+    int2 query_tiles[Queries::kSums * Queries::kTiles + 1];  // over whole tiles
+    int2 key_tiles[Keys::kSums * Keys::kTiles + 1];
     // A bit a line: whether a summary has another value than in the line before.
     unsigned rows_differ[Queries::kLines / 32];
     unsigned columns_differ[Keys::kLines / 32];
@@ -103,11 +95,88 @@ class TileMapPass {
     return kOfQuery ? shared().query_pairs + which * Queries::kParts_
                     : shared().key_pairs + which * Keys::kParts_;
   }
+  template <bool kOfQuery>
+  static __device__ __forceinline__ int2* tiles_of(int which) {
+    return kOfQuery ? shared().query_tiles + which * Queries::kTiles
+                    : shared().key_tiles + which * Keys::kTiles;
+  }
 
   template <bool kOfQuery>
   __device__ __forceinline__ void clear() {
-    for (int i = threadIdx.x; i < Side<kOfQuery>::kSums * Side<kOfQuery>::kParts_; i += blockDim.x)
-      pairs_of<kOfQuery>(0)[i] = {0x7fffffff, -0x7fffffff - 1};
+    using Of = Side<kOfQuery>;
+    constexpr int2 kNothing = {0x7fffffff, -0x7fffffff - 1};
+    for (int i = threadIdx.x; i < Of::kSums * Of::kParts_; i += blockDim.x)
+      pairs_of<kOfQuery>(0)[i] = kNothing;
+    for (int i = threadIdx.x; i < Of::kSums * Of::kTiles; i += blockDim.x)
+      tiles_of<kOfQuery>(0)[i] = kNothing;
+  }
+
+  /// A block at a time, with everything that a round needs in shared memory.
+  __device__ __forceinline__ void run_in_turns(int bytes, int rounds) {
+    const int stays = kQueriesStay ? rounds : bytes;
+    const int others = kQueriesStay ? bytes : rounds;
+    const int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+    const int shares = max(1, blocks / stays);
+    if (blocks >= stays && block >= stays * shares) return;
+#pragma unroll 1
+    for (int own = block % stays; own < stays; own += blocks) {
+      bool is_first = true;
+#pragma unroll 1
+      for (int other = block / stays; other < others; other += shares) {
+        const int first_q = (kQueriesStay ? own : other) * kMapTiles;
+        const int byte = kQueriesStay ? other : own;
+        const int first_kv = byte * kTilesPerByte;
+        if constexpr (kNeedsSummaries) {
+          if (is_first) clear<kQueriesStay>();
+          clear<!kQueriesStay>();
+          __syncthreads();
+          if (is_first) summarise<kQueriesStay>(kQueriesStay ? first_q : first_kv);
+          summarise<!kQueriesStay>(kQueriesStay ? first_kv : first_q);
+          __syncthreads();
+        }
+        is_first = false;
+        if (warp_ == 0) bound(first_q, first_kv);
+        __syncthreads();
+        search(first_q, first_kv);
+        __syncthreads();
+        if (threadIdx.x < kMapTiles)
+          store(first_q + threadIdx.x, byte, shared().some, shared().full, shared().plain);
+      }
+    }
+  }
+
+  /// A warp at a time, a tile a lane. What is left of the blocks has nothing to do.
+  __device__ __forceinline__ void run_by_blocks(int bytes, int rounds) {
+    const int warps = static_cast<int>(blockDim.x) / 32;
+#pragma unroll 1
+    for (int unit = static_cast<int>(blockIdx.x) * warps + warp_; unit < bytes * rounds;
+         unit += static_cast<int>(gridDim.x) * warps) {
+      const int byte = unit % bytes;
+      const int first_q = unit / bytes * kMapTiles;
+      const int first_kv = byte * kTilesPerByte;
+      const TileBox tile = box_of(first_q + lane_ / kTilesPerByte, first_kv + lane_ % kTilesPerByte);
+      const int found = tile.exists() ? class_of_box(p_, b_, h_, tile) : kTileEmpty;
+      int of_tile = found & kTileClassBits;
+      unsigned open = 0;
+      if constexpr (kAlike.always != kBothAlike) {
+        const bool is_partial = of_tile == kTilePartial;
+        if (is_partial && (found & kBothAlike) == kBothAlike) of_tile = class_of_blocks(tile);
+        open = __ballot_sync(0xffffffffu, is_partial && (found & kBothAlike) != kBothAlike);
+#pragma unroll 1
+        for (; open != 0; open &= open - 1) {
+          const int number = lowest_bit(open);
+          const int alike = __shfl_sync(0xffffffffu, found, number) & ~kTileClassBits;
+          const int searched = search_tile(first_q, first_kv, number, alike);
+          if (lane_ == number) of_tile = searched;
+        }
+      } else if (tile.exists()) {
+        of_tile = class_of_blocks(tile);
+      }
+      const unsigned some = __ballot_sync(0xffffffffu, of_tile != kTileEmpty);
+      const unsigned full = __ballot_sync(0xffffffffu, of_tile == kTileFull);
+      const unsigned plain = find_plain(of_tile != kTileEmpty, tile);
+      if (lane_ < kMapTiles) store(first_q + lane_, byte, some, full, plain);
+    }
   }
 
   /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for
@@ -133,16 +202,17 @@ class TileMapPass {
 #pragma unroll(kUnrolled)
         for (int which = 0; which < Of::kSums; ++which)
           differ |=
-              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart], values[which], exists);
+              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart],
+                                     tiles_of<kOfQuery>(which)[line / Of::kPadded], values[which], exists);
         if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
       }
     }
   }
 
-  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part. Returns the lanes
-  /// whose value is another than that of the lane before. One copy of the code for all summaries.
+  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part and tile. Returns the
+  /// lanes whose value is another than that of the lane before. One copy of the code for all summaries.
   template <int kPart>
-  __device__ __noinline__ static unsigned add_to_part(int2& pair, int value, bool exists) {
+  __device__ __noinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
     constexpr int kWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
     constexpr unsigned kAll = 0xffffffffu;
     const int lane = threadIdx.x % 32;
@@ -155,6 +225,8 @@ class TileMapPass {
     if (lane % kWidth == 0) {
       atomicMin(&pair.x, extrema.x);
       atomicMax(&pair.y, extrema.y);
+      atomicMin(&tile.x, extrema.x);
+      atomicMax(&tile.y, extrema.y);
     }
     return __ballot_sync(kAll, lane == 0 || value != before);
   }
@@ -164,30 +236,65 @@ class TileMapPass {
             min(kv_tile * kTileKv + kTileKv, p_.kv_len) - 1};
   }
 
-  /// The extrema of a summary over some parts of a q tile and of a kv tile.
+  /// The extrema of a summary over a tile or a part of it: those of summary 0, and how far the next lies.
   struct Pairs {
-    int query, query_count, key, key_count;
+    const int2 *query, *key;
+    int query_step, key_step;
 
     __device__ __forceinline__ int2 operator()(int which) const {
-      const bool of_query = which < Classes::kNumQuerySummaries;
-      const int2* const pairs = of_query ? pairs_of<true>(which) + query
-                                         : pairs_of<false>(which - Classes::kNumQuerySummaries) + key;
-      int2 all = pairs[0];
-#pragma unroll 1
-      for (int i = 1; i < (of_query ? query_count : key_count); ++i)
-        all = {min(all.x, pairs[i].x), max(all.y, pairs[i].y)};
-      return all;
+      return which < Classes::kNumQuerySummaries ? query[which * query_step]
+                                                 : key[(which - Classes::kNumQuerySummaries) * key_step];
     }
   };
 
   /// What bounds say of a tile (`part` is -1) or of one of its parts. One copy of the code for both.
   __device__ __noinline__ static int bounds_class(const ForwardParams& p, int b, int h, TileBox box, int row,
                                                   int column, int part) {
-    const Pairs pairs = {row * TileParts::kRows + (part < 0 ? 0 : part / TileParts::kColumns),
-                         part < 0 ? TileParts::kRows : 1,
-                         column * TileParts::kColumns + (part < 0 ? 0 : part % TileParts::kColumns),
-                         part < 0 ? TileParts::kColumns : 1};
+    Pairs pairs = {tiles_of<true>(0) + row, tiles_of<false>(0) + column, Queries::kTiles, Keys::kTiles};
+    if (part >= 0)
+      pairs = {pairs_of<true>(0) + row * TileParts::kRows + part / TileParts::kColumns,
+               pairs_of<false>(0) + column * TileParts::kColumns + part % TileParts::kColumns,
+               Queries::kParts_, Keys::kParts_};
     return Classes::tile_class(p, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+  }
+
+  /// The extrema of summaries over the few blocks of a box. All are asked of a block at once: what takes time
+  /// is to wait for reads.
+  struct PairsOfBlocks {
+    int2 all[Classes::kNumQuerySummaries + Classes::kNumKeySummaries + 1];
+
+    __device__ __forceinline__ PairsOfBlocks(const ForwardParams& p, int b, int h, const TileBox& box) {
+      add<0, Classes::kNumQuerySummaries>(box.q_lo, box.q_hi, kAlike.row_block, [&](int which, int i) {
+        return Classes::query_summary(which, p, b, h, i);
+      });
+      add<Classes::kNumQuerySummaries, Classes::kNumKeySummaries>(
+          box.kv_lo, box.kv_hi, kAlike.column_block,
+          [&](int which, int i) { return Classes::key_summary(which, p, b, h, i); });
+    }
+
+    template <int kFirst, int kCount, class Summary>
+    __device__ __forceinline__ void add(int first, int last, int block, Summary summary) {
+#pragma unroll
+      for (int which = 0; which < kCount; ++which) all[kFirst + which] = {0x7fffffff, -0x7fffffff - 1};
+#pragma unroll 1
+      for (int i = first; kCount > 0 && i <= last; i = (i / block + 1) * block) {
+#pragma unroll
+        for (int which = 0; which < kCount; ++which) {
+          const int value = summary(which, i);
+          int2& pair = all[kFirst + which];
+          pair = {min(pair.x, value), max(pair.y, value)};
+        }
+      }
+    }
+
+    __device__ __forceinline__ int2 operator()(int which) const { return all[which]; }
+  };
+
+  /// What bounds say of a tile or a part of a tile of few blocks.
+  __device__ __noinline__ static int class_of_box(const ForwardParams& p, int b, int h, TileBox box) {
+    if constexpr (kAlike.always == kBothAlike) return kTilePartial;
+    return Classes::tile_class(p, PairsOfBlocks(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo,
+                               box.kv_hi);
   }
 
   /// The class of a tile of few blocks.
@@ -205,6 +312,13 @@ class TileMapPass {
     return keeps ? drops ? kTilePartial : kTileFull : kTileEmpty;
   }
 
+  /// A warp: of which of its tiles score_mod adds one number to all scores.
+  __device__ __forceinline__ unsigned find_plain(bool is_some, const TileBox& tile) const {
+    if constexpr (!Classes::kHasScoreClass) return 0;
+    return __ballot_sync(0xffffffffu, is_some && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
+                                                                         tile.kv_lo, tile.kv_hi));
+  }
+
   /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
   __device__ __forceinline__ void bound(int first_q, int first_kv) {
     const int row = lane_ / kTilesPerByte;
@@ -212,9 +326,7 @@ class TileMapPass {
     const TileBox tile = box_of(first_q + row, first_kv + column);
     int found = kTileEmpty;
     if (tile.exists()) {
-      if constexpr (kShownByBlocks)
-        found = class_of_blocks(tile);
-      else if constexpr (kNeedsBounds)
+      if constexpr (kNeedsSummaries)
         found = bounds_class(p_, b_, h_, tile, row, column, -1);
       else
         found = kTilePartial | kAlike.always;
@@ -222,15 +334,11 @@ class TileMapPass {
     const int alike = found & ~kTileClassBits;
     found &= kTileClassBits;
     const unsigned all = 0xffffffffu;
-    const bool is_open = !kShownByBlocks && found == kTilePartial;
+    const bool is_open = found == kTilePartial;
     const unsigned open = __ballot_sync(all, is_open);
     const unsigned some = __ballot_sync(all, found != kTileEmpty && !is_open);
     const unsigned full = __ballot_sync(all, found == kTileFull);
-    unsigned plain = 0;
-    if constexpr (Classes::kHasScoreClass)
-      plain =
-          __ballot_sync(all, found != kTileEmpty && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
-                                                                            tile.kv_lo, tile.kv_hi));
+    const unsigned plain = find_plain(found != kTileEmpty, tile);
     Shared& to = shared();
     if (lane_ == 0) {
       to.some = some;
@@ -262,7 +370,7 @@ class TileMapPass {
     }
 
     __device__ __forceinline__ bool differs(bool of_rows, int i) const {
-      if constexpr (!kNeedsBounds) return false;
+      if constexpr (!kNeedsSummaries) return false;
       const int count = of_rows ? Queries::kSums : Keys::kSums;
       const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
       const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
@@ -284,26 +392,31 @@ class TileMapPass {
     __device__ __forceinline__ PartClasses parts(At at) const {
       const TileBox box = at(lane());
       int found = -1;
-      if constexpr (kNeedsBounds)
-        if (box.exists()) found = bounds_class(p, b, h, box, row, column, lane()) & kTileClassBits;
+      if constexpr (Classes::kHasBounds)
+        if (box.exists())
+          found = (kByBlocks ? class_of_box(p, b, h, box) : bounds_class(p, b, h, box, row, column, lane())) &
+                  kTileClassBits;
       return {__ballot_sync(0xffffffffu, found == kTileEmpty),
               __ballot_sync(0xffffffffu, found == kTilePartial),
               __ballot_sync(0xffffffffu, found == kTileFull)};
     }
   };
 
+  /// A warp: the class of tile `number` of a round, which bounds leave open.
+  __device__ __forceinline__ int search_tile(int first_q, int first_kv, int number, int alike) const {
+    constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, Classes::kHasBounds};
+    const int row = number / kTilesPerByte;
+    const int column = number % kTilesPerByte;
+    Asker asker{p_, b_, h_, row, column};
+    return class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), alike);
+  }
+
   /// All warps: the tiles that bounds leave open.
-  __device__ __forceinline__ void search(int first_q, int first_kv) {
-    if constexpr (kShownByBlocks) return;
-    constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, kNeedsBounds};
+  __device__ __forceinline__ void search(int first_q, int first_kv) const {
 #pragma unroll 1
     for (int i = warp_; i < shared().open_count; i += blockDim.x / 32) {
       const int number = shared().open[i];
-      const int row = number / kTilesPerByte;
-      const int column = number % kTilesPerByte;
-      Asker asker{p_, b_, h_, row, column};
-      const int found =
-          class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), shared().alike[i]);
+      const int found = search_tile(first_q, first_kv, number, shared().alike[i]);
       if (lane_ != 0 || found == kTileEmpty) continue;
       atomicOr(&shared().some, 1u << number);
       if (found == kTileFull) atomicOr(&shared().full, 1u << number);
@@ -312,7 +425,7 @@ class TileMapPass {
 
   /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
   /// past the end are to be dropped.
-  __device__ __forceinline__ void store(int q_tile, int byte) {
+  __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
     if (q_tile >= count_tiles(p_.q_len, kTileQ)) return;
     const int shift = q_tile % kMapTiles * kTilesPerByte;
     const int whole = p_.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
@@ -320,11 +433,10 @@ class TileMapPass {
     int* const words = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
                        byte / kBytesAWord * bits_a_tile(Classes::kMap);
     unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
-    const unsigned some = shared().some >> shift;
-    to[0] = static_cast<unsigned char>(some);
-    to[kBytesAWord] = static_cast<unsigned char>(shared().full >> shift & uncut);
+    to[0] = static_cast<unsigned char>(some >> shift);
+    to[kBytesAWord] = static_cast<unsigned char>(full >> shift & uncut);
     if constexpr (Classes::kMap.has_plain)
-      to[2 * kBytesAWord] = static_cast<unsigned char>(shared().plain >> shift & some);
+      to[2 * kBytesAWord] = static_cast<unsigned char>((plain & some) >> shift);
   }
 
   const ForwardParams& p_;

@@ -23,7 +23,10 @@ constexpr int kTilesPerWord = 32;
 constexpr int kBytesAWord = 4;
 constexpr int kTilesPerByte = 8;  // kv tiles of a block of the pass
 constexpr int kMapTiles = 4;      // q tiles that it looks at in one round
-constexpr int kMapThreads = 512;  // of a block
+// Of a block. What takes time is to wait, for reads and for other warps: small blocks, and as many on an SM
+// as 64 registers a thread leave.
+constexpr int kMapThreads = 256;
+constexpr int kMapBlocksAnSm = 4;
 
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry
@@ -66,7 +69,7 @@ FA_HOST_DEVICE long long map_size(TileMapShape shape, const Params& p, int tile_
 /// idle; beyond, each takes several rounds, and finds what depends on the keys once for all of them.
 template <class Params>
 FA_HOST_DEVICE int map_shares(TileMapShape shape, const Params& p, int tile_q, int tile_kv) {
-  constexpr long long kEnoughBlocks = 2048;  // some times what the largest GPU runs at once
+  constexpr long long kEnoughBlocks = 1024;  // twice what the largest GPU runs at once
   const int rounds = count_tiles(count_tiles(p.q_len, tile_q), kMapTiles);
   const long long shares = kEnoughBlocks / (kBytesAWord * map_words(p, tile_kv) * map_count(shape, p)) + 1;
   return shares < rounds ? static_cast<int>(shares) : rounds;

@@ -72,8 +72,9 @@ struct PartClasses {
 struct Alike {
   int row_block;  // rows that may be alike lie in one block
   int column_block;
-  bool relative;  // all elements of a diagonal are alike
-  int always;     // kRowsAlike and kColumnsAlike, where no class has to say so
+  bool relative;      // all elements of a diagonal are alike
+  int always;         // kRowsAlike and kColumnsAlike, where no class has to say so
+  int by_blocks = 0;  // the same, where summaries take one value in all of a block
 };
 
 /// What a class adds to kTilePartial: rows (columns) of one block are alike where summaries take the same

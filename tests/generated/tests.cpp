@@ -123,7 +123,6 @@ std::string why_not_built(const Spec& spec, std::string_view target, BuildCost& 
 /// Of all rows of all specs, those that could be compared; a test that compares little must not pass.
 struct Share {
   std::int64_t compared = 0, doubtful = 0;
-  double loosest = 0;
 };
 
 std::string why_not_right(const MadeUp& made, const Options& options, Share& share) {
@@ -139,12 +138,31 @@ std::string why_not_right(const MadeUp& made, const Options& options, Share& sha
   return comparison.holds() ? std::string() : comparison.print_worst();
 }
 
+/// Whether a side said to be seen through its blocks alone has a summary that changes inside one.
+std::string why_not_by_blocks(const MaskProbe& probe, const ProblemSize& size) {
+  const TileClasses& classes = probe.classes();
+  if (!classes.map) return {};
+  for (std::size_t j = 0; j < classes.summaries.size(); ++j) {
+    const bool of_query = classes.summaries[j].of_query;
+    const int side = of_query ? TileMap::kRowsAlike : TileMap::kColumnsAlike;
+    if ((classes.map->by_blocks & side) == 0) continue;
+    const int block = of_query ? classes.map->row_block : classes.map->column_block;
+    for (int i = 0; i < (of_query ? size.q_len : size.kv_len); ++i)
+      for (int h = 0; h < size.num_q_heads; ++h)
+        if (probe.summary_at(j, 0, h, i) != probe.summary_at(j, 0, h, i - i % block))
+          return fmt::format("summary {} of {} differs at {} from its block of {}", j,
+                             of_query ? "q_idx" : "kv_idx", i, block);
+  }
+  return {};
+}
+
 std::string why_unsound(const MadeUp& made) {
   const Spec spec = made.spec();
   if (!spec.checked().has_mask_mod()) return {};
   const Problem problem = make_mask_problem(spec, made.inputs);
   const MaskProbe probe(spec.checked(), problem);
   if (!probe.has_class()) return {};
+  if (std::string why = why_not_by_blocks(probe, problem.size); !why.empty()) return why;
   std::mt19937 random(static_cast<unsigned>(made.number));
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
   const ProblemSize& size = problem.size;

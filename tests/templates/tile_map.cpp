@@ -152,12 +152,41 @@ struct Powers : TestClasses {
 struct Blocks : TestClasses {
   static constexpr bool kHasScoreClass = true;
   static constexpr fa::TileMapShape kMap = {true, false, true};
-  static constexpr fa::Alike kAlike = {64, 32, false, fa::kRowsAlike | fa::kColumnsAlike};
+  static constexpr int kBoth = fa::kRowsAlike | fa::kColumnsAlike;
+  static constexpr fa::Alike kAlike = {64, 32, false, kBoth, kBoth};
   static bool keeps(const fa::ForwardParams&, int b, int, int q, int kv) {
     return (q / 64 * 7 + b * 3 + q / 64 * (kv / 32)) % 11 < 3;
   }
   static bool score_is_plain(const fa::ForwardParams&, int, int, int, int, int kv_lo, int) {
     return kv_lo / 64 % 2 == 1;
+  }
+};
+
+/// Blocks of 64 queries are routed to two blocks of keys each, beside a causal mask: tiles off the diagonal
+/// are shown by their blocks, the others are searched with bounds on their parts.
+struct Routed : TestClasses {
+  static constexpr int kBoth = fa::kRowsAlike | fa::kColumnsAlike;
+  static constexpr fa::Alike kAlike = {64, 64, false, 0, kBoth};
+  static constexpr bool kHasBounds = true;
+  static constexpr int kNumQuerySummaries = 2;
+  static int query_summary(int which, const fa::ForwardParams&, int b, int, int idx) {
+    return (idx / 64 * (which == 0 ? 5 : 11) + b) % (idx / 64 + 1);
+  }
+  template <class Pairs>
+  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int, int q_lo, int q_hi, int kv_lo,
+                        int kv_hi) {
+    if (q_hi < kv_lo) return fa::kTileEmpty;
+    bool may_meet = false, meet = false;
+    for (int which = 0; which < 2; ++which) {
+      const int2 block = pairs(which);
+      may_meet |= block.x <= kv_hi / 64 && block.y >= kv_lo / 64;
+      meet |= block.x == kv_hi / 64 && block.y == kv_lo / 64;
+    }
+    if (!may_meet) return fa::kTileEmpty;
+    return q_lo < kv_hi ? fa::kTilePartial : meet ? fa::kTileFull : fa::kTilePartial | kBoth;
+  }
+  static bool keeps(const fa::ForwardParams& p, int b, int h, int q, int kv) {
+    return q >= kv && (query_summary(0, p, b, h, q) == kv / 64 || query_summary(1, p, b, h, q) == kv / 64);
   }
 };
 
@@ -247,12 +276,14 @@ TEST_CASE("the pass finds each tile's class, to the last element, and the walk g
     check_exact<Times, 64, 32>(q_len, kv_len);
     check_exact<Powers, 128, 64>(q_len, kv_len);
     check_exact<Blocks, 128, 64>(q_len, kv_len);
+    check_exact<Routed, 128, 64>(q_len, kv_len);
   };
   check_all(530, 530);
   check_all(1, 2200);
   draw(random, 200, 400);
   check_exact<Spans, 96, 48>(200, 400);
   check_exact<Times, 16, 256>(200, 400);
+  check_exact<Routed, 96, 48>(200, 400);
 }
 
 TEST_CASE("a tile that is not worth the looks counts as partial", "[templates]") {
