@@ -3,10 +3,14 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "compiler/analysis/code_size.h"
 #include "compiler/emit/expr.h"
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/stages.h"
+#include "compiler/emit/staging.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -71,12 +75,29 @@ std::string print_uniforms(const std::vector<HookArg>& args) {
 
 namespace {
 
+/// An addend that is a constant times something that each element finds.
+struct AddendProduct {
+  const llvm::ConstantFP* factor = nullptr;
+  const llvm::Value* term = nullptr;
+};
+
+std::optional<AddendProduct> product_of(const llvm::Value& addend, const StageBody& of_element) {
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);
+  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return {};
+  const auto* factor = llvm::dyn_cast<llvm::ConstantFP>(product->getOperand(1));
+  const bool is_of_element =
+      std::any_of(of_element.items.begin(), of_element.items.end(),
+                  [&](const Region::Item* item) { return item->instruction == product; });
+  if (factor == nullptr || !is_of_element) return {};
+  return AddendProduct{.factor = factor, .term = product->getOperand(0)};
+}
+
 class HooksPrinter {
  public:
-  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts)
-      : spec_(spec), hooks_(hooks), facts_(facts), split_(hooks.args) {}
+  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room)
+      : spec_(spec), hooks_(hooks), facts_(facts), room_(room), split_(hooks.args) {}
 
-  std::string print();
+  PrintedHooks print();
 
  private:
   std::string print_argument(const HookArg& arg, Stage at) const;
@@ -94,7 +115,9 @@ class HooksPrinter {
   const CheckedSpec& spec_;
   const HookIr& hooks_;
   const Facts& facts_;
+  const StagingRoom& room_;
   StageSplit split_;
+  Staging staging_;
   std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
   std::string functions_;                                       // that stand before the struct
 };
@@ -123,6 +146,7 @@ std::string HooksPrinter::outside(const llvm::Value& value, Stage at) const {
   if (const int index = split_.argument_index(value); index >= 0)
     return print_argument(hooks_.args[static_cast<std::size_t>(index)], at);
   if (split_.is_scale_log2(value)) return "p.scale_log2";
+  if (&value == staging_.element) return "staged_value(row, column)";
   if (const llvm::Argument* index = split_.index_as_float(value))
     return print_argument(hooks_.args[index->getArgNo()], at) + "_f";
   if (const auto field = fields_.find(&value); field != fields_.end()) {
@@ -157,6 +181,7 @@ std::string HooksPrinter::print_struct(Stage stage) const {
   for (const llvm::Value* value : split_.stage(stage).fields)
     members +=
         fmt::format("    {} {};\n", cpp_type(*value), fields_.at(value).substr(text.variable.size() + 1));
+  if (stage == Stage::column && staging_.element != nullptr) members += "    StagedElement staged{};\n";
   return fmt::format("  struct {} {{\n    {}{}  }};\n", text.type, text.first, members);
 }
 
@@ -202,7 +227,7 @@ std::string HooksPrinter::print_whole(const llvm::Function& function, std::strin
                         fmt::format("    return {}_of({});\n", name, arguments));
 }
 
-std::string HooksPrinter::print() {
+PrintedHooks HooksPrinter::print() {
   const bool has_mask = facts_.has_mask && !facts_.mask_is_always_true;
   const bool is_general = facts_.score_form == ScoreForm::general;
   // A row's terms alone leave the score as it is.
@@ -214,13 +239,26 @@ std::string HooksPrinter::print() {
   if (is_general) logit = split_.add(*hooks_.logit);
   if (is_affine) multiplier = split_.add(*hooks_.logit_multiplier);
   if (is_affine) addend = split_.add(*hooks_.logit_addend);
+  const bool fast = spec_.dtype != DType::f32;
+  const bool uniform =
+      !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
+  const bool relative_addend =
+      !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
+  const std::optional<AddendProduct> product = is_affine && facts_.multiplier_is_one &&
+                                                       can_divide_by(spec_.scale) && !relative_addend &&
+                                                       !facts_.addend_is_linear
+                                                   ? product_of(*split_.result(*hooks_.logit_addend), addend)
+                                                   : std::nullopt;
+  const bool asks_elements =
+      room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
+  if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
+  const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
   if (facts_.addend_is_linear) slope = split_.add(*hooks_.logit_addend_slope);
   if (mask != nullptr) keep = split_.add(*mask);
+  if (stages_columns) stage_columns(staging_, split_, room_);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
 
   const std::string_view form = is_general ? "general" : is_affine ? "affine" : "identity";
-  const bool uniform =
-      !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
   // What is as in IdentityHooks is not written.
   const auto flag = [](std::string_view name, bool value, bool otherwise = false) {
     return value == otherwise ? std::string()
@@ -233,8 +271,6 @@ std::string HooksPrinter::print() {
   std::string text = "struct Hooks : IdentityHooks {\n";
   text += fmt::format("  static constexpr ScoreForm kScoreForm = ScoreForm::{};\n", form);
   text += flag("kHasMask", has_mask);
-  const bool relative_addend =
-      !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
   // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
   // operations are better found there than kept in the registers of every tile.
@@ -261,7 +297,11 @@ std::string HooksPrinter::print() {
   text += flag("kMaskIsRelative", relative_mask);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
-  const bool fast = spec_.dtype != DType::f32;
+  text += flag("kElementReads", element_reads);
+  text += flag("kStagesColumns", !staging_.columns.empty());
+  text += flag("kStagesElements", staging_.element != nullptr);
+  text += flag("kStagedRowsAreEven", staging_.rows_are_even);
+  text += flag("kAddendIsProduct", product.has_value());
   text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));
   text += size("kMaskSize", keep.size(fast));
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
@@ -270,9 +310,12 @@ std::string HooksPrinter::print() {
   if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*hooks_.logit_row_addend, fast));
   if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
-    if (split_.stage(stage).fields.empty()) continue;
+    const bool is_staged = stage == Stage::column && staging_.element != nullptr;
+    if (split_.stage(stage).fields.empty() && !is_staged) continue;
+    if (stage == Stage::column) text += print_staged_types(staging_, fields_);
     text += "\n" + print_struct(stage);
     text += "\n" + print_stage_function(stage);
+    if (stage == Stage::column) text += print_staged_functions(staging_, fields_);
   }
   if (is_general)
     text += "\n" +
@@ -284,6 +327,13 @@ std::string HooksPrinter::print() {
     if (!facts_.addend_is_zero)
       text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *hooks_.logit_addend,
                                    addend);
+    if (product) {
+      text += "\n" + print_function("float addend_factor()",
+                                    fmt::format("    return {};\n",
+                                                printer(Stage::element, {}).value(*product->factor)));
+      text += "\n" + print_function(fmt::format("float addend_term({})", kElementParameters),
+                                    print_body(addend, *product->term));
+    }
     text += "\n" + print_function(fmt::format("float logit(float s, {})", kElementParameters),
                                   "    return fmaf(multiplier(p, head, row, column), s, "
                                   "addend(p, head, row, column));\n");
@@ -301,8 +351,9 @@ std::string HooksPrinter::print() {
 
 }  // namespace
 
-std::string print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts) {
-  return HooksPrinter(spec, hooks, facts).print();
+PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                         const StagingRoom& room) {
+  return HooksPrinter(spec, hooks, facts, room).print();
 }
 
 }  // namespace fa

@@ -29,7 +29,8 @@ std::string_view folder(Family family) {
 }
 
 constexpr std::string_view kTileMapEntry =
-    R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads) facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
+    R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads, fa::kMapBlocksAnSm)
+    facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
   fa::TileMapPass<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params).run();
 }
 
@@ -68,7 +69,7 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
     return head_case(p, head.b, head.h) ? ElementOfCase<Holds>::row_addend(p, head.b, head.h, q_idx)
                                         : ElementOfCase<Fails>::row_addend(p, head.b, head.h, q_idx);
   }}
-}};
+{}}};
 )",
                       print_uniforms(hooks.args));
   return text;
@@ -109,7 +110,13 @@ std::string_view element_type(DType dtype, const Target& target) {
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                    const TileClasses& classes, const HookCases* cases, const Plan& plan,
                    const Target& target) {
-  const int shared_memory = shared_memory_bytes(plan, spec);
+  const StagingRoom room = {.tile_q = plan.tile_q,
+                            .tile_kv = plan.tile_kv,
+                            .bytes = spare_shared_memory_bytes(plan, spec, target),
+                            .has_async_copies = plan.family != Family::sm75};
+  const PrintedHooks printed = cases == nullptr ? print_hooks(spec, hooks, facts, room)
+                                                : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
+  const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
   const int threads = plan.warps * 32;
   std::vector<const llvm::Module*> modules = {hooks.module.get()};
   if (cases != nullptr)
@@ -148,9 +155,7 @@ static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
-      fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
-      fmt::arg("hooks",
-               cases == nullptr ? print_hooks(spec, hooks, facts) : print_cases(spec, hooks, *cases)),
+      fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
       fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
       fmt::arg("include", classes.map ? "#include \"common/tile_map.cuh\"\n" : ""),
       fmt::arg("tile_map", classes.map ? kTileMapEntry : ""),

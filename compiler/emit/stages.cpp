@@ -61,6 +61,18 @@ const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   return found == canonical_.end() ? &value : found->second;
 }
 
+Stage StageSplit::stage_that_has(const llvm::Value& value) const {
+  if (const int index = argument_index(value); index >= 0) {
+    const HookArgKind kind = argument(index).kind;
+    return kind == HookArgKind::score    ? Stage::element
+           : kind == HookArgKind::q_idx  ? Stage::row
+           : kind == HookArgKind::kv_idx ? Stage::column
+                                         : Stage::head;
+  }
+  const auto home = homes_.find(canonical(value));
+  return home == homes_.end() ? Stage::head : home->second.stage;
+}
+
 int StageSplit::argument_index(const llvm::Value& value) const {
   const auto* argument = llvm::dyn_cast<llvm::Argument>(&value);
   return argument == nullptr ? -1 : static_cast<int>(argument->getArgNo());

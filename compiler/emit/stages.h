@@ -45,10 +45,13 @@ class StageSplit {
   /// Head, row or column.
   const StageBody& stage(Stage stage) const { return stages_[static_cast<std::size_t>(stage)]; }
 
+  /// The stage that computes a value.
+  Stage stage_that_has(const llvm::Value& value) const;
   /// The value that stands for all values equal to this one.
   const llvm::Value* canonical(const llvm::Value& value) const;
   /// Position in hook_args of an argument; -1 for other values.
   int argument_index(const llvm::Value& value) const;
+  const HookArg& argument(int index) const { return args_[static_cast<std::size_t>(index)]; }
   /// Whether the value is scale * log2(e), which the launch arguments already hold.
   bool is_scale_log2(const llvm::Value& value) const;
   /// Whether the value is q_idx or kv_idx as a float, which kernels hand in; gives the argument, else null.

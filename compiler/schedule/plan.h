@@ -32,8 +32,11 @@ struct Plan {
 /// Reads `print`'s form; fields left out keep those of `base`. Throws Error naming the bad field.
 Plan parse_plan(std::string_view text, const Plan& base);
 
-/// The only shared-memory sum: dynamic bytes one CTA of the forward kernel asks for. 0 on the host.
-int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec);
+/// The only shared-memory sum: dynamic bytes one CTA of the forward kernel asks for, `staged_bytes` of them
+/// for what its hooks read a tile ahead. 0 on the host.
+int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_bytes = 0);
+/// How many of those the plan leaves where an SM is to hold min_ctas CTAs. 0 on the host.
+int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target);
 /// Estimated registers per thread of the forward kernel (accumulators, fragments, addressing). 0 on the host.
 int register_estimate(const Plan& plan, const CheckedSpec& spec);
 /// CTAs of this plan that one SM holds, by shared memory, registers, threads and slots; 0 where not even one

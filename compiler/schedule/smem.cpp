@@ -1,7 +1,8 @@
 // The shared-memory map of the forward kernel, and its sum. The kernel lays out the same regions in the same
 // order and the generated source asserts the total, so host and device cannot disagree.
 //
-//   Q: tile_q rows, K: stages x tile_kv rows, V: stages x tile_kv rows; a row is pages(d) x 128 bytes.
+//   Q: tile_q rows, K: stages x tile_kv rows, V: stages x tile_kv rows; a row is pages(d) x 128 bytes. Then
+//   what hooks read a tile ahead (templates/common/staged_reads.cuh).
 //   With q_in_registers Q leaves its rows before K arrives, so Q lies over K and V.
 //   16-bit output goes to memory through the whole buffer, once the loop is done with it.
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace fa {
 
-int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec) {
+int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_bytes) {
   if (plan.family == Family::host) return 0;
   const int row_of_k = pages(spec.head_dim, spec.dtype) * kPageRowBytes;
   const int row_of_v = pages(spec.head_dim_v, spec.dtype) * kPageRowBytes;
@@ -18,8 +19,15 @@ int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec) {
   const int k = plan.stages * plan.tile_kv * row_of_k;
   const int v = plan.stages * plan.tile_kv * row_of_v;
   const int o = spec.dtype == DType::f32 ? 0 : plan.tile_q * row_of_v;
-  const int in_the_loop = plan.q_in_registers ? std::max(q, k + v) : q + k + v;
-  return std::max(in_the_loop, o);
+  const int in_the_loop = plan.q_in_registers ? k + v : q + k + v;
+  return std::max({in_the_loop + staged_bytes, q, o});
+}
+
+int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  if (plan.family == Family::host) return 0;
+  const int share = target.max_smem_per_sm / plan.min_ctas - target.reserved_smem_per_block;
+  const int most = std::min(share, target.max_smem_per_block);
+  return most - shared_memory_bytes(plan, spec);
 }
 
 }  // namespace fa

@@ -26,7 +26,9 @@
 #include "common/philox.h"
 #include "common/products.cuh"
 #include "common/score_tile.cuh"
+#include "common/shared_map.cuh"
 #include "common/softmax.cuh"
+#include "common/staged_reads.cuh"
 #include "common/tile.cuh"
 #include "common/tile_walk.cuh"
 #include "params.h"
@@ -58,19 +60,19 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   // One Philox call serves a group of 32 columns; tiles that end inside a group draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
 
-  using QTile = Tile<Element, Config::kTileQ, Config::kHeadDim>;
-  using KTile = Tile<Element, kTileKv, Config::kHeadDim>;
-  using VTile = Tile<Element, kTileKv, Config::kHeadDimV>;
+  using Map = SharedMap<Config, Hooks>;
+  using QTile = typename Map::QTile;
+  using KTile = typename Map::KTile;
+  using VTile = typename Map::VTile;
+  using Reads = StagedReads<Config, Hooks>;
   static constexpr int kKSteps = QTile::kSteps;  // product steps of Q K^T
   static constexpr int
       kUnrolledSteps =  // all where Q's fragments are registers, which have no index at run time
       Config::kQInRegisters ? kKSteps : Product::kUnrolledSteps;
-  static constexpr int kKOffset = Config::kQInRegisters ? 0 : QTile::kBytes;
-  static constexpr int kVOffset = kKOffset + Config::kStages * KTile::kBytes;
-  static constexpr int kLoopBytes = kVOffset + Config::kStages * VTile::kBytes;
-  static constexpr int kQkvBytes = kLoopBytes > QTile::kBytes ? kLoopBytes : QTile::kBytes;
+  static constexpr int kKOffset = Map::kKOffset;
+  static constexpr int kVOffset = Map::kVOffset;
   static constexpr int kSharedBytes =
-      Product::kStagesOutput && OTile::kBytes > kQkvBytes ? OTile::kBytes : kQkvBytes;
+      Product::kStagesOutput && OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;
 
   // Whether a branch leaves out the copy after the last tile, which is of zeros. It costs time, but a branch
   // also ends what ptxas may start early: 3xTF32 spills less with it (d64: up to 508 bytes less), but for
@@ -102,14 +104,8 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
   static constexpr int kBaseV = 1;
 
-  /// S = Q K^T for one kv tile.
+  /// S += Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
 #pragma unroll(kUnrolledSteps)
     for (int step = 0; step < kKSteps; ++step) {
       unsigned q[kMTiles][Product::kQWords];
@@ -256,6 +252,18 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       }
   }
 
+  __device__ __forceinline__ void load_elements(unsigned char* to, const ForwardParams& params,
+                                                const typename Hooks::Head& head, int tile) const {
+    Reads::start_elements(to, params, this->head_of_tile(params, head), this->first_row(params),
+                          tile * kTileKv);
+  }
+
+  __device__ __forceinline__ typename Reads::Found find_columns(const ForwardParams& params,
+                                                                const typename Hooks::Head& head,
+                                                                int tile) const {
+    return Reads::find_columns(params, this->head_of_tile(params, head), tile * kTileKv);
+  }
+
   __device__ __forceinline__ void run(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = threadIdx.x % 32;
@@ -306,9 +314,12 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
     const typename Hooks::Head head = this->find_head(params);
     Walk walk;
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
+    unsigned char* const reads = shared + Map::kReadsOffset;
     const auto copy_first = [&] {
       load_k(now.tile(), 0);
+      if constexpr (Reads::kElements) load_elements(reads, params, head, now.tile());
       close_copies();
+      if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, now.tile()));
       if constexpr (Config::kStages == 2) {
         load_v(now.tile(), 0);
         close_copies();
@@ -342,6 +353,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       }
       close_copies();
       if constexpr (Hooks::kAddendIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
+      this->begin_scores(params, head, now.tile() * kTileKv);
       multiply_qk(k_lane + stage * KTile::kBytes);
       const float slope = Hooks::kAddendIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
@@ -349,6 +361,10 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();
+      if constexpr (Reads::kElements) {
+        load_elements(reads, params, head, then.tile());
+        if constexpr (Config::kStages == 2) close_copies();  // V's arrival is awaited later
+      }
       if (!kEndsCopies || then.exists()) {
         if constexpr (Config::kStages == 1) {
           load_k(then.tile(), 0);
@@ -357,7 +373,10 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
         }
       }
       close_copies();
+      typename Reads::Found found;
+      if constexpr (Reads::kColumns) found = find_columns(params, head, then.tile());
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
+      if constexpr (Reads::kColumns) Reads::store_columns(reads, found);
       now = then;
       stage = other;
     };

@@ -31,6 +31,10 @@
 // a captured tensor. Ragged tiles pass min(q_idx, q_len - 1) and min(kv_idx, kv_len - 1) and throw the result
 // away. `q_idx_f` and `kv_idx_f` are the same indices as floats, exact because lengths are at most 2^24.
 #pragma once
+// Where kStagesColumns, to_stage(column) is what column(head, kv_idx) found, and from_stage(staged, kv_idx,
+// kv_idx_f) the column again. Where kStagesElements, one table is read at row(..)'s staged_row(row) + kv_idx,
+// and `column.staged` may bring what is there.
+//
 
 #include "common/math.cuh"
 #include "params.h"
@@ -42,7 +46,7 @@ enum class ScoreForm { identity, affine, general };
 struct IdentityHooks {
   static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = false;
-  static constexpr bool kIsByHead = false;  // common/head_case.cuh
+  static constexpr bool kIsByHead = false;     // common/head_case.cuh
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
@@ -50,8 +54,13 @@ struct IdentityHooks {
   static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
-  static constexpr bool kRowReads = false;     // memory is read at what follows from q_idx
-  static constexpr bool kColumnReads = false;  // at what follows from kv_idx
+  static constexpr bool kRowReads = false;       // memory is read at what follows from q_idx
+  static constexpr bool kColumnReads = false;    // at what follows from kv_idx
+  static constexpr bool kElementReads = false;   // at what follows from both: logit, addend or mask does
+  static constexpr bool kStagesColumns = false;  // common/staged_reads.cuh
+  static constexpr bool kStagesElements = false;
+  static constexpr bool kStagedRowsAreEven = false;  // staged_row grows by one number from row to row
+  static constexpr bool kAddendIsProduct = false;
 
   // Instructions of each part (compiler/emit/code_size.h), by which kernels decide how often it may be there.
   static constexpr int kScoreSize = 0;  // of logit, or of multiplier and addend
@@ -80,6 +89,8 @@ struct IdentityHooks {
   static __device__ __forceinline__ Row row(const ForwardParams&, const H&, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f};
   }
+  using StagedColumn = int;
+  using StagedValue = int;
   template <class H>
   static __device__ __forceinline__ Column column(const ForwardParams&, const H&, int kv_idx,
                                                   float kv_idx_f) {

@@ -5,7 +5,10 @@
 #pragma once
 
 #include "common/hooks.cuh"
+#include "common/products.cuh"
+#include "common/shared_map.cuh"
 #include "common/softmax.cuh"
+#include "common/staged_reads.cuh"
 #include "common/tile_walk.cuh"
 #include "params.h"
 
@@ -32,14 +35,17 @@ struct ScoreElements {
   static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
   // Whether scores stay raw until their exponentials, where the scale comes in. Other hooks leave finished
   // logits.
-  static constexpr bool kIsRaw = kIdentity || kHasShift || Hooks::kAddendIsLinear;
+  static constexpr bool kIsRaw = kIdentity || kHasShift || Hooks::kAddendIsLinear || Hooks::kAddendIsProduct;
   static_assert(!kHasShift || !Hooks::kAddendIsLinear);
   // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
-  // of all columns first and has no registers for the results.
-  static constexpr bool kColumnsApart = Hooks::kColumnReads || (!kIdentity && !Hooks::kAddendIsLinear);
+  // of all columns first and has no registers for the results. What comes from shared memory is not far.
+  static constexpr bool kColumnsApart = (Hooks::kColumnReads || (!kIdentity && !Hooks::kAddendIsLinear)) &&
+                                        !(Hooks::kStagesColumns && !Hooks::kElementReads);
   // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
   // to find it anew costs more than it frees. With a score class or a linear addend, they are not.
   static constexpr bool kHooksKeepQTile = !kIsRaw || Config::kDropout;
+
+  using Reads = StagedReads<Config, Hooks>;
 
   static constexpr int kMostCode = 3000;  // instructions of one hook: a third of a second of NVRTC's time
 
@@ -52,6 +58,12 @@ struct ScoreElements {
   }
   static constexpr Copies kScoreCopies = copies_of(Hooks::kScoreSize);
   static constexpr Copies kMaskCopies = copies_of(Hooks::kMaskSize);
+  // Whether scores begin with what score_mod adds, a table's tile, and not with 0: its instructions then run
+  // beside the first products. (f32 adds its products up elsewhere.)
+  static constexpr bool kBeginsWithAddend = Hooks::kAddendIsProduct && Hooks::kStagesElements && !kHasShift &&
+                                            kScoreCopies == Copies::all &&
+                                            Products<typename Config::Element>::kStagesOutput;
+
   static constexpr bool kRowIsLong = 2 * kMTiles * Hooks::kRowSize > kMostCode;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
@@ -62,6 +74,13 @@ struct ScoreElements {
   __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
     const auto [b, h] = block_head(params);
     return Hooks::head(params, b, h);
+  }
+
+  /// The same, in a tile: `kept` where it is not cheap.
+  __device__ __forceinline__ typename Hooks::Head head_of_tile(const ForwardParams& params,
+                                                               const typename Hooks::Head& kept) const {
+    if constexpr (Hooks::kHeadIsCheap) return find_head(params);
+    return kept;
   }
 
   /// The first row of this CTA's q tile.
@@ -97,7 +116,7 @@ struct ScoreElements {
   }
 
   /// Calls `body(x, row, column)` on every element of S; `kv0` is the tile's first key.
-  template <Copies kCopies, class Body>
+  template <Copies kCopies, bool kApart = kColumnsApart, class Body>
   __device__ __forceinline__ void for_each_element(const ForwardParams& params,
                                                    const typename Hooks::Head& head, int kv0, Body body) {
     const int first = kv0 + 2 * (threadIdx.x % 4);
@@ -114,7 +133,7 @@ struct ScoreElements {
     } else {
 #pragma unroll
       for (int n = 0; n < kNTiles; ++n) {
-        if (kColumnsApart && kv0 + n * 8 >= params.kv_len) break;
+        if (kApart && kv0 + n * 8 >= params.kv_len) break;
         for_each_of_column_tile(params, head, n, first, first_f, n * 8, body);
       }
     }
@@ -173,14 +192,35 @@ struct ScoreElements {
   }
 
  private:
+  static __device__ __forceinline__ void clamp_column(const ForwardParams& params, int& kv_idx,
+                                                      float& kv_idx_f) {
+    kv_idx = min(kv_idx, params.kv_len - 1);
+    kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
+  }
+
   static __device__ __forceinline__ typename Hooks::Column column_at(const ForwardParams& params,
                                                                      const typename Hooks::Head& head,
                                                                      int kv_idx, float kv_idx_f) {
-    if constexpr (Hooks::kColumnReads) {
-      kv_idx = min(kv_idx, params.kv_len - 1);
-      kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
-    }
+    if constexpr (Hooks::kColumnReads) clamp_column(params, kv_idx, kv_idx_f);
     return Hooks::column(params, head, kv_idx, kv_idx_f);
+  }
+
+  static __device__ __forceinline__ const unsigned char* staged() {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    return shared + SharedMap<Config, Hooks>::kReadsOffset;
+  }
+
+  /// Column kv_idx, which is `offset` columns from this thread's first one.
+  static __device__ __forceinline__ typename Hooks::Column column_of_tile(const ForwardParams& params,
+                                                                          const typename Hooks::Head& head,
+                                                                          int kv_idx, float kv_idx_f,
+                                                                          int offset) {
+    if constexpr (Reads::kColumns) {
+      if constexpr (Hooks::kElementReads) clamp_column(params, kv_idx, kv_idx_f);
+      return Hooks::from_stage(Reads::column(staged(), 2 * (threadIdx.x % 4) + offset), kv_idx, kv_idx_f);
+    } else {
+      return column_at(params, head, kv_idx, kv_idx_f);
+    }
   }
 
   /// Of the 8-column mma tile that lies at place `n` now, `offset` columns from the thread's first one.
@@ -188,15 +228,34 @@ struct ScoreElements {
   __device__ __forceinline__ void for_each_of_column_tile(const ForwardParams& params,
                                                           const typename Hooks::Head& head, int n, int first,
                                                           float first_f, int offset, Body body) {
-#pragma unroll
-    for (int pair = 0; pair < 2; ++pair) {
-      const typename Hooks::Column column =
-          column_at(params, head, first + (offset + pair),
-                    first_f + static_cast<float>(offset + pair));  // exact: lengths stay below 2^24
+    const auto column = [&](int pair) {
+      return column_of_tile(params, head, first + (offset + pair),
+                            first_f + static_cast<float>(offset + pair),  // exact: lengths stay below 2^24
+                            offset + pair);
+    };
+    if constexpr (Reads::kElements) {
+      typename Hooks::Column columns[2] = {column(0), column(1)};
+      const int row = threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
 #pragma unroll
       for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], column);
+        for (int half = 0; half < 2; ++half) {
+          const auto two = Reads::pair(staged(), row + 16 * m + 8 * half, 2 * (threadIdx.x % 4) + offset);
+#pragma unroll
+          for (int pair = 0; pair < 2; ++pair) {
+            columns[pair].staged = {true, two.values[pair]};
+            body(s[m][n][2 * half + pair], rows[m][half], columns[pair]);
+          }
+        }
+    } else {
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const typename Hooks::Column of_pair = column(pair);
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) body(s[m][n][2 * half + pair], rows[m][half], of_pair);
+      }
     }
   }
 

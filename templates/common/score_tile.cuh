@@ -25,6 +25,28 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
   static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
 
+  /// Raw scores before Q K^T.
+  __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
+                                               int kv0) {
+    if constexpr (Elements::kBeginsWithAddend) {
+      const typename Hooks::Head head = this->head_of_tile(params, kept);
+      if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
+      const float factor = Hooks::addend_factor() / params.scale_log2;
+      this->template for_each_element<Copies::all, false>(
+          params, head, kv0,
+          [&](float& x, const typename Hooks::Row& row, const typename Hooks::Column& column) {
+            x = Hooks::addend_term(params, head, row, column) * factor;
+          });
+    } else {
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+        for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+          for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
+    }
+  }
+
   /// The mask, where its code is long: a loop that is not unrolled writes down what is kept, and unrolled
   /// code reads it. A loop cannot index the scores, which live in registers; unrolled, the mask's code would
   /// be there once for each of a thread's elements, and half of the compile time would go there.
@@ -158,6 +180,13 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
               x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
             });
       }
+    } else if constexpr (Hooks::kAddendIsProduct) {
+      [[maybe_unused]] const float factor = Hooks::addend_factor() / params.scale_log2;
+      if constexpr (!Elements::kBeginsWithAddend)
+        this->template for_each_element<kScoreCopies>(
+            params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+              x = fmaf(Hooks::addend_term(params, head, row, column), factor, x);
+            });
     } else if constexpr (Hooks::kAddendIsRelative) {
       const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
       const float multiplier = Hooks::multiplier(params, head, Row{}, first);  // uniform

@@ -81,7 +81,7 @@ std::string unit_text(const Spec& spec, std::size_t number) {
   const bool is_general = facts.score_form == ScoreForm::general;
   return fmt::format("namespace fa {{ namespace s{} {{\n{}{}}} }}\n", number,
                      print_exact_functions({hooks.module.get()}, DType::f32),
-                     print_hooks(spec.checked(), hooks, facts)) +
+                     print_hooks(spec.checked(), hooks, facts).text) +
          fmt::format(
              kEntry, number,
              is_general ? "Hooks::logit(s, p, head, row, column)" : "Hooks::multiplier(p, head, row, column)",
@@ -190,7 +190,7 @@ TEST_CASE("golden hooks of every spec") {
     const Spec spec = Spec::load(spec_path(name));
     HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
-    check_golden("hooks/" + name + ".cuh", print_hooks(spec.checked(), hooks, facts));
+    check_golden("hooks/" + name + ".cuh", print_hooks(spec.checked(), hooks, facts).text);
   }
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("approximate functions stand only in score_mod on 16-bit data") {
     const Spec spec = Spec::parse("attention t\nhead_dim 64\n" + items);
     HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
-    return print_hooks(spec.checked(), hooks, facts);
+    return print_hooks(spec.checked(), hooks, facts).text;
   };
   const auto has = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
@@ -222,7 +222,7 @@ TEST_CASE("each value is computed in the stage that it depends on") {
       "score_mod = score + sqrt(rows[q_idx]) * exp(columns[kv_idx])\n");
   HookIr hooks = lower(spec.checked());
   const Facts facts = analyse(spec.checked(), hooks);
-  const std::string text = print_hooks(spec.checked(), hooks, facts);
+  const std::string text = print_hooks(spec.checked(), hooks, facts).text;
   const auto body = [&](const std::string& signature) {
     const std::size_t start = text.find(signature);
     REQUIRE(start != std::string::npos);
@@ -239,7 +239,7 @@ TEST_CASE("a mask that keeps everything is no mask; one that keeps nothing is") 
     const Spec spec = Spec::parse("attention t\nhead_dim 64\nmask_mod = " + mask + "\n");
     HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
-    return print_hooks(spec.checked(), hooks, facts);
+    return print_hooks(spec.checked(), hooks, facts).text;
   };
   CHECK(print("kv_idx < kv_len").find("kHasMask") == std::string::npos);
   CHECK(print("kv_idx >= kv_len").find("kHasMask = true") != std::string::npos);

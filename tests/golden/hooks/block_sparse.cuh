@@ -5,6 +5,7 @@ struct Hooks : IdentityHooks {
   static constexpr bool kMaskIsHeavy = true;
   static constexpr bool kRowReads = true;
   static constexpr bool kColumnReads = true;
+  static constexpr bool kElementReads = true;
 
   struct Head {
     int b;
