@@ -33,7 +33,8 @@ std::string interface_of(const Spec& spec) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
     const std::string_view line = std::string_view(text).substr(at, end - at);
-    if (!line.starts_with("score_mod") && !line.starts_with("mask_mod")) result += line;
+    const auto is = [&](std::string_view word) { return line.starts_with(word); };
+    if (!is("score_mod ") && !is("mask_mod ") && !is("sink ")) result += line;
     at = end;
   }
   return result;

@@ -91,8 +91,10 @@ Comparison compare(const ReferenceRows& reference, const ErrorBound& bound, cons
             reference.o[i * width + d], allowed);
     }
     if (!lse.empty()) {
+      const bool is_nothing =
+          reference.lse[i] == -ReferenceRows::kInfinity;  // of an empty row without a sink
       check(row, -1, lse[static_cast<std::size_t>(flat)], reference.lse[i],
-            empty ? 0 : bound.of_lse(reference.max_logit[i], reference.hook_lse[i]));
+            is_nothing ? 0 : bound.of_lse(reference.max_logit[i], reference.hook_lse[i]));
     }
   }
   return result;

@@ -74,6 +74,7 @@ class RowHooks {
     const bool fast = spec.dtype != DType::f32;
     if (spec.score_mod != nullptr) score_mod_.emplace(spec.score_mod, fast);
     if (spec.mask_mod != nullptr) mask_mod_.emplace(spec.mask_mod);
+    if (spec.sink != nullptr) sink_.emplace(spec.sink, fast);
     if (!spec.score_from.path.empty())
       score_file_.emplace(spec, HookKind::score_mod, hook_data(environment_));
     if (!spec.mask_from.path.empty()) mask_file_.emplace(spec, HookKind::mask_mod, hook_data(environment_));
@@ -109,6 +110,15 @@ class RowHooks {
       }
   }
 
+  /// The sink's logit, and how far a kernel's may be from it; -inf where there is none.
+  std::pair<double, double> sink() {
+    if (!sink_) return {-ReferenceRows::kInfinity, 0};
+    environment_[Builtin::kv_idx] = 0;
+    const double logit = sink_->evaluate_f32(environment_, 1)[0];
+    note(sink_->doubt(0), 0);
+    return {logit, sink_->errors()[0]};
+  }
+
   /// Of the row so far, the first.
   const std::optional<DoubtfulElement>& doubt() const { return doubt_; }
 
@@ -142,7 +152,7 @@ class RowHooks {
   }
 
   Environment environment_;
-  std::optional<Interpreter> score_mod_, mask_mod_;
+  std::optional<Interpreter> score_mod_, mask_mod_, sink_;
   std::optional<HookEvaluator> score_file_, mask_file_;  // hooks from LLVM IR: as their files have them
   std::optional<DoubtfulElement> doubt_;
 };
@@ -180,12 +190,15 @@ class RowReference {
       if (!(logit <= row_max)) row_max = logit;  // a NaN stays, so that the row comes out NaN
       if (std::isfinite(logit)) max_logit = std::max(max_logit, std::fabs(logit));
     }
+    const auto [sink, sink_error] = hooks_.sink();
+    if (!(sink <= row_max) && !std::isnan(row_max)) row_max = sink;
+    if (std::isfinite(sink)) max_logit = std::max(max_logit, std::fabs(sink));
     result.kept[at] = count;
     result.max_logit[at] = max_logit;
     result.doubts[at] = hooks_.doubt();
     result.lse[at] = -ReferenceRows::kInfinity;
-    if (count == 0 || row_max == -ReferenceRows::kInfinity) return;  // o stays 0
-    accumulate(result, at, row_max);
+    if (row_max == -ReferenceRows::kInfinity) return;  // o stays 0
+    accumulate(result, at, row_max, sink, sink_error);
   }
 
  private:
@@ -206,14 +219,14 @@ class RowReference {
     }
   }
 
-  void accumulate(ReferenceRows& result, std::size_t at, double row_max) {
+  void accumulate(ReferenceRows& result, std::size_t at, double row_max, double sink, double sink_error) {
     const RowId& row = result.rows[at];
     const std::uint32_t threshold = problem_.drops() ? dropout_threshold(problem_.dropout) : 0;
     double* const o = result.o.data() + at * static_cast<std::size_t>(head_dim_v_);
     double* const magnitude = result.magnitude.data() + at * static_cast<std::size_t>(head_dim_v_);
     double* const hook_o = result.hook_o.data() + at * static_cast<std::size_t>(head_dim_v_);
-    double row_sum = 0;
-    double error_sum = 0;
+    double row_sum = std::exp(sink - row_max);
+    double error_sum = row_sum * sink_error;
     for (int j = 0; j < kv_len_; ++j) {
       if (!kept_[j]) continue;
       const double prob = std::exp(logits_[static_cast<std::size_t>(j)] - row_max);

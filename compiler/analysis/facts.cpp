@@ -220,6 +220,7 @@ Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes) {
       facts.mask_is_always_false = constant->isZero();
     }
   }
+  facts.has_sink = hooks.sink != nullptr;
   const bool is_uniform = !facts.multiplier.has(DependsOn::q) && !facts.multiplier.has(DependsOn::kv);
   count_ops(hooks.logit, false, hooks, facts);
   count_ops(hooks.logit_multiplier, false, hooks, facts);
@@ -257,6 +258,7 @@ std::string Facts::print() const {
     text += "mask_mod: always false\n";
   else
     text += fmt::format("mask_mod: depends on {}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "");
+  if (has_sink) text += "sink: one more logit a head, added after the last tile\n";
   text += fmt::format("operations: {} per element, ", element_ops);
   if (diagonal_ops > 0) text += fmt::format("{} per diagonal, ", diagonal_ops);
   text += fmt::format("{} per row, {} per column\n", row_ops, column_ops);

@@ -49,6 +49,7 @@ struct Facts {
   // multiplier is one: GPU kernels then add multiples of that number.
   bool addend_is_linear = false;
   bool mask_is_relative = false;
+  bool has_sink = false;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;

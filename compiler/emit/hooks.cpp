@@ -346,7 +346,8 @@ PrintedHooks HooksPrinter::print() {
   if (facts_.has_row_addend) text += "\n" + print_whole(*hooks_.logit_row_addend, "row_addend", "q_idx");
   if (relative_addend) text += "\n" + print_whole(*hooks_.logit_addend, "relative_addend", "distance");
   if (relative_mask) text += "\n" + print_whole(*mask, "relative_mask", "distance");
-  return functions_ + text + "};\n";
+  const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);
+  return {.text = functions_ + sink.functions + text + sink.members + "};\n", .staged_bytes = staging_.bytes};
 }
 
 }  // namespace

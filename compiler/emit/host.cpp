@@ -68,7 +68,8 @@ void emit_start_entry(const HostModule& host, const Parts& parts) {
   llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first_q), build.i64(host.shape.tile_q));
   parts.products->begin(build, build.arg(1), build.at(q.data, ir.CreateMul(first_q, row_bytes)), row_bytes,
                         rows);
-  ir.CreateCall(parts.reset, {build.arg(1)});
+  const auto [row_max, row_sum] = first_softmax(host, build, params, build.arg(2), build.arg(3));
+  ir.CreateCall(parts.reset, {build.arg(1), row_max, row_sum});
   ir.CreateRetVoid();
 }
 
@@ -225,7 +226,7 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
       function->deleteBody(), function->setLinkage(llvm::Function::ExternalLinkage);
   for (llvm::Function* function : scalar_hooks)
     if (function->use_empty()) function->eraseFromParent();
-  hooks.score_mod = hooks.mask_mod = hooks.logit = nullptr;
+  hooks.score_mod = hooks.mask_mod = hooks.sink = hooks.logit = nullptr;
   hooks.logit_multiplier = hooks.logit_addend = hooks.logit_row_addend = hooks.logit_addend_slope = nullptr;
   const std::string width = std::to_string(cpu.lanes * 32);
   for (llvm::Function& function : *hooks.module)

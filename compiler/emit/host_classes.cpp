@@ -1,50 +1,12 @@
 // A mask's tile class, its summaries and the mask itself as functions of the kernel's object, by which the
 // runtime finds which tiles to walk.
-#include "compiler/emit/host_math.h"
+#include "compiler/emit/host_call.h"
 #include "compiler/emit/host_parts.h"
-#include "compiler/emit/host_widen.h"
 
 #include <limits>
 
-#include "fa/error.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/IR/InstIterator.h>
-#include <llvm/Transforms/Utils/Cloning.h>
-#pragma GCC diagnostic pop
-
 namespace fa {
 namespace {
-
-/// The launch's values for a derived function's <uniforms>.
-void add_uniforms(const HostModule& host, HostBuilder& build, llvm::Value* params,
-                  std::vector<llvm::Value*>& to) {
-  for (const HookArg& arg : host.hooks.args)
-    if (llvm::Value* value = load_uniform(build.ir(), params, arg)) to.push_back(value);
-}
-
-/// Puts the called function's body in the call's place and gives elementary functions the code they have in
-/// the mask itself: a class that rounds otherwise might contradict it.
-void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* call) {
-  llvm::InlineFunctionInfo info;
-  if (!llvm::InlineFunction(*call, info).isSuccess())
-    throw InternalError("the host back end cannot inline a tile class");
-  std::vector<llvm::CallInst*> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(*build.function()))
-    if (auto* found = llvm::dyn_cast<llvm::CallInst>(&instruction)) calls.push_back(found);
-  for (llvm::CallInst* found : calls) {
-    llvm::IRBuilder<> at(found);
-    at.setFastMathFlags(build.ir().getFastMathFlags());
-    const std::vector<llvm::Value*> args(found->arg_begin(), found->arg_end());
-    if (llvm::Value* made = elementary(at, host.cpu, *found, args)) {
-      found->replaceAllUsesWith(made);
-      found->eraseFromParent();
-    }
-  }
-}
 
 llvm::Function* exported(const HostModule& host, const std::string& name, llvm::Type* result,
                          std::initializer_list<llvm::Type*> args) {

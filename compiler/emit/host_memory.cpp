@@ -95,18 +95,20 @@ llvm::Function* emit_pack_q(const HostModule& host) {
 llvm::Function* emit_reset(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
-  llvm::Function* function = host.function("reset", llvm::Type::getVoidTy(host.context()), {pointer});
+  auto* f32 = llvm::Type::getFloatTy(host.context());
+  llvm::Function* function =
+      host.function("reset", llvm::Type::getVoidTy(host.context()), {pointer, f32, f32});
   HostBuilder build(host, function);
   const int rows = shape.panels * shape.panel;
-  auto fill = [&](std::size_t offset, int floats, double value) {
-    llvm::Value* vector = build.splat(build.f32(value));
+  auto fill = [&](std::size_t offset, int floats, llvm::Value* value) {
+    llvm::Value* vector = build.splat(value);
     llvm::Value* to = build.at(build.arg(0), offset);
     build.loop(build.i64(0), build.i64(floats), build.i64(shape.lanes),
                [&](llvm::Value* at) { build.store_vec(vector, build.float_at(to, at)); });
   };
-  fill(shape.row_max, rows, -kInf);
-  fill(shape.row_sum, rows, 0);
-  fill(shape.o, rows * shape.o_columns, 0);
+  fill(shape.row_max, rows, build.arg(1));
+  fill(shape.row_sum, rows, build.arg(2));
+  fill(shape.o, rows * shape.o_columns, build.f32(0));
   build.ir().CreateRetVoid();
   return function;
 }

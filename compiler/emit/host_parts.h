@@ -6,7 +6,7 @@
 
 namespace fa {
 
-/// void(workspace): a q tile begins; resets row_max, row_sum and the output.
+/// void(workspace, float row_max, float row_sum): a q tile begins, with an output of 0.
 llvm::Function* emit_reset(const HostModule& host);
 /// void(q's first row, i64 stride in bytes, i64 rows, to): packs Q^T of a tile, as floats; rows past the end
 /// repeat the last one.
@@ -35,6 +35,10 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked);
 llvm::Function* emit_dropout(const HostModule& host);
 /// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
 llvm::Function* emit_finish(const HostModule& host);
+
+/// The maximum and sum of a row's softmax before its first key: none, or the sink.
+std::pair<llvm::Value*, llvm::Value*> first_softmax(const HostModule& host, HostBuilder& build,
+                                                    llvm::Value* params, llvm::Value* b, llvm::Value* h);
 
 /// What the runtime finds tiles' classes by: kHostClassSymbol, kHostKeepsSymbol, the summaries; nothing
 /// without a class.

@@ -42,8 +42,9 @@ std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const Hook
   for (const auto& [name, of] :
        {std::pair{"head_case_holds", &cases.holds}, {"head_case_fails", &cases.fails}})
     text += fmt::format("namespace {} {{\n\n{}}}  // namespace {}\n\n", name,
-                        print_hooks(spec, of->hooks, of->facts), name);
-  text += print_function(*cases.condition, "head_case_of", {});
+                        print_hooks(spec, of->hooks, of->facts).text, name);
+  const PrintedSink sink = print_sink(hooks.sink, hooks.args, spec.dtype);
+  text += print_function(*cases.condition, "head_case_of", {}) + sink.functions;
   text += fmt::format(R"(
 struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   static __device__ __forceinline__ bool head_case(const ForwardParams& p, int b, int h) {{
@@ -71,7 +72,7 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   }}
 {}}};
 )",
-                      print_uniforms(hooks.args));
+                      print_uniforms(hooks.args), sink.members);
   return text;
 }
 

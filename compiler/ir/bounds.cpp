@@ -41,6 +41,7 @@ Bounds::Bounds(const CheckedSpec& spec) : head_dim_(spec.head_dim) {
   read_extents(spec);
   if (spec.score_mod) collect_loops(*spec.score_mod);
   if (spec.mask_mod) collect_loops(*spec.mask_mod);
+  if (spec.sink) collect_loops(*spec.sink);
 }
 
 /// What is known of params because every extent is at least 1: a param that is one, or that divides, rounded

@@ -3,6 +3,7 @@
 //
 //   float @score_mod(float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
 //   i1    @mask_mod (float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)
+//   float @sink     (float %score, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx, <uniforms>)   of b and h alone
 //
 // <uniforms>, in this order: i32 %batch, %num_q_heads, %num_kv_heads, %group_size, %q_len, %kv_len, float
 // %scale; then one argument per param (i32 or float, `%p.NAME`), then one pointer per captured tensor
@@ -78,6 +79,7 @@ struct HookIr {
   std::unique_ptr<llvm::Module> module;
   llvm::Function* score_mod = nullptr;         // null: identity
   llvm::Function* mask_mod = nullptr;          // null: keep everything
+  llvm::Function* sink = nullptr;              // null: none
   llvm::Function* logit = nullptr;             // set by analyse where score_mod is general
   llvm::Function* logit_multiplier = nullptr;  // set by analyse where score_mod is affine (both)
   llvm::Function* logit_addend = nullptr;

@@ -102,7 +102,8 @@ llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bound
 
 }  // namespace
 
-llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name, const Expr& condition) {
+llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name,
+                                const Expr& condition) {
   Bounds bounds(spec);
   return lower_hook(spec, hooks, bounds, name, condition);
 }
@@ -116,6 +117,7 @@ HookIr lower(const CheckedSpec& written) {
   Bounds bounds(spec);
   if (spec.score_mod) hooks.score_mod = lower_hook(spec, hooks, bounds, "score_mod", *spec.score_mod);
   if (spec.mask_mod) hooks.mask_mod = lower_hook(spec, hooks, bounds, "mask_mod", *spec.mask_mod);
+  if (spec.sink) hooks.sink = lower_hook(spec, hooks, bounds, "sink", *spec.sink);
   std::sort(hooks.clamped.begin(), hooks.clamped.end(), [](const ClampedRead& x, const ClampedRead& y) {
     return std::tie(x.line, x.column, x.dimension) < std::tie(y.line, y.column, y.dimension);
   });

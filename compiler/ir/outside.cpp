@@ -39,6 +39,7 @@ class Walk {
   std::vector<OutsideRead> run() {
     if (spec_.mask_mod) add_root(spec_.mask_mod, nullptr);
     if (spec_.score_mod) add_root(spec_.score_mod, spec_.mask_mod);
+    if (spec_.sink) add_root(spec_.sink, nullptr);
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) reach_arguments(**node);
     for (const ExprPtr& node : order_) {
       const Reach& reach = reaches_[node.get()];
@@ -211,6 +212,7 @@ CheckedSpec probe_of(const CheckedSpec& spec, ExprPtr condition, ExprPtr value) 
   probe.score_from = probe.mask_from = {};
   probe.mask_mod = std::move(condition);
   probe.score_mod = std::move(value);
+  probe.sink = nullptr;
   probe.has_dropout = false;
   return probe;
 }

@@ -7,9 +7,9 @@
 namespace fa {
 namespace {
 
-constexpr std::array<std::string_view, 11> kItemWords = {"attention", "head_dim", "head_dim_v", "dtype",
+constexpr std::array<std::string_view, 12> kItemWords = {"attention", "head_dim", "head_dim_v", "dtype",
                                                          "scale",     "param",    "tensor",     "let",
-                                                         "score_mod", "mask_mod", "dropout"};
+                                                         "score_mod", "mask_mod", "sink",       "dropout"};
 
 bool same(const AstPtr& a, const AstPtr& b) { return a == b || (a && b && fa::same(*a, *b)); }
 

@@ -57,6 +57,7 @@ enum class ItemKind : std::uint8_t {
   let,
   score_mod,
   mask_mod,
+  sink,
   dropout
 };
 

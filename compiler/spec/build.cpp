@@ -42,6 +42,7 @@ class PartsWriter {
     }
     hook("score_mod", parts_.score_mod, parts_.score_mod_from);
     hook("mask_mod", parts_.mask_mod, parts_.mask_mod_from);
+    if (!parts_.sink.empty()) line("sink {}", expression(parts_.sink, "sink"));
     if (parts_.dropout >= 0) line("dropout {}", expression(number(parts_.dropout), "dropout"));
     if (std::isnan(parts_.dropout)) refuse("dropout", "dropout is not a number");
     if (!errors_.empty()) throw SpecError(std::move(errors_));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/spec/check_expr.h"
@@ -24,6 +25,17 @@ constexpr int kHeadDimStep = 8;
 // A literal's value as the f32 it becomes.
 double as_f32(const Expr& literal) {
   return literal.type == Type::f32 ? literal.float_value : static_cast<float>(literal.int_value);
+}
+
+// A part that differs within a head: the score or an index of the element; null where there is none.
+const Expr* element_part(const Expr& expr, std::unordered_set<const Expr*>& seen) {
+  if (!seen.insert(&expr).second) return nullptr;
+  const bool is_element =
+      expr.builtin == Builtin::score || expr.builtin == Builtin::q_idx || expr.builtin == Builtin::kv_idx;
+  if (expr.kind == ExprKind::builtin && is_element) return &expr;
+  for (const ExprPtr& arg : expr.args)
+    if (const Expr* part = element_part(*arg, seen)) return part;
+  return nullptr;
 }
 
 }  // namespace
@@ -58,6 +70,8 @@ void ItemChecker::check(const AstItem& item) {
       return score_mod(item);
     case ItemKind::mask_mod:
       return mask_mod(item);
+    case ItemKind::sink:
+      return sink(item);
     case ItemKind::dropout:
       return dropout(item);
   }
@@ -326,6 +340,27 @@ void ItemChecker::mask_mod(const AstItem& item) {
   findings_.warning(item.value->span,
                     keeps ? "mask_mod is always true" : "mask_mod is always false: every output is 0",
                     keeps ? "drop the line" : "true means keep");
+}
+
+void ItemChecker::sink(const AstItem& item) {
+  ExprChecker checker(scope_, source_, findings_, {.room = Room::sink});
+  Typed value = checker.check(*item.value);
+  if (!value.expr) return;
+  if (value.expr->type == Type::boolean) {
+    findings_.error(item.value->span, "the sink is a number, a logit; this is a bool",
+                    "write where(condition, 0.0, -inf): a sink of -inf is none");
+    return;
+  }
+  std::unordered_set<const Expr*> seen;
+  if (const Expr* part = element_part(*value.expr, seen)) {
+    findings_.error(item.value->span,
+                    fmt::format("the sink is one number a head; it may not depend on {}",
+                                builtin_info(part->builtin).name),
+                    part->builtin == Builtin::score ? "it is a logit of its own, beside those of the keys"
+                                                    : "use b and h alone");
+    return;
+  }
+  spec_.sink = checker.promote(*item.value, std::move(value)).expr;
 }
 
 void ItemChecker::dropout(const AstItem& item) {

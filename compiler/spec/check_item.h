@@ -32,6 +32,7 @@ class ItemChecker {
   void function(const AstItem& item);
   void score_mod(const AstItem& item);
   void mask_mod(const AstItem& item);
+  void sink(const AstItem& item);
   void dropout(const AstItem& item);
 
   void declare(const AstItem& item, Symbol symbol);

@@ -95,6 +95,7 @@ class TypedDump {
     }
     hook("score_mod", spec_.score_mod, spec_.score_from);
     hook("mask_mod", spec_.mask_mod, spec_.mask_from);
+    if (spec_.sink) root("sink", spec_.sink, 1);
     if (spec_.has_dropout) text_ += fmt::format("dropout {}\n", static_cast<float>(spec_.dropout));
     return std::move(text_);
   }

@@ -40,6 +40,8 @@ class ItemParser {
         return plain_value("head_dim_v 128");
       case ItemKind::scale:
         return plain_value("scale 1 / sqrt(head_dim)");
+      case ItemKind::sink:
+        return plain_value("sink sinks[h]");
       case ItemKind::dropout:
         return plain_value("dropout 0.1");
       case ItemKind::dtype:
@@ -203,8 +205,8 @@ void first_word(Cursor& cursor, AstItem& item) {
   item.kind = ItemKind::let;  // of no name: it declares nothing and repeats nothing
   cursor.fail(
       token.span, message,
-      "items are attention, head_dim, head_dim_v, dtype, scale, param, tensor, let, score_mod, mask_mod and "
-      "dropout");
+      "items are attention, head_dim, head_dim_v, dtype, scale, param, tensor, let, score_mod, mask_mod, "
+      "sink and dropout");
 }
 
 }  // namespace

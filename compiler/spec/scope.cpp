@@ -16,6 +16,7 @@ bool may_use(Room room, Builtin builtin, int rank) {
   switch (room) {
     case Room::let:
     case Room::score_mod:
+    case Room::sink:
       return !index;
     case Room::mask_mod:
       return !index && builtin != Builtin::score;
@@ -30,7 +31,8 @@ bool may_use(Room room, Builtin builtin, int rank) {
 }
 
 bool may_use(Room room, Symbol::Kind kind) {
-  const bool hook = room == Room::let || room == Room::score_mod || room == Room::mask_mod;
+  const bool hook =
+      room == Room::let || room == Room::score_mod || room == Room::mask_mod || room == Room::sink;
   if (hook || kind == Symbol::Kind::broken) return true;
   return kind == Symbol::Kind::param && room != Room::constant;
 }

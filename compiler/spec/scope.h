@@ -39,7 +39,7 @@ struct Symbol {
 };
 
 /// Where an expression stands: this decides which names it may use.
-enum class Room : std::uint8_t { let, score_mod, mask_mod, extent, example, constant };
+enum class Room : std::uint8_t { let, score_mod, mask_mod, sink, extent, example, constant };
 
 /// The place of an expression, for the checker: what it is part of, and a tensor's rank where it is an
 /// example.

@@ -117,6 +117,7 @@ int Spec::head_dim() const { return checked_->head_dim; }
 int Spec::head_dim_v() const { return checked_->head_dim_v; }
 DType Spec::dtype() const { return checked_->dtype; }
 bool Spec::has_dropout() const { return checked_->has_dropout; }
+bool Spec::has_sink() const { return checked_->sink != nullptr; }
 const std::vector<ParamInfo>& Spec::params() const { return checked_->params; }
 const std::vector<TensorInfo>& Spec::tensors() const { return checked_->tensor_infos; }
 const std::vector<Diagnostic>& Spec::warnings() const { return checked_->warnings; }

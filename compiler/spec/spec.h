@@ -40,6 +40,7 @@ struct CheckedSpec {
   ExprPtr mask_mod;     // boolean, true = keep; null: keep everything, or what `mask_from` holds
   HookFile score_from;  // of no path: the hook is written in the spec. compiler/ir/import/import.h reads them
   HookFile mask_from;
+  ExprPtr sink;  // f32, of b and h: one more logit in each row's softmax, which has no value; null: none
   bool has_dropout = false;
   double dropout = 0;              // default probability in [0, 1]
   std::string text;                // canonical text

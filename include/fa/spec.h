@@ -65,6 +65,7 @@ struct SpecParts {
   /// (docs/spec_language.md, "Hooks from LLVM IR").
   std::string score_mod_from;
   std::string mask_mod_from;
+  std::string sink;     // one more logit in each row's softmax, by head
   double dropout = -1;  // negative: no dropout; else the default probability
 };
 
@@ -90,6 +91,7 @@ class Spec {
   int head_dim_v() const;
   DType dtype() const;
   bool has_dropout() const;
+  bool has_sink() const;
   const std::vector<ParamInfo>& params() const;
   const std::vector<TensorInfo>& tensors() const;
   /// Warnings found while checking; never errors.

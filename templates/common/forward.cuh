@@ -405,6 +405,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
     }
     if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
+    if constexpr (Hooks::kHasSink) add_sink(params);
     const bool met_nan = Product::kLosesInfinities && meets_nan();
     this->store(params, shared);
     if constexpr (Product::kLosesInfinities) {
@@ -412,6 +413,22 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
         OddOutputs<Config, Hooks>::restore(
             params, block_q_tile<false>(params, Config::kTileQ) * Config::kTileQ + warp_row);
     }
+  }
+
+  __device__ __forceinline__ void add_sink(const ForwardParams& params) {
+    const auto [b, h] = block_head(params);
+    const float logit = Hooks::sink(params, b, h);
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float factor = softmax[m][half].add_sink(logit, threadIdx.x % 4 == 0);
+#pragma unroll
+        for (int d = 0; d < kDTiles; ++d) {
+          o[m][d][2 * half] *= factor;
+          o[m][d][2 * half + 1] *= factor;
+        }
+      }
   }
 
   /// Whether a row of O has a NaN. What is not finite in a V tile meets all of a warp's rows, so that any of

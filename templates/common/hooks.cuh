@@ -18,6 +18,11 @@
 // Where kHasRowAddend, row_addend(p, head, q_idx) belongs to every logit of the row and is in none of the
 // above: kernels add it to lse.
 //
+// Where kHasSink, sink(p, b, h) is one more base-2 logit of every row, that of a key without a value.
+//
+// Where kAddendIsProduct, the multiplier is p.scale_log2 and the addend addend_factor() * addend_term(p,
+// head, row, column): tiles may add it to raw scores in one instruction.
+//
 // Where kAddendIsLinear, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
 // grows from one kv_idx to the next.
 //
@@ -26,15 +31,15 @@
 // is the addend; where kMaskIsRelative, relative_mask(p, head, distance) is the mask. -kv_len < distance <
 // q_len.
 //
+// Where kStagesColumns, to_stage(column) is what column(head, kv_idx) found, and from_stage(staged, kv_idx,
+// kv_idx_f) the column again. Where kStagesElements, one table is read at row(..)'s staged_row(row) + kv_idx,
+// and `column.staged` may bring what is there.
+//
 // Contract of every caller: the hooks are asked only for 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx <
 // q_len, 0 <= kv_idx < kv_len (so never when kv_len or q_len is 0): an index past the end would read outside
 // a captured tensor. Ragged tiles pass min(q_idx, q_len - 1) and min(kv_idx, kv_len - 1) and throw the result
 // away. `q_idx_f` and `kv_idx_f` are the same indices as floats, exact because lengths are at most 2^24.
 #pragma once
-// Where kStagesColumns, to_stage(column) is what column(head, kv_idx) found, and from_stage(staged, kv_idx,
-// kv_idx_f) the column again. Where kStagesElements, one table is read at row(..)'s staged_row(row) + kv_idx,
-// and `column.staged` may bring what is there.
-//
 
 #include "common/math.cuh"
 #include "params.h"
@@ -51,6 +56,7 @@ struct IdentityHooks {
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
   static constexpr bool kHasRowAddend = false;
+  static constexpr bool kHasSink = false;
   static constexpr bool kAddendIsLinear = false;
   static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
@@ -83,14 +89,14 @@ struct IdentityHooks {
     int kv_idx;
     float kv_idx_f;
   };
+  using StagedColumn = int;
+  using StagedValue = int;
 
   static __device__ __forceinline__ Head head(const ForwardParams&, int b, int h) { return {b, h}; }
   template <class H>
   static __device__ __forceinline__ Row row(const ForwardParams&, const H&, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f};
   }
-  using StagedColumn = int;
-  using StagedValue = int;
   template <class H>
   static __device__ __forceinline__ Column column(const ForwardParams&, const H&, int kv_idx,
                                                   float kv_idx_f) {

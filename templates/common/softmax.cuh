@@ -72,6 +72,15 @@ struct SoftmaxRow {
     if (nan_or_zero != 0.0f) l = l == 0.0f || addend == negative_infinity() ? 0.0f : nan_or_zero;
   }
 
+  /// Adds a logit of no value; `counts` in one thread of the quad. Returns the factor for what was summed
+  /// before.
+  __device__ __forceinline__ float add_sink(float logit, bool counts) {
+    const float factor = rescale(logit);
+    const float p = fast_exp2(logit - m);  // NaN for NaN and +inf, as of any score
+    if (counts) l += p;
+    return factor;
+  }
+
   /// Closes the row: 1 / l for the output (0 where the row is empty), to 2 ulp unless `kIsExact`, and the
   /// natural-log lse (-inf there).
   template <bool kIsExact>

@@ -29,6 +29,9 @@ constexpr const char* kDTypes[] = {"bf16", "f16", "f32"};
 constexpr const char* kTableTypes[] = {"f32", "f16", "bf16", "i32", "i8", "bool", "i64", "u8"};
 constexpr int kReductions[] = {0, 3, 9, 33};
 constexpr int kDepths[] = {1, 2, 5};  // of expressions; the last has about a hundred operations
+constexpr const char* kSinks[] = {"", "sink 0.5\n",
+                                  "tensor sinks : bf16[batch, num_q_heads]\nsink 2.0 * sinks[b, h]\n",
+                                  "sink where(h % 2 == 0, -inf, 0.125 * f32(kv_len) - 1.0)\n"};
 constexpr const char* kDropouts[] = {"", "dropout 0.2\n", "dropout 0.0\n"};
 
 enum Factor {
@@ -38,6 +41,7 @@ enum Factor {
   table,
   rank,
   reduction,
+  sink,
   dropout,
   dtype,
   dims,
@@ -60,8 +64,8 @@ std::vector<Choice> mixed(const std::vector<Choice>& choices) {
 const std::vector<Choice>& choices() {
   static const std::vector<Choice> kChoices =
       mixed(pairwise({score_forms().size(), mask_kinds().size(), functions().size(), std::size(kTableTypes),
-                      kMaxRank, std::size(kReductions), std::size(kDropouts), std::size(kDTypes),
-                      std::size(kDims), std::size(kShapes), 5, std::size(kDepths)}));
+                      kMaxRank, std::size(kReductions), std::size(kSinks), std::size(kDropouts),
+                      std::size(kDTypes), std::size(kDims), std::size(kShapes), 5, std::size(kDepths)}));
   return kChoices;
 }
 
@@ -95,9 +99,9 @@ MadeUp made_up(std::uint64_t number) {
   made.features =
       fmt::format("{} + {}, {}, {} rank {}, reductions of {}", score_form.name, mask_kind.name, wanted,
                   value(table, kTableTypes), choice[rank] + 1, value(reduction, kReductions));
-  made.text = fmt::format("attention made_up_{}\nhead_dim {}\nhead_dim_v {}\ndtype {}\n{}{}{}{}{}", number,
+  made.text = fmt::format("attention made_up_{}\nhead_dim {}\nhead_dim_v {}\ndtype {}\n{}{}{}{}{}{}", number,
                           d.head_dim, d.head_dim_v, value(dtype, kDTypes), tools.head, make.declarations(),
-                          score_mod, mask_mod, value(dropout, kDropouts));
+                          score_mod, mask_mod, value(sink, kSinks), value(dropout, kDropouts));
   made.inputs.size = {.batch = s.batch,
                       .num_q_heads = s.num_q_heads,
                       .num_kv_heads = s.num_kv_heads,
