@@ -239,7 +239,7 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
   for (llvm::Function& function : *hooks.module)
     if (!function.isDeclaration()) {
       verify(function, "emit_host");
-      simplify(function);
+      simplify_in_place(function);
     }
 }
 

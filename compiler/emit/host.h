@@ -43,7 +43,7 @@ struct HostCpu {
 };
 
 constexpr std::uint32_t kHostVersion =
-    5;  // raise when the same inputs give other code: it is part of the cache key
+    6;  // raise when the same inputs give other code: it is part of the cache key
 
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {

@@ -26,13 +26,17 @@ void verify(const llvm::Function& function, const char* pass) {
 }
 
 void simplify(llvm::Function& function) {
+  hoist_invariants(function);
+  simplify_in_place(function);
+}
+
+void simplify_in_place(llvm::Function& function) {
   llvm::FunctionAnalysisManager analyses;
   analyses.registerPass([] { return llvm::PassInstrumentationAnalysis(); });
   analyses.registerPass([] { return llvm::TargetLibraryAnalysis(); });
   analyses.registerPass([] { return llvm::TargetIRAnalysis(); });
   analyses.registerPass([] { return llvm::AssumptionAnalysis(); });
   analyses.registerPass([] { return llvm::DominatorTreeAnalysis(); });
-  hoist_invariants(function);
   llvm::EarlyCSEPass().run(function, analyses);
   llvm::DCEPass().run(function, analyses);
   verify(function, "simplify");

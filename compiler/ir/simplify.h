@@ -20,7 +20,11 @@ namespace fa {
 /// Throws InternalError, with `pass` and the IR, where LLVM's verifier refuses the function.
 void verify(const llvm::Function& function, const char* pass);
 
-/// Simplifies and verifies.
+/// Simplifies a hook, or what was derived from one, and verifies it.
 void simplify(llvm::Function& function);
+
+/// The same without hoist_invariants, for functions that write memory or whose loops may run no time: those
+/// are no hooks.
+void simplify_in_place(llvm::Function& function);
 
 }  // namespace fa
