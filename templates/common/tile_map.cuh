@@ -6,9 +6,8 @@
 // A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
 //              each, over every tile and every part of it (common/tile_parts.h). Bounds: one warp, a tile a
 //              lane. Search: the tiles that bounds leave open, a warp for one.
-// By blocks    Where tiles are a few blocks of lines that are alike, a lane asks the mask once a block.
-// Nothing
-//              is shared then, and each warp goes through rounds of its own.
+// By blocks    Where tiles are a few blocks of lines that are alike, a lane asks the mask once a block; each
+//              warp goes through rounds of its own, and nothing is shared.
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
@@ -141,6 +140,7 @@ class TileMapPass {
         __syncthreads();
         if (threadIdx.x < kMapTiles)
           store(first_q + threadIdx.x, byte, shared().some, shared().full, shared().plain);
+        __syncwarp();  // the first warp writes them in the next round
       }
     }
   }
@@ -365,6 +365,7 @@ class TileMapPass {
     }
     template <class Do>
     __device__ __forceinline__ void each(Do act) const {
+      __syncwarp();  // what is overwritten has been read
       act(lane());
       __syncwarp();
     }
