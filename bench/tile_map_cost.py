@@ -63,7 +63,9 @@ def main():
         rows.append({"mask": name, **times})
         share = f"{times['map_us']:7.1f} us, {100 * times['map_us'] / times['forward_us']:5.2f}%" if "map_us" in times else "no map"
         print(f"{name:18} forward {times['forward_us']:8.1f} us   map {share}", flush=True)
-    common.save(arguments, {"shape": [2, 16, arguments.length, 128], "rows": rows})
+    report = common.facet_bench(arguments.facet, "full", (1, 1, 1024, 128), "bf16", milliseconds=1)
+    common.save(arguments, {"device": report["device"], "versions": report["versions"], "shape": [2, 16, arguments.length, 128],
+                            "rows": rows})
     return 0
 
 
