@@ -93,17 +93,24 @@ BuildResult build(const Source& plain, const DiskCache& cache, std::string_view 
   if (search.library.empty()) throw BuildError(search.problem, {});
   const std::vector<std::string> flags = nvrtc_flags(source.arch, environment().nvrtc_flags);
   const Key key = cuda_key(source, flags, nvrtc_identity(search.library));
-  if (const std::optional<CacheEntry> entry = cache.get(key)) {
-    if (std::optional<Binary> binary = decode(source, entry->payload))
-      return {.binary = std::move(*binary), .from_disk = true};
+  BuildResult result;
+  if (const std::optional<CacheEntry> entry = cache.get(key, &result.miss)) {
+    if (std::optional<Binary> binary = decode(source, entry->payload)) {
+      result.binary = std::move(*binary);
+      result.from_disk = true;
+      return result;
+    }
+    result.miss = "the entry has no image";
   }
   Built built = compile_as_it_is(source);
   Binary binary = with_launch(source);
   binary.image = built.cubin.empty() ? std::move(built.ptx) : std::move(built.cubin);
   binary.registers = built.registers;
   binary.spill_bytes = built.spill_store_bytes + built.spill_load_bytes;
-  cache.put(key, {.label = std::string(label), .payload = encode(binary)});
-  return {.binary = std::move(binary), .from_disk = false};
+  if (!cache.folder().empty())
+    result.not_kept = cache.put(key, {.label = std::string(label), .payload = encode(binary)});
+  result.binary = std::move(binary);
+  return result;
 }
 
 }  // namespace fa

@@ -26,6 +26,7 @@ Built build_source(const Source& source);
 struct BuildResult {
   Binary binary;
   bool from_disk = false;
+  std::string miss, not_kept;  // as CompileTimes has them
 };
 
 /// The usual way: out of `cache` where it is there, else build_source's and into `cache`. `label` names it in

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 
@@ -17,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kStaleSeconds = 3600;  // an aside file this old belongs to nobody
-constexpr mode_t kPrivate = 0600;  // a kernel that somebody else could replace is a program of theirs
+constexpr mode_t kPrivate = 0600, kShared = 0644;
 
 struct Found {
   std::string path;
@@ -54,25 +56,66 @@ std::vector<Found> scan(const std::string& folder) {
   return found;
 }
 
+/// Whose a file or folder is, as far as that speaks against it.
+std::string others_in(const struct stat& status) {
+  if (status.st_uid != geteuid() && status.st_uid != 0) return "belongs to another user";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
+  return {};
+}
+
 }  // namespace
 
-std::optional<CacheEntry> DiskCache::get(const Key& key) const {
-  if (folder_.empty()) return std::nullopt;
-  const File file(open(fmt::format("{}/{}", folder_, file_of_key(key)).c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return std::nullopt;
+/// Why the folder's entries may be somebody else's, or empty.
+std::string DiskCache::distrust() const {
+  struct stat status = {};
+  if (shared_ || stat(folder_.c_str(), &status) != 0) return {};
+  const std::string others = others_in(status);
+  if (others.empty()) return {};
+  return fmt::format(
+      "{}: {}, and a kernel is a program: chmod go-w it, choose another (FA_CACHE_DIR), or say that its "
+      "users "
+      "trust each other (FA_CACHE_SHARED=1)",
+      folder_, others);
+}
+
+std::optional<CacheEntry> DiskCache::read_entry(const std::string& path, const Key& key, bool mark_used,
+                                                std::string& problem) const {
+  // Without O_NONBLOCK a FIFO in its place would be waited for.
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status = {};
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
+    problem = errno == ENOENT ? "no entry" : std::strerror(errno);
+    return std::nullopt;
+  }
+  problem = !S_ISREG(status.st_mode) ? "no regular file" : shared_ ? std::string() : others_in(status);
+  if (!problem.empty()) return std::nullopt;
   const std::optional<std::string> bytes = read_all(file.get());
-  if (!bytes) return std::nullopt;
-  std::optional<CacheEntry> entry = decode_entry(key, *bytes);
-  if (entry) futimens(file.get(), nullptr);  // in a read-only folder the order of use stays as it is
+  if (!bytes) problem = std::strerror(errno);
+  std::optional<CacheEntry> entry = bytes ? decode_entry(key, *bytes) : std::nullopt;
+  if (bytes && !entry) problem = "damaged";
+  if (entry && mark_used)
+    futimens(file.get(), nullptr);  // in a read-only folder the order of use stays as it is
+  return entry;
+}
+
+std::optional<CacheEntry> DiskCache::get(const Key& key, std::string* why_not) const {
+  if (folder_.empty()) return std::nullopt;
+  std::string problem = distrust();
+  const std::string path = fmt::format("{}/{}", folder_, file_of_key(key));
+  std::optional<CacheEntry> entry = problem.empty() ? read_entry(path, key, true, problem) : std::nullopt;
+  if (why_not != nullptr) *why_not = problem;
   return entry;
 }
 
 std::string DiskCache::make_folder() const {
   if (folder_.empty()) return "there is no folder for it: set FA_CACHE_DIR, or HOME";
   std::error_code error;
-  if (fs::is_directory(folder_, error)) return {};
+  if (fs::is_directory(folder_, error)) return distrust();
   fs::create_directories(folder_, error);
-  return error ? fmt::format("{}: {}", folder_, error.message()) : std::string();
+  if (error) return fmt::format("{}: {}", folder_, error.message());
+  // Whatever the umask is, which may well let the group write.
+  if (!shared_) fs::permissions(folder_, fs::perms::owner_all, error);
+  return {};
 }
 
 std::string DiskCache::put(const Key& key, const CacheEntry& entry) const {
@@ -80,7 +123,8 @@ std::string DiskCache::put(const Key& key, const CacheEntry& entry) const {
   if (static_cast<std::int64_t>(bytes.size()) > limit_)
     return fmt::format("the entry's {} bytes are more than the cache may hold (FA_CACHE_SIZE)", bytes.size());
   if (std::string problem = make_folder(); !problem.empty()) return problem;
-  if (std::string problem = replace_file(folder_, file_of_key(key), bytes, kPrivate); !problem.empty())
+  if (std::string problem = replace_file(folder_, file_of_key(key), bytes, shared_ ? kShared : kPrivate);
+      !problem.empty())
     return problem;
   evict(key);
   return {};
@@ -105,13 +149,10 @@ std::vector<CacheFile> DiskCache::list() const {
                       .label = {},
                       .bytes = found.bytes,
                       .last_used = found.used.tv_sec,
-                      .damaged = true};
-    const File opened(open(found.path.c_str(), O_RDONLY | O_CLOEXEC));
-    const std::optional<std::string> bytes = opened.get() < 0 ? std::nullopt : read_all(opened.get());
-    if (std::optional<CacheEntry> entry = bytes ? decode_entry(found.key, *bytes) : std::nullopt) {
-      file.label = std::move(entry->label);
-      file.damaged = false;
-    }
+                      .problem = distrust()};
+    if (file.problem.empty())
+      if (std::optional<CacheEntry> entry = read_entry(found.path, found.key, false, file.problem))
+        file.label = std::move(entry->label);
     out.push_back(std::move(file));
   }
   std::reverse(out.begin(), out.end());

@@ -1,4 +1,6 @@
-// The disk cache: built kernels by content, shared by every process of a user.
+// The disk cache: built kernels by content, shared by every process of a user. A kernel that somebody else
+// could replace is a program of theirs: an entry counts only where its file and its folder belong to this
+// user, or to root, and nobody else may write to them; unless the user says that users trust each other.
 //
 // An entry is written aside, fsynced and renamed, so a reader sees all of it or none. Whatever is wrong with
 // a file makes it a miss; the next put replaces it. Nothing here throws because of the disk: a cache that
@@ -16,10 +18,10 @@ namespace fa {
 
 struct CacheFile {
   std::string key;    // 32 digits
-  std::string label;  // empty where the entry is damaged
+  std::string label;  // empty where the entry cannot be used
   std::int64_t bytes = 0;
   std::int64_t last_used = 0;  // seconds since 1970
-  bool damaged = false;
+  std::string problem;  // why it cannot be used, or empty
 };
 
 struct CacheStats {
@@ -32,13 +34,16 @@ struct CacheStats {
 
 class DiskCache {
  public:
-  /// `folder` is made by the first put; empty: no cache. `limit`: bytes the entries may hold in all.
-  DiskCache(std::string folder, std::int64_t limit) : folder_(std::move(folder)), limit_(limit) {}
+  /// `folder` is made by the first put; empty: no cache. `limit`: bytes the entries may hold in all. `shared`:
+  /// users who share the folder trust each other.
+  DiskCache(std::string folder, std::int64_t limit, bool shared = false)
+      : folder_(std::move(folder)), limit_(limit), shared_(shared) {}
 
   const std::string& folder() const { return folder_; }
 
-  /// The entry, and marks it used. Nothing where there is none or it is damaged.
-  std::optional<CacheEntry> get(const Key& key) const;
+  /// The entry, and marks it used. Nothing where there is none, it is damaged, or somebody else may have
+  /// written it; then `why_not`, if given, says which.
+  std::optional<CacheEntry> get(const Key& key, std::string* why_not = nullptr) const;
   /// Keeps an entry, then lets the longest unused ones go until all fit. Returns why it could not, or an
   /// empty string.
   std::string put(const Key& key, const CacheEntry& entry) const;
@@ -52,9 +57,13 @@ class DiskCache {
  private:
   void evict(const Key& keep) const;
   std::string make_folder() const;
+  std::string distrust() const;
+  std::optional<CacheEntry> read_entry(const std::string& path, const Key& key, bool mark_used,
+                                       std::string& problem) const;
 
   std::string folder_;
   std::int64_t limit_ = 0;
+  bool shared_ = false;
 };
 
 }  // namespace fa

@@ -55,18 +55,20 @@ std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Co
   Lap lap;
   const Plan& plan = compiled.choice.plan;
   const Key key = host_cache_key(host_key(spec, compiled.hooks, plan));
-  if (const std::optional<CacheEntry> entry = cache.get(key)) {
+  if (const std::optional<CacheEntry> entry = cache.get(key, &times.miss)) {
     try {
       std::shared_ptr<const HostKernel> kernel = load_host(entry->payload);
       times.load = lap();
       times.source = CompileTimes::Source::disk;
       return kernel;
-    } catch (const BuildError&) {  // another version's: a miss
+    } catch (const BuildError& error) {
+      times.miss = fmt::format("the entry does not link: {}", error.log());
     }
   }
   const std::string object =
       host_object(spec, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
-  cache.put(key, {.label = label_of(spec, "host"), .payload = object});
+  if (!cache.folder().empty())
+    times.not_kept = cache.put(key, {.label = label_of(spec, "host"), .payload = object});
   times.build = lap();
   std::shared_ptr<const HostKernel> kernel = load_host(object);
   times.load = lap();
@@ -78,12 +80,16 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
                                                      CompileTimes& times) {
   Lap lap;
   const BuildResult built = build(source, cache, label);
+  times.miss = built.miss;
+  times.not_kept = built.not_kept;
   if (built.from_disk) {
     times.source = CompileTimes::Source::disk;
     lap();
   } else {
     times.build = lap();
   }
+  device.context();  // begun in make_kernel
+  times.driver = lap();
   std::unique_ptr<const CudaKernel> kernel = load_cuda(device, built.binary);
   times.load = lap();
   return kernel;
@@ -93,7 +99,8 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
 std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device, const Options& options,
                                                 CompileTimes& times) {
   const CheckedSpec& checked = spec.checked();
-  const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size);
+  const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size,
+                        environment().cache_shared);
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
   const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : host_target();
 

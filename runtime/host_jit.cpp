@@ -26,6 +26,7 @@
 #include <mutex>
 
 #include "compiler/emit/host.h"
+#include "compiler/emit/sources_hash.h"
 #include "fa/error.h"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -63,12 +64,19 @@ bool may_use_tiles() {
 #endif
 }
 
-std::unique_ptr<llvm::TargetMachine> target_machine(const HostCpu& cpu) {
+/// Whether LLVM has a code generator for this machine. Making code and linking it both ask first: a process
+/// whose kernels all come from a cache makes none.
+bool has_native_target() {
   static const bool ready = [] {
     return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   }();
+  return ready;
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const HostCpu& cpu) {
   std::string problem = "this LLVM has no code generator for the machine it runs on";
-  const llvm::Target* target = ready ? llvm::TargetRegistry::lookupTarget(cpu.triple, problem) : nullptr;
+  const llvm::Target* target =
+      has_native_target() ? llvm::TargetRegistry::lookupTarget(cpu.triple, problem) : nullptr;
   if (!target) throw BuildError("no code generator for " + cpu.triple, problem);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       cpu.triple, cpu.name, cpu.features, llvm::TargetOptions{}, llvm::Reloc::PIC_, llvm::CodeModel::Small,
@@ -147,7 +155,7 @@ const Target& host_target() {
 }
 
 std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan, const HostCpu& cpu) {
-  std::string key = "host " + std::to_string(kHostVersion) + " llvm " LLVM_VERSION_STRING "\n";
+  std::string key = "host, compiler " + std::string(sources_hash()) + ", LLVM " LLVM_VERSION_STRING "\n";
   key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";
   key += plan.print() + "\n";
   key += std::string(dtype_name(spec.dtype)) + " " + std::to_string(spec.head_dim) + " " +
@@ -178,6 +186,7 @@ std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, c
 
 std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   const char* what = "the host kernel's object does not link";
+  if (!has_native_target()) throw BuildError(what, "this LLVM has no code generator for this machine");
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
   std::shared_ptr<llvm::orc::LLJIT> jit =
       expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
@@ -192,9 +201,6 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   auto find = [&](const std::string& symbol) { return expect(jit->lookup(symbol), what); };
 
   const auto* info = find(kHostInfoSymbol).toPtr<const HostInfo*>();
-  if (info->version != kHostVersion)
-    throw BuildError(what,
-                     "it was made by version " + std::to_string(info->version) + " of the host back end");
   auto kernel = std::make_shared<HostKernel>();
   kernel->info = *info;
   kernel->start = find(kHostStartSymbol).toPtr<HostStart>();

@@ -47,14 +47,13 @@ std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hoo
                                              const HostCpu& cpu = host_cpu());
 
 /// Everything that decides the object's bytes, as text: hooks, plan, shapes, CPU name, its features, LLVM's
-/// and the emitter's versions. Cheap: nothing is emitted. Hash it for a cache key.
+/// version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it for a cache key.
 std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan,
                      const HostCpu& cpu = host_cpu());
 /// Emits and compiles to a relocatable object.
 std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
                         const Plan& plan, const HostCpu& cpu = host_cpu());
-/// Links an object made by host_object. Throws BuildError where the bytes are no such object or it was made
-/// by another version; a cache treats that as a miss.
+/// Links an object made by host_object. Throws BuildError where the bytes are no such object.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);
 
 /// The whole module before code generation, and its assembly: `facet emit --stage source|asm` on the host.

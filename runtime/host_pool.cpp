@@ -3,6 +3,7 @@
 // none could start.
 #include "runtime/host_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -125,9 +126,27 @@ class Pool {
   bool stopping_ = false;
 };
 
+/// The process' pool. A child of fork(2) has none of its parent's threads, and its mutex may be held by one
+/// of them: it leaves that pool as it is and starts one of its own.
+class ProcessPool {
+ public:
+  ProcessPool() {
+    pthread_atfork(nullptr, nullptr, [] { current() = new Pool; });
+  }
+  ~ProcessPool() { delete current(); }
+
+  Pool& get() { return *current(); }
+
+ private:
+  static Pool*& current() {
+    static Pool* pool = new Pool;
+    return pool;
+  }
+};
+
 Pool& pool() {
-  static Pool shared;
-  return shared;
+  static ProcessPool shared;
+  return shared.get();
 }
 
 }  // namespace

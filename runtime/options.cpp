@@ -109,6 +109,13 @@ constexpr EnvironmentVariable kVariables[] = {
      .initial = "1G",
      .meaning = "most the disk cache may hold; the entries unused for longest go first",
      .read = read_size},
+    {.name = "FA_CACHE_SHARED",
+     .value = "0 or 1",
+     .initial = "0",
+     .meaning =
+         "whether the users who may write to the cache's folder trust each other: else entries of others, "
+         "and a folder that others may write to, are not used",
+     .read = [](std::string_view t, Environment& e) { return read_flag(t, e.cache_shared); }},
     {.name = "FA_TEMPLATE_DIR",
      .value = "a folder",
      .initial = "the templates built into the library",

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFooter = R"help(
 Kernels are kept by content (source, flags, arch, compiler version), so nothing in here is ever out of date; the oldest
-unused entries go when the limit of FA_CACHE_SIZE is reached. A damaged entry counts as absent and is replaced.
+unused entries go when the limit of FA_CACHE_SIZE is reached. An entry that is damaged, or that somebody else may have written, counts as absent.
 The folder is FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet.
 
 Examples:
@@ -63,10 +63,10 @@ int show_list(const DiskCache& cache, bool json) {
                         {"label", file.label},
                         {"bytes", file.bytes},
                         {"last_used", file.last_used},
-                        {"damaged", file.damaged}});
+                        {"problem", file.problem}});
     } else {
       fmt::print("{}  {}  {:>10}  {}\n", file.key, print_date(file.last_used),
-                 print_bytes(static_cast<double>(file.bytes)), file.damaged ? "(damaged)" : file.label);
+                 print_bytes(static_cast<double>(file.bytes)), file.problem.empty() ? file.label : fmt::format("({})", file.problem));
     }
   }
   if (json) fmt::print("{}\n", report.dump(2));
@@ -74,7 +74,7 @@ int show_list(const DiskCache& cache, bool json) {
 }
 
 int run_cache(const CacheArguments& arguments) {
-  const DiskCache cache(environment().cache_dir, environment().cache_size);
+  const DiskCache cache(environment().cache_dir, environment().cache_size, environment().cache_shared);
   if (arguments.what == "list") return show_list(cache, arguments.json);
   if (arguments.what == "stats") return show_stats(cache, arguments.json);
   if (arguments.what == "path") {

@@ -208,6 +208,7 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
   line("device", describe_device(kernel, cuda_device));
   line("plan", kernel.plan());
   line("compiled", describe_times(kernel.times()));
+  if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
   line("problem", describe_problem(problem));
   line("time",
        fmt::format("{}, median of {}; {}, every score counted", print_milliseconds(report.time.median),

@@ -61,12 +61,21 @@ std::string describe_device(const Kernel& kernel, int cuda_device) {
 }
 
 std::string describe_times(const CompileTimes& times) {
-  return fmt::format("{} (front end {}, build {}, load {}){}", print_milliseconds(times.total),
-                     print_milliseconds(times.front_end), print_milliseconds(times.build),
+  const std::string driver =
+      times.driver > 0 ? fmt::format(", the driver's start {}", print_milliseconds(times.driver)) : "";
+  return fmt::format("{} (front end {}, build {}{}, load {}){}", print_milliseconds(times.total),
+                     print_milliseconds(times.front_end), print_milliseconds(times.build), driver,
                      print_milliseconds(times.load),
                      times.source == CompileTimes::Source::compiled
                          ? std::string()
                          : fmt::format(", from the {}", source_name(times.source)));
+}
+
+std::string describe_cache(const CompileTimes& times) {
+  if (!times.not_kept.empty()) return "not kept: " + times.not_kept;
+  const bool is_usual =
+      times.source != CompileTimes::Source::compiled || times.miss.empty() || times.miss == "no entry";
+  return is_usual ? std::string() : "not used: " + times.miss;
 }
 
 std::string describe_size(const ProblemSize& size) {
@@ -118,9 +127,11 @@ nlohmann::json kernel_json(const Kernel& kernel) {
           {"compile_ms",
            {{"front_end", times.front_end},
             {"build", times.build},
+            {"driver", times.driver},
             {"load", times.load},
             {"total", times.total},
-            {"source", source_name(times.source)}}}};
+            {"source", source_name(times.source)}}},
+          {"cache", {{"miss", times.miss}, {"not_kept", times.not_kept}}}};
 }
 
 nlohmann::json size_json(const ProblemSize& size) {

@@ -14,6 +14,8 @@ namespace fa::tools {
 
 std::string describe_spec(const Spec& spec);                         // "bf16, head_dim 128"
 std::string describe_device(const Kernel& kernel, int cuda_device);  // "NVIDIA H200, as h200"
+/// What was unusual about the disk cache: an entry that could not be used, a kernel that could not be kept.
+std::string describe_cache(const CompileTimes& times);
 std::string describe_times(const CompileTimes& times);  // "41 ms (front end 4.1, build 36, load 1.1)"
 std::string describe_size(const ProblemSize& size);
 std::string describe_problem(const Problem& problem);  // size, params, dropout

@@ -177,24 +177,24 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
                       [&](const Summary& summary) { return summary.of_query == of_query; }));
   };
   const TileMap map = classes.map.value_or(TileMap{});
-  static_assert(offsetof(HostInfo, tile_q) == 4 && offsetof(HostInfo, workspace_bytes) == 8 &&
-                offsetof(HostInfo, tile_kv) == 16 && offsetof(HostInfo, has_tile_class) == 20 &&
-                offsetof(HostInfo, is_masked) == 24 && offsetof(HostInfo, class_of_batch) == 28 &&
-                offsetof(HostInfo, class_of_head) == 32 && offsetof(HostInfo, has_tile_map) == 36 &&
-                offsetof(HostInfo, num_query_summaries) == 40 &&
-                offsetof(HostInfo, num_key_summaries) == 44 && offsetof(HostInfo, row_block) == 48 &&
-                offsetof(HostInfo, column_block) == 52 && offsetof(HostInfo, always_alike) == 56 &&
-                offsetof(HostInfo, is_relative) == 60 && offsetof(HostInfo, most_steps) == 64 &&
-                sizeof(HostInfo) == 72);
+  static_assert(offsetof(HostInfo, workspace_bytes) == 0 && offsetof(HostInfo, tile_q) == 8 &&
+                offsetof(HostInfo, tile_kv) == 12 && offsetof(HostInfo, has_tile_class) == 16 &&
+                offsetof(HostInfo, is_masked) == 20 && offsetof(HostInfo, class_of_batch) == 24 &&
+                offsetof(HostInfo, class_of_head) == 28 && offsetof(HostInfo, has_tile_map) == 32 &&
+                offsetof(HostInfo, num_query_summaries) == 36 &&
+                offsetof(HostInfo, num_key_summaries) == 40 && offsetof(HostInfo, row_block) == 44 &&
+                offsetof(HostInfo, column_block) == 48 && offsetof(HostInfo, always_alike) == 52 &&
+                offsetof(HostInfo, is_relative) == 56 && offsetof(HostInfo, most_steps) == 60 &&
+                sizeof(HostInfo) == 64);
   llvm::Constant* value = llvm::ConstantStruct::getAnon(
-      {number(kHostVersion), number(static_cast<unsigned>(host.shape.tile_q)),
-       llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
-       number(static_cast<unsigned>(host.shape.tile_kv)), number(classes.function != nullptr ? 1 : 0),
-       number(tiles.partial ? 1 : 0), number(differs(0, &TileMap::of_batch) ? 1 : 0),
-       number(differs(1, &TileMap::of_head) ? 1 : 0), number(classes.map ? 1 : 0), number(count(true)),
-       number(count(false)), number(static_cast<unsigned>(map.row_block)),
-       number(static_cast<unsigned>(map.column_block)), number(static_cast<unsigned>(map.always_alike)),
-       number(map.is_relative ? 1 : 0), number(static_cast<unsigned>(map.most_steps)), number(0)});
+      {llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
+       number(static_cast<unsigned>(host.shape.tile_q)), number(static_cast<unsigned>(host.shape.tile_kv)),
+       number(classes.function != nullptr ? 1 : 0), number(tiles.partial ? 1 : 0),
+       number(differs(0, &TileMap::of_batch) ? 1 : 0), number(differs(1, &TileMap::of_head) ? 1 : 0),
+       number(classes.map ? 1 : 0), number(count(true)), number(count(false)),
+       number(static_cast<unsigned>(map.row_block)), number(static_cast<unsigned>(map.column_block)),
+       number(static_cast<unsigned>(map.always_alike)), number(map.is_relative ? 1 : 0),
+       number(static_cast<unsigned>(map.most_steps))});
   auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
                                         llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
   info->setAlignment(llvm::Align(8));

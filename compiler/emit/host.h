@@ -42,14 +42,10 @@ struct HostCpu {
   static HostCpu from_features(std::string triple, std::string name, std::string features);
 };
 
-constexpr std::uint32_t kHostVersion =
-    6;  // raise when the same inputs give other code: it is part of the cache key
-
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {
-  std::uint32_t version;          // kHostVersion
-  std::uint32_t tile_q;           // rows one start, its steps and one finish serve
   std::uint64_t workspace_bytes;  // 64-byte aligned memory the steps need, one a thread
+  std::uint32_t tile_q;           // rows one start, its steps and one finish serve
   std::uint32_t tile_kv;          // rows one step serves
   std::uint32_t has_tile_class;   // kHostClassSymbol is there; where it is not, every tile has the class ...
   std::uint32_t is_masked;        // ... partial where this is set, full where it is not

@@ -96,10 +96,10 @@ TEST_CASE("a torn entry is a miss wherever it was torn, and is replaced", "[runt
   write_file(file_of(folder, 1), whole + "x");
   CHECK_FALSE(cache.get(key_of(1)));
   REQUIRE(cache.list().size() == 1);
-  CHECK(cache.list()[0].damaged);
+  CHECK(cache.list()[0].problem == "damaged");
   CHECK(cache.put(key_of(1), entry_of(1, 300)).empty());
   CHECK(holds(cache, 1, 300));
-  CHECK_FALSE(cache.list()[0].damaged);
+  CHECK(cache.list()[0].problem == "");
 }
 
 TEST_CASE("an entry with any changed bit is a miss", "[runtime][cache]") {
@@ -175,7 +175,7 @@ TEST_CASE("list, stats and clear know entries from other files", "[runtime][cach
   CHECK(files[0].label == "entry 1");
   CHECK(files[0].last_used == 2000);
   CHECK(files[1].key == key_of(2).hex());
-  CHECK(files[2].damaged);
+  CHECK(files[2].problem == "damaged");
   CHECK(files[2].label.empty());
   const CacheStats stats = cache.stats();
   CHECK(stats.entries == 3);
@@ -282,7 +282,7 @@ TEST_CASE("processes share a cache that is too small for all of them", "[runtime
   }
   for (const pid_t child : children) CHECK(wait_for(child) == 0);
   CHECK(cache.stats().bytes <= 20000);
-  for (const CacheFile& file : cache.list()) CHECK_FALSE(file.damaged);
+  for (const CacheFile& file : cache.list()) CHECK(file.problem == "");
 }
 
 TEST_CASE("a process killed while it writes harms nobody", "[runtime][cache]") {
@@ -318,4 +318,90 @@ TEST_CASE("threads put and get the same entries", "[runtime][cache]") {
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
   CHECK(files_in(folder) == 10);
+}
+
+TEST_CASE("cache: a FIFO in an entry's place is a miss, not waited for", "[cache]") {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), kRoomy);
+  REQUIRE(mkfifo(file_of(folder, 1).c_str(), 0600) == 0);
+  std::string why;
+  CHECK_FALSE(cache.get(key_of(1), &why));
+  CHECK(why == "no regular file");
+  CHECK(cache.list().empty());
+  CHECK(cache.put(key_of(1), entry_of(1)) == "");  // takes its place
+  CHECK(holds(cache, 1));
+}
+
+TEST_CASE("cache: a miss says why", "[cache]") {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), kRoomy);
+  std::string why;
+  CHECK_FALSE(cache.get(key_of(1), &why));
+  CHECK(why == "no entry");
+  REQUIRE(cache.put(key_of(1), entry_of(1)).empty());
+  CHECK(cache.get(key_of(1), &why));
+  CHECK(why == "");
+  std::string bytes = read_file(file_of(folder, 1));
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(file_of(folder, 1), bytes);
+  CHECK_FALSE(cache.get(key_of(1), &why));
+  CHECK(why == "damaged");
+}
+
+TEST_CASE("cache: what others may have written is not used", "[cache]") {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), kRoomy), shared(folder.path(), kRoomy, true);
+  REQUIRE(cache.put(key_of(1), entry_of(1)).empty());
+  struct stat status = {};
+  REQUIRE(stat(file_of(folder, 1).c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+
+  std::string why;
+  for (const mode_t mode : {0620, 0602, 0666}) {
+    REQUIRE(chmod(file_of(folder, 1).c_str(), mode) == 0);
+    CHECK_FALSE(cache.get(key_of(1), &why));
+    CHECK(why == "others may write to it");
+    CHECK(cache.list().at(0).problem == "others may write to it");
+    CHECK(holds(shared, 1));
+  }
+  REQUIRE(chmod(file_of(folder, 1).c_str(), 0600) == 0);
+  CHECK(holds(cache, 1));
+
+  for (const mode_t mode : {0770, 0707, 01777}) {
+    REQUIRE(chmod(folder.path().c_str(), mode) == 0);
+    CHECK_FALSE(cache.get(key_of(1), &why));
+    for (const std::string& problem : {why, cache.put(key_of(2), entry_of(2)), cache.stats().problem}) {
+      INFO(problem);
+      CHECK(problem.find("others may write to it") != std::string::npos);
+      CHECK(problem.find("FA_CACHE_SHARED=1") != std::string::npos);
+    }
+    CHECK(holds(shared, 1));
+  }
+  CHECK(shared.put(key_of(2), entry_of(2)).empty());
+  REQUIRE(stat(file_of(folder, 2).c_str(), &status) == 0);
+  CHECK((status.st_mode & 0444) == 0444);  // for all to read
+  REQUIRE(chmod(folder.path().c_str(), 0700) == 0);
+
+  if (geteuid() != 0) {
+    WARN("skipped: files of another user, which only root can make");
+    return;
+  }
+  constexpr uid_t kNobody = 65534;
+  REQUIRE(chown(file_of(folder, 1).c_str(), kNobody, kNobody) == 0);
+  CHECK_FALSE(cache.get(key_of(1), &why));
+  CHECK(why == "belongs to another user");
+  CHECK(holds(shared, 1));
+  REQUIRE(chown(file_of(folder, 1).c_str(), 0, 0) == 0);
+  REQUIRE(chown(folder.path().c_str(), kNobody, kNobody) == 0);
+  CHECK_FALSE(cache.get(key_of(1), &why));
+  CHECK(why.find("belongs to another user") != std::string::npos);
+}
+
+TEST_CASE("cache: the folder it makes is the user's alone, whatever the umask", "[cache]") {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder / "deep/cache", kRoomy);
+  const mode_t before = umask(0002);
+  CHECK(cache.put(key_of(1), entry_of(1)) == "");
+  umask(before);
+  CHECK(holds(cache, 1));
 }

@@ -2,9 +2,15 @@
 // calls.
 #include "runtime/host_pool.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -70,3 +76,58 @@ TEST_CASE("host pool: concurrent calls do not mix") {
   callers.clear();
   CHECK(wrong == 0);
 }
+
+#ifndef __SANITIZE_THREAD__  // which stops children of processes with threads
+
+namespace {
+
+/// The exit status of a child that runs `body` and leaves by exit(3), destructors included; -1 where it has
+/// to be killed after ten seconds.
+template <class Body>
+int status_of_child(Body body) {
+  std::cout.flush();  // else the child writes it once more
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(10);
+    body();
+    std::exit(7);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("host pool: a child process ends, and works with threads of its own") {
+  std::atomic<int> ran = 0;
+  const auto run = [&] { run_items(1000, 3, 64, [&](std::size_t, void*) { ++ran; }); };
+  run();
+  CHECK(status_of_child([] {}) == 7);
+  CHECK(status_of_child([&] {
+          ran = 0;
+          run();
+          if (ran != 1000) _exit(1);
+        }) == 7);
+  // A child of the child, and children of a parent whose pool is at work.
+  CHECK(status_of_child([&] {
+          run();
+          const pid_t child = fork();
+          if (child == 0) {
+            run();
+            std::exit(0);
+          }
+          int status = 0;
+          if (waitpid(child, &status, 0) != child || status != 0) _exit(1);
+        }) == 7);
+  std::atomic<bool> stop = false;
+  std::jthread busy([&] {
+    while (!stop) run_items(64, 3, 64, [](std::size_t, void*) { std::this_thread::yield(); });
+  });
+  for (int i = 0; i < 20; ++i) CHECK(status_of_child([&] { run(); }) == 7);
+  stop = true;
+}
+
+#endif

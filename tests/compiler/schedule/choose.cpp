@@ -98,7 +98,7 @@ TEST_CASE("the alternatives are slower, about as much as FlashAttention-2 measur
 }
 
 TEST_CASE("the predicted speed is near the measured one on H200", "[schedule]") {
-  // 2 x 32 heads at d64, 2 x 16 at d128, 2 x 8 at d256, 8192 long: bench/results, 2026-11-21.
+  // 2 x 32 heads at d64, 2 x 16 at d128, 2 x 8 at d256, 8192 long.
   const Target& h200 = find_target("h200");
   const auto predicted = [&](int head_dim, std::string_view plan) {
     const int heads = 2048 / head_dim;
