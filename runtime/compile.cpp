@@ -37,9 +37,19 @@ class Lap {
 
 static_assert(kLongest == kMaxLength, "what a call may ask for is what the analysis counts on");
 
+/// Throws where another GPU's kernels are asked for and there is none to run them: the host would not be what
+/// was meant.
 Device pick_device(const Options& options) {
+  if (!options.target.empty()) check_gpu_target(options.target);
   if (options.device != Device::automatic) return options.device;
-  return why_no_cuda(options.cuda_device).empty() ? Device::cuda : Device::host;
+  const std::string& problem = why_no_cuda(options.cuda_device);
+  if (problem.empty()) return Device::cuda;
+  if (!options.target.empty())
+    throw DeviceError(
+        fmt::format("the kernels of target '{}' need a GPU: {} (Options::target, --gpu, FA_TARGET)",
+                    options.target, problem),
+        0);
+  return Device::host;
 }
 
 std::string label_of(const CheckedSpec& spec, std::string_view target) {

@@ -83,12 +83,22 @@ const Target& target_of(const DeviceInfo& info) {
   return owned->target;
 }
 
+const Target& check_gpu_target(const std::string& name) {
+  const Target* found = nullptr;
+  try {
+    found = &find_target(name);
+  } catch (const Error& error) {
+    throw ArgumentError(fmt::format("{} (Options::target, --gpu, FA_TARGET)", error.what()));
+  }
+  if (found->family == Family::host)
+    throw ArgumentError(
+        fmt::format("target '{}' is no GPU: to run on the host, ask for its device (--device host)", name));
+  return *found;
+}
+
 const Target& target_named(const std::string& name, const DeviceInfo& info) {
   if (name.empty()) return target_of(info);
-  const Target& target = find_target(name);
-  if (target.family == Family::host)
-    throw Error(
-        fmt::format("target '{}' is no GPU: to run on the host, ask for its device (--device host)", name));
+  const Target& target = check_gpu_target(name);
   if (target.compute_capability > info.compute_capability) {
     throw DeviceError(
         fmt::format("target '{}' has compute capability {}.{}, more than {}'s {}.{}: name an older one", name,

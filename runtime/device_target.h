@@ -13,10 +13,12 @@ namespace fa {
 /// DeviceError where Facet has no kernels for it.
 const Target& target_of(const DeviceInfo& info);
 
+/// The literal of a GPU called `name`. Throws ArgumentError where there is none.
+const Target& check_gpu_target(const std::string& name);
+
 /// The literal called `name`, for kernels that run on that GPU in place of its own: of the same compute
 /// capability, or older and then through PTX, which the driver compiles. target_of where `name` is empty.
-/// Throws Error where there is no such target or it has no GPU kernels, DeviceError where it is newer than
-/// the GPU.
+/// Throws as check_gpu_target, and DeviceError where it is newer than the GPU.
 const Target& target_named(const std::string& name, const DeviceInfo& info);
 
 /// Why kernels cannot be built and run on that GPU, or an empty string where they can: no driver, no such

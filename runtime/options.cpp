@@ -174,7 +174,8 @@ Environment parse_environment(const GetEnv& get) {
     const char* text = get(std::string(variable.name).c_str());
     if (text == nullptr || text[0] == '\0') continue;
     if (const std::string expected = variable.read(text, environment); !expected.empty())
-      throw Error(fmt::format("{}='{}': expected {}; change it or unset it", variable.name, text, expected));
+      throw ArgumentError(
+          fmt::format("{}='{}': expected {}; change it or unset it", variable.name, text, expected));
   }
   return environment;
 }

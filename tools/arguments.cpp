@@ -115,6 +115,8 @@ Options DeviceArguments::options() const {
   Options options;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
+  if (!gpu.empty() && device == "host")
+    throw ArgumentError("--gpu names the GPU whose kernels are run, --device host runs none: leave out one");
   if (!gpu.empty()) options.target = named_target(gpu).name;
   options.num_threads = threads;
   options.plan = plan;
@@ -133,12 +135,17 @@ const Target& named_target(const std::string& name) {
   }
 }
 
+std::string describe_plan(const std::string& plan) {
+  return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
+}
+
 Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+  const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
   try {
-    return compile_front_end(spec.checked(), target, forced_plan);
+    return compile_front_end(spec.checked(), target, plan);
   } catch (const Error& error) {
-    if (forced_plan.empty() || typeid(error) != typeid(Error)) throw;
-    throw ArgumentError(fmt::format("--plan \"{}\": {}", forced_plan, error.what()));
+    if (plan.empty() || typeid(error) != typeid(Error)) throw;
+    throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));
   }
 }
 

@@ -60,7 +60,9 @@ struct DeviceArguments {
 
 /// A target by name. Throws ArgumentError listing the names.
 const Target& named_target(const std::string& name);
-/// compile_front_end, with a forced plan's mistakes as ArgumentError: they are bad input.
+/// Where a plan that is not the compiler's choice came from, and what it says: "--plan \"tile_q=64\"".
+std::string describe_plan(const std::string& plan);
+/// compile_front_end, by `forced_plan`, else FA_PLAN, whose mistakes are ArgumentError: they are bad input.
 Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan);
 
 }  // namespace fa::tools

@@ -11,6 +11,7 @@
 #include "runtime/device.h"
 #include "runtime/host_pool.h"
 #include "runtime/nvrtc.h"
+#include "tools/arguments.h"
 #include "tools/text.h"
 #include "tools/version.h"
 
@@ -183,7 +184,7 @@ Kernel compile_with(const Spec& spec, const Options& options) {
     return compile(spec, options);
   } catch (const Error& error) {
     if (options.plan.empty() || typeid(error) != typeid(Error)) throw;
-    throw ArgumentError(fmt::format("--plan \"{}\": {}", options.plan, error.what()));
+    throw ArgumentError(fmt::format("{}: {}", describe_plan(options.plan), error.what()));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/build.h"
 #include "runtime/device_target.h"
 #include "runtime/options.h"
+#include "tools/arguments.h"
 #include "tools/text.h"
 
 namespace fa::tools {
@@ -37,6 +38,7 @@ Target target_of_arch(std::string_view arch) {
 }
 
 const Target& default_gpu_target() {
+  if (!environment().target.empty()) return named_target(environment().target);
   try {
     const int ordinal = environment().cuda_device;
     if (device_count() > ordinal) return target_of(CudaDevice::get(ordinal).info());

@@ -53,6 +53,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
                                {"FA_DISK_CACHE", "0"},
                                {"FA_CACHE_DIR", "/c"},
                                {"FA_CACHE_SIZE", "12345"},
+                               {"FA_CACHE_SHARED", "1"},
                                {"FA_TEMPLATE_DIR", "/t"},
                                {"FA_LIBCUDA", "/l/libcuda.so"},
                                {"FA_NVRTC", "/n"},
@@ -65,11 +66,12 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK_FALSE(e.disk_cache);
   CHECK(e.cache_dir == "/c");
   CHECK(e.cache_size == 12345);
+  CHECK(e.cache_shared);
   CHECK(e.template_dir == "/t");
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 12);
+  CHECK(environment_variables().size() == 13);
 }
 
 TEST_CASE("sizes take K, M and G", "[runtime][options]") {
