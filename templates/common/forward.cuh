@@ -7,23 +7,22 @@
 //              is read once and its room is K's and V's. 16-bit output is staged through the same room at the
 //              end.
 // Protocol     per kv tile: K arrives -> barrier -> (V's copy starts) -> S = Q K^T -> logits, softmax -> V
-// arrives ->
-//              barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides behind S and
-//              the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy has a whole
-//              step. Both barriers also say that every warp is done with the buffer that the following copy
-//              overwrites. After the last tile zeros are copied (not where kEndsCopies): a branch around
-//              the copy would keep ptxas from filling its latencies with exponentials.
+//              arrives -> barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides
+//              behind S and the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy
+//              has a whole step. Both barriers also say that every warp is done with the buffer that the
+//              following copy overwrites. After the last tile zeros are copied (not where kEndsCopies): a
+//              branch around the copy would keep ptxas from filling its latencies with exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the
-// hooks, whose
-//              indices are clamped there; rows past q_len are computed and not stored.
+// hooks,
+//              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
 
+#include "common/dropout.cuh"
 #include "common/hooks.cuh"
 #include "common/lane_store.cuh"
 #include "common/linear_addend.cuh"
 #include "common/odd_outputs.cuh"
 #include "common/output_tile.cuh"
-#include "common/philox.h"
 #include "common/products.cuh"
 #include "common/score_tile.cuh"
 #include "common/shared_map.cuh"
@@ -57,7 +56,7 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
   static constexpr int kThreads = Config::kWarps * 32;
-  // One Philox call serves a group of 32 columns; tiles that end inside a group draw it once for each half.
+  // common/dropout.cuh; tiles that end inside a group of 32 columns draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
 
   using Map = SharedMap<Config, Hooks>;
@@ -176,7 +175,8 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
     for (int step = 0; step < kTileKv / Product::kDepth; ++step) {
       if constexpr (Config::kDropout) {
         if (step * Product::kDepth % kDrawnColumns == 0)
-          draw_dropout(params, kv0 + step * Product::kDepth, words);
+          draw_dropout<kDrawnColumns>(params, this->first_row(params) + threadIdx.x / 32 * kRowsPerWarp,
+                                      kv0 + step * Product::kDepth, words);
       }
       unsigned p[kMTiles][Product::kPWords];
 #pragma unroll
@@ -198,27 +198,6 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       for (int d = 0; d < kDTiles; d += Product::kColumnTiles)
         Product::template multiply_pv<VTile>(o, d, p, v_lane_of_stage, step);
     }
-  }
-
-  /// The random words of the kDrawnColumns columns from `kv0` on: one Philox call serves the eight elements a
-  /// thread holds of a row.
-  __device__ __forceinline__ void draw_dropout(const ForwardParams& params, int kv0,
-                                               PhiloxWords (&words)[kMTiles][2]) {
-    const auto [b, h] = block_head(params);
-    const unsigned bh = b * params.num_q_heads + h;
-    const unsigned row0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ +
-                          threadIdx.x / 32 * kRowsPerWarp + threadIdx.x % 32 / 4;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        PhiloxWords& drawn = words[m][half];
-        drawn = dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
-        if (kDrawnColumns == 16 && kv0 % 32 != 0) {
-          drawn.word[0] = drawn.word[2];
-          drawn.word[1] = drawn.word[3];
-        }
-      }
   }
 
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
@@ -405,39 +384,17 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
     }
     if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
-    if constexpr (Hooks::kHasSink) add_sink(params);
-    const bool met_nan = Product::kLosesInfinities && meets_nan();
+    if constexpr (Hooks::kHasSink) {
+      const auto [sink_b, sink_h] = block_head(params);
+      this->add_sink(Hooks::sink(params, sink_b, sink_h));
+    }
+    const bool met_nan = Product::kLosesInfinities && this->meets_nan();
     this->store(params, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))
         OddOutputs<Config, Hooks>::restore(
             params, block_q_tile<false>(params, Config::kTileQ) * Config::kTileQ + warp_row);
     }
-  }
-
-  __device__ __forceinline__ void add_sink(const ForwardParams& params) {
-    const auto [b, h] = block_head(params);
-    const float logit = Hooks::sink(params, b, h);
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float factor = softmax[m][half].add_sink(logit, threadIdx.x % 4 == 0);
-#pragma unroll
-        for (int d = 0; d < kDTiles; ++d) {
-          o[m][d][2 * half] *= factor;
-          o[m][d][2 * half + 1] *= factor;
-        }
-      }
-  }
-
-  /// Whether a row of O has a NaN. What is not finite in a V tile meets all of a warp's rows, so that any of
-  /// them tells.
-  __device__ __forceinline__ bool meets_nan() const {
-    bool nan = false;
-#pragma unroll
-    for (int d = 0; d < kDTiles; ++d) nan |= unordered(o[0][d][0], o[0][d][1]);
-    return nan;
   }
 };
 

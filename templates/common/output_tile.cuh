@@ -26,6 +26,30 @@ struct OutputTile {
   float o[kMTiles][kDTiles][4];
   SoftmaxRow softmax[kMTiles][2];
 
+  /// One more key of that base-2 logit, without a value, for every row: after the last tile.
+  __device__ __forceinline__ void add_sink(float logit) {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float factor = softmax[m][half].add_sink(logit, threadIdx.x % 4 == 0);
+#pragma unroll
+        for (int d = 0; d < kDTiles; ++d) {
+          o[m][d][2 * half] *= factor;
+          o[m][d][2 * half + 1] *= factor;
+        }
+      }
+  }
+
+  /// Whether a row of O has a NaN. What is not finite in a V tile meets all of a warp's rows, so that any of
+  /// them tells.
+  __device__ __forceinline__ bool meets_nan() const {
+    bool nan = false;
+#pragma unroll
+    for (int d = 0; d < kDTiles; ++d) nan |= unordered(o[0][d][0], o[0][d][1]);
+    return nan;
+  }
+
   /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
   /// leave as whole 16-byte pieces.
   __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
