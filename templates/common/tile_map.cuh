@@ -11,16 +11,12 @@
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
+#include "common/tile_blocks.cuh"
 #include "common/tile_class.cuh"
 #include "common/tile_parts.h"
 #include "params.h"
 
 namespace fa {
-
-/// How many blocks, at most, an aligned tile of `tile` lines touches.
-__host__ __device__ constexpr int most_blocks(int tile, int block) {
-  return tile % block == 0 ? tile / block : block % tile == 0 ? 1 : (tile - 2) / block + 2;
-}
 
 template <class Classes, int kTileQ, int kTileKv>
 class TileMapPass {
@@ -40,6 +36,7 @@ class TileMapPass {
  private:
   static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
   static constexpr Alike kAlike = Classes::kAlike;
+  using Blocks = TileBlocks<Classes>;
   // Where blocks are about as large as tiles, and summaries do not tell lines of a block apart, a lane asks
   // an element of each block that its tile touches.
   static constexpr int kMostBlocks = 16;
@@ -155,12 +152,13 @@ class TileMapPass {
       const int first_q = unit / bytes * kMapTiles;
       const int first_kv = byte * kTilesPerByte;
       const TileBox tile = box_of(first_q + lane_ / kTilesPerByte, first_kv + lane_ % kTilesPerByte);
-      const int found = tile.exists() ? class_of_box(p_, b_, h_, tile) : kTileEmpty;
+      const int found = tile.exists() ? Blocks::class_of_box(p_, b_, h_, tile) : kTileEmpty;
       int of_tile = found & kTileClassBits;
       unsigned open = 0;
       if constexpr (kAlike.always != kBothAlike) {
         const bool is_partial = of_tile == kTilePartial;
-        if (is_partial && (found & kBothAlike) == kBothAlike) of_tile = class_of_blocks(tile);
+        if (is_partial && (found & kBothAlike) == kBothAlike)
+          of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
         open = __ballot_sync(0xffffffffu, is_partial && (found & kBothAlike) != kBothAlike);
 #pragma unroll 1
         for (; open != 0; open &= open - 1) {
@@ -170,7 +168,7 @@ class TileMapPass {
           if (lane_ == number) of_tile = searched;
         }
       } else if (tile.exists()) {
-        of_tile = class_of_blocks(tile);
+        of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
       }
       const unsigned some = __ballot_sync(0xffffffffu, of_tile != kTileEmpty);
       const unsigned full = __ballot_sync(0xffffffffu, of_tile == kTileFull);
@@ -258,60 +256,6 @@ class TileMapPass {
     return Classes::tile_class(p, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }
 
-  /// The extrema of summaries over the few blocks of a box. All are asked of a block at once: what takes time
-  /// is to wait for reads.
-  struct PairsOfBlocks {
-    int2 all[Classes::kNumQuerySummaries + Classes::kNumKeySummaries + 1];
-
-    __device__ __forceinline__ PairsOfBlocks(const ForwardParams& p, int b, int h, const TileBox& box) {
-      add<0, Classes::kNumQuerySummaries>(box.q_lo, box.q_hi, kAlike.row_block, [&](int which, int i) {
-        return Classes::query_summary(which, p, b, h, i);
-      });
-      add<Classes::kNumQuerySummaries, Classes::kNumKeySummaries>(
-          box.kv_lo, box.kv_hi, kAlike.column_block,
-          [&](int which, int i) { return Classes::key_summary(which, p, b, h, i); });
-    }
-
-    template <int kFirst, int kCount, class Summary>
-    __device__ __forceinline__ void add(int first, int last, int block, Summary summary) {
-#pragma unroll
-      for (int which = 0; which < kCount; ++which) all[kFirst + which] = {0x7fffffff, -0x7fffffff - 1};
-#pragma unroll 1
-      for (int i = first; kCount > 0 && i <= last; i = (i / block + 1) * block) {
-#pragma unroll
-        for (int which = 0; which < kCount; ++which) {
-          const int value = summary(which, i);
-          int2& pair = all[kFirst + which];
-          pair = {min(pair.x, value), max(pair.y, value)};
-        }
-      }
-    }
-
-    __device__ __forceinline__ int2 operator()(int which) const { return all[which]; }
-  };
-
-  /// What bounds say of a tile or a part of a tile of few blocks.
-  __device__ __noinline__ static int class_of_box(const ForwardParams& p, int b, int h, TileBox box) {
-    if constexpr (kAlike.always == kBothAlike) return kTilePartial;
-    return Classes::tile_class(p, PairsOfBlocks(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo,
-                               box.kv_hi);
-  }
-
-  /// The class of a tile of few blocks.
-  __device__ __forceinline__ int class_of_blocks(const TileBox& tile) const {
-    bool keeps = false, drops = false;
-#pragma unroll 1
-    for (int q = tile.q_lo; q <= tile.q_hi; q = (q / kAlike.row_block + 1) * kAlike.row_block) {
-#pragma unroll 1
-      for (int kv = tile.kv_lo; kv <= tile.kv_hi; kv = (kv / kAlike.column_block + 1) * kAlike.column_block) {
-        const bool kept = Classes::keeps(p_, b_, h_, q, kv);
-        keeps |= kept;
-        drops |= !kept;
-      }
-    }
-    return keeps ? drops ? kTilePartial : kTileFull : kTileEmpty;
-  }
-
   /// A warp: of which of its tiles score_mod adds one number to all scores.
   __device__ __forceinline__ unsigned find_plain(bool is_some, const TileBox& tile) const {
     if constexpr (!Classes::kHasScoreClass) return 0;
@@ -395,7 +339,8 @@ class TileMapPass {
       int found = -1;
       if constexpr (Classes::kHasBounds)
         if (box.exists())
-          found = (kByBlocks ? class_of_box(p, b, h, box) : bounds_class(p, b, h, box, row, column, lane())) &
+          found = (kByBlocks ? Blocks::class_of_box(p, b, h, box)
+                             : bounds_class(p, b, h, box, row, column, lane())) &
                   kTileClassBits;
       return {__ballot_sync(0xffffffffu, found == kTileEmpty),
               __ballot_sync(0xffffffffu, found == kTilePartial),
