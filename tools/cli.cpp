@@ -3,7 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "compiler/spec/words.h"
 #include "fa/bundle.h"
 #include "tools/commands.h"
 #include "tools/report.h"
@@ -26,12 +30,39 @@ Start here:
 Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
 FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.)";
 
+/// Says what is wrong with a command line that begins with `word`, and where to look.
+void report_command_line(const CLI::App& app, const std::string& word, const std::string& problem) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(word)) {
+      report_error(problem, fmt::format("`facet {} --help` lists what it takes", word));
+      return;
+    }
+    names.push_back(command->get_name());
+  }
+  if (word.starts_with('-')) {
+    report_error(problem, "`facet --help` lists the commands");
+    return;
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string meant = closest(word, known);
+  report_error(
+      fmt::format("there is no command '{}'", word),
+      meant.empty() ? "`facet --help` lists the commands" : fmt::format("did you mean `facet {}`?", meant));
+}
+
 }  // namespace
 
 int run_facet(int argc, const char* const* argv) {
+  // `facet help COMMAND` is `facet COMMAND --help`.
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   CLI::App app(kAbout, "facet");
   app.footer(kFooter);
-  app.set_version_flag("--version", version_text());
+  app.set_version_flag("-v,--version", version_text());
   app.require_subcommand(1);
   Action action;
   add_check_command(app, action);
@@ -44,14 +75,14 @@ int run_facet(int argc, const char* const* argv) {
   add_cache_command(app, action);
 
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     if (argc <= 1) {
       fmt::print(stderr, "{}", app.help());
       return kBadInput;
     }
-    report_error(error.what(), "`facet --help` and `facet COMMAND --help` list what there is");
+    report_command_line(app, words[1], error.what());
     return kBadInput;
   }
 

@@ -41,6 +41,9 @@ TEST_CASE("facet without a command shows help and fails; with --help it succeeds
     CHECK(help.err.empty());
   }
   CHECK(facet({"--help"}).status == 0);
+  CHECK(facet({"help"}).out == facet({"--help"}).out);
+  CHECK(facet({"help", "run"}).out == facet({"run", "--help"}).out);
+  CHECK(facet({"-v"}).out == facet({"--version"}).out);
   const auto version = facet({"--version"});
   CHECK(version.status == 0);
   CHECK(without_start(version.out, "facet 0.") == "");
@@ -50,7 +53,11 @@ TEST_CASE("bad command lines are status 2 with one plain sentence") {
   const auto unknown = facet({"run", causal(), "--bogus"});
   CHECK(unknown.status == 2);
   CHECK(first_line(unknown.err) == "facet: error: The following argument was not expected: --bogus");
+  CHECK(missing(unknown.err, {"`facet run --help`"}) == "");
   CHECK(facet({"frobnicate"}).status == 2);
+  const auto misspelt = facet({"rum", causal()});
+  CHECK(misspelt.status == 2);
+  CHECK(missing(misspelt.err, {"there is no command 'rum'", "did you mean `facet run`?"}) == "");
   CHECK(facet({"check"}).status == 2);
   CHECK(facet({"run", causal(), "--batch", "0"}).status == 2);
   CHECK(facet({"run", causal(), "--batch", "many"}).status == 2);
