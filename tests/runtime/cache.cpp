@@ -248,7 +248,7 @@ TEST_CASE("a file size limit neither kills the process nor leaves a torn entry",
 
 TEST_CASE("a disk without room leaves nothing behind", "[runtime][cache]") {
   const TemporaryFolder folder;
-  const std::string mount = "mount -t tmpfs -o size=16k tmpfs '" + folder.path() + "' 2>/dev/null";
+  const std::string mount = "mount -t tmpfs -o size=16k,mode=700 tmpfs '" + folder.path() + "' 2>/dev/null";
   if (getuid() != 0 || std::system(mount.c_str()) != 0) {
     WARN("skipped: mounting a small tmpfs needs root");
     return;
