@@ -115,9 +115,9 @@ Options DeviceArguments::options() const {
   Options options;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
+  if (!gpu.empty()) options.target = named_target(gpu).name;
   if (!gpu.empty() && device == "host")
     throw ArgumentError("--gpu names the GPU whose kernels are run, --device host runs none: leave out one");
-  if (!gpu.empty()) options.target = named_target(gpu).name;
   options.num_threads = threads;
   options.plan = plan;
   options.disk_cache = !no_cache;

@@ -11,6 +11,7 @@
 #include "compiler/target/target.h"
 #include "tools/bounds.h"
 #include "tools/describe.h"
+#include "tools/flops.h"
 #include "tools/reference.h"
 #include "tools/report.h"
 #include "tools/targets.h"
@@ -20,27 +21,7 @@ namespace fa::tools {
 namespace {
 
 constexpr double kWarmUpMs = 50;
-constexpr std::int64_t kSampledRows = 512;
-constexpr double kMaskLanes = 2e8;  // mask evaluations that an exact count may take
 constexpr double kCopiesShareOfMemory = 0.5;
-
-struct CountedFlops {
-  double flops = 0;
-  std::string what;
-};
-
-CountedFlops count_flops(const Problem& problem, bool kept_only) {
-  const double dense = dense_flops(problem.spec, problem.size);
-  if (!kept_only || !problem.spec.checked().has_mask_mod()) return {dense, "every score"};
-  const double rows = static_cast<double>(problem.size.batch) * problem.size.num_q_heads * problem.size.q_len;
-  const bool exact = rows * problem.size.kv_len <= kMaskLanes;
-  const auto sample = sample_rows(problem.size, exact ? static_cast<std::int64_t>(rows) : kSampledRows);
-  const auto kept = count_kept(problem.spec, problem_environment(problem), sample);
-  double sum = 0;
-  for (const auto count : kept) sum += static_cast<double>(count);
-  const double share = sum / (static_cast<double>(sample.size()) * problem.size.kv_len);
-  return {dense * share, exact ? "exact" : fmt::format("sampled from {} rows", sample.size())};
-}
 
 /// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
 /// caches are part of what it is measured with.
@@ -80,7 +61,7 @@ class Bench {
     base_.head_dim_v = spec.head_dim_v();
     base_.size = inputs.size;
     progress_.relabel(fmt::format("{}: counting", spec.name()));
-    const auto counted = count_flops(*problem_, settings.kept_flops);
+    const auto counted = count_flops(*problem_, settings.every_score);
     base_.flops = counted.flops;
     base_.flops_counted = counted.what;
   }

@@ -17,9 +17,9 @@ struct BenchSettings {
   Options options;
   Layout layout = Layout::bhsd;
   bool all_plans = false;
-  double time_ms = 300;     // of timed launches
-  bool kept_flops = false;  // count only the scores the mask keeps
-  bool verify = false;      // hold a sample of rows to the reference
+  double time_ms = 300;      // of timed launches
+  bool every_score = false;  // count scores that the mask drops, too
+  bool verify = false;       // hold a sample of rows to the reference
 };
 
 struct BenchResult {
@@ -32,7 +32,7 @@ struct BenchResult {
   std::string error;  // why there is no result; the rest is then unset
   TimingSummary time;
   double flops = 0;
-  std::string flops_counted;  // what `flops` counts: "every score", "exact", "sampled from 512 rows"
+  std::string flops_counted;  // what `flops` counts (tools/flops.h)
   double tflops = 0;
   double gb_per_s = 0;
   std::int64_t bytes = 0;  // allocated for one copy and the captured tensors

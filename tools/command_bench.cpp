@@ -25,8 +25,8 @@ namespace {
 constexpr const char* kFooter = R"(
 Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
 tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
-percentile, and TFLOP/s counting 2 B H Nq Nk (d + dv): every score, or with --kept-flops those that the mask keeps
-(counted by evaluating the mask on every row, or on a sample of rows where there are too many).
+percentile, and TFLOP/s counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
+counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
 GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
 peak; a forward pass itself allocates nothing.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
@@ -34,7 +34,7 @@ peak; a forward pass itself allocates nothing.
 Examples:
   facet bench specs/*.fa
   facet bench specs/full.fa --batch 2 --heads 16 --q-len 2048,4096,8192,16384 --head-dim 128
-  facet bench specs/causal.fa --kept-flops --json causal.json
+  facet bench specs/causal.fa --every-score --json causal.json
   facet bench specs/full.fa --q-len 8192 --plans all --json plans.json)";
 
 struct BenchArguments {
@@ -49,7 +49,7 @@ struct BenchArguments {
   std::optional<float> dropout;
   std::uint64_t seed = 1;
   double time_ms = 300;
-  bool kept_flops = false;
+  bool every_score = false;
   bool verify = false;
   std::string json;
 };
@@ -94,8 +94,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   command.add_option("--time", arguments.time_ms, "Milliseconds of timed launches for each line [300]")
       ->type_name("MS")
       ->check(positive());
-  command.add_flag("--kept-flops,--causal-flops", arguments.kept_flops,
-                   "Count the scores that the mask keeps, only");
+  command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
   command
       .add_option("--json", arguments.json,
@@ -252,7 +251,7 @@ int run_bench(const BenchArguments& arguments) {
                                .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                                .all_plans = arguments.plans == "all",
                                .time_ms = arguments.time_ms,
-                               .kept_flops = arguments.kept_flops,
+                               .every_score = arguments.every_score,
                                .verify = arguments.verify};
 
   if (settings.options.device == Device::cuda) {

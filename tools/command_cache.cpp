@@ -66,7 +66,8 @@ int show_list(const DiskCache& cache, bool json) {
                         {"problem", file.problem}});
     } else {
       fmt::print("{}  {}  {:>10}  {}\n", file.key, print_date(file.last_used),
-                 print_bytes(static_cast<double>(file.bytes)), file.problem.empty() ? file.label : fmt::format("({})", file.problem));
+                 print_bytes(static_cast<double>(file.bytes)),
+                 file.problem.empty() ? file.label : fmt::format("({})", file.problem));
     }
   }
   if (json) fmt::print("{}\n", report.dump(2));

@@ -13,6 +13,7 @@
 #include "tools/bounds.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/flops.h"
 #include "tools/npy.h"
 #include "tools/report.h"
 #include "tools/session.h"
@@ -145,7 +146,7 @@ ProblemInputs problem_inputs(const RunArguments& arguments) {
 /// What was run and how it went.
 struct RunReport {
   TimingSummary time;
-  double flops = 0;  // 2 B H Nq Nk (d + dv): every score counted, kept or not
+  CountedFlops counted;
   Outputs outputs;
   std::int64_t empty_rows = 0;
   std::int64_t nans = 0;
@@ -171,7 +172,7 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
                        : static_cast<int>(std::clamp(500 / std::max(first, 1e-3), 3.0, 20.0));
   report.time = summarise(session.time(kernel, runs));
   report.outputs = session.outputs();
-  report.flops = dense_flops(problem.spec, problem.size);
+  report.counted = count_flops(problem);
   report.empty_rows = std::count(report.outputs.lse.begin(), report.outputs.lse.end(), -HUGE_VALF);
   for (std::int64_t i = 0; i < report.outputs.o.elements(); ++i) {
     if (std::isnan(report.outputs.o.get(i))) ++report.nans;
@@ -210,9 +211,9 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
   line("compiled", describe_times(kernel.times()));
   if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
   line("problem", describe_problem(problem));
-  line("time",
-       fmt::format("{}, median of {}; {}, every score counted", print_milliseconds(report.time.median),
-                   report.time.runs, print_rate(report.flops, report.time.median)));
+  line("time", fmt::format("{}, median of {}; {}, counting {}", print_milliseconds(report.time.median),
+                           report.time.runs, print_rate(report.counted.flops, report.time.median),
+                           report.counted.what));
   const auto& o = report.outputs.o;
   line("output",
        fmt::format("o {} {}, checksum {:016x}", print_shape(o.shape), dtype_name(o.dtype), checksum(o)));
@@ -262,7 +263,8 @@ nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunRe
                         {"kernel", kernel_json(kernel)},
                         {"problem", problem_json(problem)},
                         {"time_ms", timing_json(report.time)},
-                        {"tflops", report.flops / report.time.median * 1e-9},
+                        {"tflops", report.counted.flops / report.time.median * 1e-9},
+                        {"flops_counted", report.counted.what},
                         {"checksum", fmt::format("{:016x}", checksum(report.outputs.o))},
                         {"empty_rows", report.empty_rows},
                         {"nans", report.nans}};

@@ -165,11 +165,6 @@ nlohmann::json timing_json(const TimingSummary& time) {
           {"runs", time.runs}};
 }
 
-double dense_flops(const Spec& spec, const ProblemSize& size) {
-  return 2.0 * size.batch * size.num_q_heads * size.q_len * size.kv_len *
-         (spec.head_dim() + spec.head_dim_v());
-}
-
 std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size) {
   constexpr double kProducts = 3e9;   // multiply-adds of all rows together
   constexpr double kHookLanes = 1e8;  // elements whose hooks are interpreted

@@ -30,8 +30,6 @@ nlohmann::json size_json(const ProblemSize& size);
 nlohmann::json problem_json(const Problem& problem);
 nlohmann::json timing_json(const TimingSummary& time);
 
-/// 2 B H Nq Nk (d + dv): the two products, every score counted, kept by the mask or not.
-double dense_flops(const Spec& spec, const ProblemSize& size);
 /// Rows that the reference computes within a few seconds on two cores.
 std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size);
 

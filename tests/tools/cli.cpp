@@ -301,26 +301,29 @@ TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file")
 
 TEST_CASE("bench times sizes and plans, and writes JSON that says how") {
   const TemporaryFolder folder;
-  const auto result = facet({"bench", causal(), source_path("specs/alibi.fa"), "--device", "host",
-                             "--head-dim", "16", "--q-len", "33,64", "--heads", "2", "--time", "1",
-                             "--verify", "--kept-flops", "--json", folder.file("b.json")});
+  const auto result =
+      facet({"bench", causal(), source_path("specs/alibi.fa"), "--device", "host", "--head-dim", "16",
+             "--q-len", "33,64", "--heads", "2", "--time", "1", "--verify", "--json", folder.file("b.json")});
   CHECK(result.status == 0);
   CHECK(missing(result.out, {"causal", "alibi", "N33", "verified"}) == "");
   const json report = json::parse(read_file(folder.file("b.json")));
   CHECK(report["results"].size() == 4);
-  CHECK(missing(report["command"].get<std::string>(), {"bench", "--kept-flops"}) == "");
+  CHECK(missing(report["command"].get<std::string>(), {"bench", "--verify"}) == "");
   for (const char* key : {"date", "versions", "device", "layout"}) CHECK(report.contains(key));
   const json& line = report["results"][0];
   // Causal over 33 keys keeps 33 * 34 / 2 of 33 * 33 scores; 2 heads, 2 products of 16, 2 FLOPs each.
   CHECK(line["flops"] == 2.0 * 2 * 2 * 16 * (33 * 34 / 2));
-  CHECK(line["flops_counted"] == "exact");
+  CHECK(line["flops_counted"] == "the scores kept");
   CHECK(line["verified"] == true);
   CHECK(line["time_ms"]["runs"] >= 5);
 
   const auto plans = facet({"bench", causal(), "--device", "host", "--head-dim", "16", "--q-len", "32",
-                            "--heads", "1", "--time", "1", "--plans", "all", "--json", "-"});
+                            "--heads", "1", "--time", "1", "--plans", "all", "--every-score", "--json", "-"});
   CHECK(plans.status == 0);
-  CHECK(json::parse(plans.out)["results"].size() >= 1);
+  const json timed = json::parse(plans.out)["results"];
+  REQUIRE(timed.size() >= 1);
+  CHECK(timed[0]["flops"] == 2.0 * 2 * 16 * 32 * 32);
+  CHECK(timed[0]["flops_counted"] == "every score");
 
   const auto before = facet({"bench", "--device", "host", "--time", "1", "--q-len", "8,9", causal()});
   CHECK(before.status == 0);  // a list of lengths does not swallow the spec after it
