@@ -38,8 +38,8 @@ struct StagedReads {
     Value values[2];
   };
 
-  /// Where element (row, column) of the tile lies. The chunks of a row change places with the row, so that
-  /// the eight rows that a warp reads at once lie in different banks.
+  /// The byte offset of element (row, column) in the tile. The chunks of a row change places with the row, so
+  /// that the eight rows that a warp reads at once lie in different banks.
   static __device__ __forceinline__ int place(int row, int column) {
     constexpr bool kIsPowerOfTwo = (kChunks & (kChunks - 1)) == 0;
     const int chunk = column / kValuesOfChunk;
@@ -48,7 +48,7 @@ struct StagedReads {
            column % kValuesOfChunk * static_cast<int>(sizeof(Value));
   }
 
-  /// Elements (row, column) and (row, column + 1) of the tile that lies `at`.
+  /// Elements (row, column) and (row, column + 1) of the tile at `at`.
   static __device__ __forceinline__ Pair pair(const unsigned char* at, int row, int column) {
     const unsigned char* const from = at + place(row, column);
     if constexpr (sizeof(Value) == 2) {  // a word takes one instruction to make a bf16 of either half a float
@@ -59,13 +59,13 @@ struct StagedReads {
     }
   }
 
-  /// Column `column` of the tile that lies `at`.
+  /// Column `column` of the tile at `at`.
   static __device__ __forceinline__ const Column& column(const unsigned char* at, int column) {
     return reinterpret_cast<const Column*>(at + kElementBytes)[column];
   }
 
   /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. What
-  /// lies past the end is left as it is: the scores there end as -inf, or are not stored.
+  /// is past the end is left as it is: the scores there end as -inf, or are not stored.
   static __device__ __forceinline__ void start_elements(unsigned char* to, const ForwardParams& params,
                                                         const typename Hooks::Head& head, int first_row,
                                                         int kv0) {
