@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <exception>
 
 #include "fa/bundle.h"
@@ -48,7 +49,7 @@ int run_facet(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     if (argc <= 1) {
-      fmt::print(stderr, "{}", app.help());
+      std::fputs(app.help().c_str(), stderr);
       return kBadInput;
     }
     report_error(error.what(), "`facet --help` and `facet COMMAND --help` list what there is");
@@ -76,6 +77,7 @@ int run_facet(int argc, const char* const* argv) {
     report_error("out of memory", "try smaller --batch, --heads, --q-len or --kv-len");
     return kFailed;
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main
     report_error(error.what());
     return kFailed;
   }
