@@ -10,6 +10,8 @@
 #include <fstream>
 #include <optional>
 
+#include "runtime/output.h"
+
 namespace fa::tools {
 
 namespace {
@@ -188,7 +190,7 @@ HostTensor read_npy(const std::string& path, const std::string& name, DType dtyp
   return converted;
 }
 
-void write_npy(const std::string& path, const HostTensor& tensor) {
+std::string npy_header(const HostTensor& tensor) {
   // As Python prints a tuple: (), (2,), (2, 3).
   const std::string extents =
       fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
@@ -198,31 +200,21 @@ void write_npy(const std::string& path, const HostTensor& tensor) {
   constexpr std::size_t kFixed = 10;
   header.append(63 - (kFixed + header.size()) % 64, ' ');
   header.push_back('\n');
+  std::string start(kMagic);
+  start += {1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  return start + header;
+}
 
-  const std::string aside = path + ".part";
-  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
-  const std::array<char, 4> version{1, 0, static_cast<char>(header.size() & 255),
-                                    static_cast<char>(header.size() >> 8)};
-  out.write(kMagic.data(), kMagic.size());
-  out.write(version.data(), version.size());
-  out.write(header.data(), static_cast<std::streamsize>(header.size()));
+void write_npy(const std::string& path, const HostTensor& tensor) {
   if (tensor.dtype == DType::bf16) {
     HostTensor wide(tensor.name, DType::f32, tensor.shape);
     tensor.widen(0, tensor.elements(), reinterpret_cast<float*>(wide.bytes.data()));
-    out.write(reinterpret_cast<const char*>(wide.bytes.data()),
-              static_cast<std::streamsize>(wide.bytes.size()));
-  } else {
-    out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
-              static_cast<std::streamsize>(tensor.bytes.size()));
+    return write_npy(path, wide);
   }
-  out.close();
-  std::error_code failed;
-  if (out) std::filesystem::rename(aside, path, failed);
-  if (!out || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(aside, ignored);
-    throw Error(fmt::format("{}: cannot be written", path));
-  }
+  const std::string header = npy_header(tensor);
+  const std::string_view pieces[] = {
+      header, {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}};
+  write_output(path, pieces);
 }
 
 }  // namespace fa::tools

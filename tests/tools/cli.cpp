@@ -226,7 +226,8 @@ TEST_CASE("run says when a result could not be written") {
   const TemporaryFolder folder;
   const auto result = facet(run({causal()}, {"--out", folder.file("none/o.npy")}));
   CHECK(result.status == 1);
-  CHECK(first_line(result.err) == "facet: error: " + folder.file("none/o.npy") + ": cannot be written");
+  CHECK(first_line(result.err) == "facet: error: " + folder.file("none/o.npy") + ": cannot be written: " +
+                                      folder.file("none") + ": No such file or directory");
 }
 
 TEST_CASE("explain tells facts, plan and traffic, for a GPU that is not there") {

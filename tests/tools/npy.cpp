@@ -146,5 +146,6 @@ TEST_CASE("writing where nothing can be written is an error that names the file"
   const TemporaryFolder folder;
   const HostTensor tensor("t", DType::f32, {2});
   CHECK_THROWS_WITH(write_npy(folder.file("none/t.npy"), tensor),
-                    folder.file("none/t.npy") + ": cannot be written");
+                    folder.file("none/t.npy") + ": cannot be written: " + folder.file("none") +
+                        ": No such file or directory");
 }
