@@ -25,7 +25,8 @@ Start here:
   facet build specs/*.fa --arch sm_80,sm_90 -o out/   kernels for GPUs that are elsewhere
 
 Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
-FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.)";
+FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.
+Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/facet/specs, beside bin/.)";
 
 }  // namespace
 
