@@ -30,12 +30,11 @@ Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/face
 
 }  // namespace
 
-int run_facet(int argc, const char* const* argv) {
+int read_command_line(int argc, const char* const* argv, Action& action) {
   CLI::App app(kAbout, "facet");
   app.footer(kFooter);
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
-  Action action;
   add_check_command(app, action);
   add_explain_command(app, action);
   add_emit_command(app, action);
@@ -48,6 +47,7 @@ int run_facet(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    action = nullptr;                                        // a subcommand may have been read before
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     if (argc <= 1) {
       std::fputs(app.help().c_str(), stderr);
@@ -56,7 +56,10 @@ int run_facet(int argc, const char* const* argv) {
     report_error(error.what(), "`facet --help` and `facet COMMAND --help` list what there is");
     return kBadInput;
   }
+  return kOk;
+}
 
+int run_action(const Action& action) {
   try {
     return action();
   } catch (const SpecError& error) {
@@ -82,6 +85,12 @@ int run_facet(int argc, const char* const* argv) {
     report_error(error.what());
     return kFailed;
   }
+}
+
+int run_facet(int argc, const char* const* argv) {
+  Action action;
+  const int status = read_command_line(argc, argv, action);
+  return status == kOk && action ? run_action(action) : status;
 }
 
 }  // namespace fa::tools
