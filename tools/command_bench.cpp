@@ -214,10 +214,10 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
                         {"layout", arguments.layout},
                         {"results", lines}};
   if (arguments.json == "-") {
-    fmt::print("{}\n", report.dump(2));
+    fmt::print("{}", json_text(report));
     return;
   }
-  write_output(arguments.json, report.dump(2) + "\n");
+  write_output(arguments.json, json_text(report));
 }
 
 /// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.

@@ -242,12 +242,11 @@ int run_build(const BuildArguments& arguments) {
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
   const auto bytes = encode_bundle(contents).size();
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"path", path},
-                                      {"bytes", bytes},
-                                      {"nvrtc", contents.nvrtc},
-                                      {"milliseconds", passed.count()},
-                                      {"kernels", report}}
-                           .dump(2));
+    fmt::print("{}", json_text({{"path", path},
+                                {"bytes", bytes},
+                                {"nvrtc", contents.nvrtc},
+                                {"milliseconds", passed.count()},
+                                {"kernels", report}}));
   } else {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);

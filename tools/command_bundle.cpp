@@ -62,10 +62,10 @@ int run_bundle(const BundleArguments& arguments) {
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n",
-               nlohmann::json{
-                   {"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}}
-                   .dump(2));
+    fmt::print(
+        "{}",
+        json_text(
+            {{"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}}));
   } else {
     fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
                contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);

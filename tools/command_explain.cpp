@@ -245,7 +245,7 @@ int run_explain(const ExplainArguments& arguments) {
     throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
   const Explanation explanation = explain(arguments, spec);
   if (arguments.json) {
-    fmt::print("{}\n", to_json(explanation).dump(2));
+    fmt::print("{}", json_text(to_json(explanation)));
   } else {
     print_explanation(explanation);
     if (!arguments.map.empty()) fmt::print("  wrote {}\n", arguments.map);

@@ -311,7 +311,7 @@ int run_run(const RunArguments& arguments) {
   if (!arguments.out.empty()) write_npy(arguments.out, report.outputs.o);
   if (!arguments.lse.empty()) write_npy(arguments.lse, lse_tensor(report.outputs));
   if (arguments.json) {
-    fmt::print("{}\n", to_json(*problem, *kernel, report).dump(2));
+    fmt::print("{}", json_text(to_json(*problem, *kernel, report)));
   } else {
     print_report(*problem, *kernel, options.cuda_device, report);
     if (!arguments.out.empty()) fmt::print("  wrote {}\n", arguments.out);

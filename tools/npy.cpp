@@ -130,6 +130,20 @@ bool readable_as(DType file, DType wanted) {
   return file == wanted || rounds || widens;
 }
 
+/// Before memory is asked for: whether the data is there. What cannot say how long it is, a pipe, is simply
+/// read.
+void check_length(std::istream& in, const std::string& path, DType dtype,
+                  const std::vector<std::int64_t>& shape) {
+  const auto at = in.tellg();
+  if (at < 0 || !in.seekg(0, std::ios::end)) return in.clear();
+  const auto left = static_cast<double>(in.tellg() - at);
+  in.seekg(at);
+  double wanted = dtype_bytes(dtype);
+  for (const std::int64_t extent : shape) wanted *= static_cast<double>(extent);
+  if (left < wanted)
+    throw ArgumentError(fmt::format("{}: is cut off: {:.0f} of {:.0f} data bytes", path, left, wanted));
+}
+
 std::ifstream open(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path))
@@ -222,6 +236,7 @@ HostTensor read_npy(std::istream& in, const std::string& path, const std::string
     throw ArgumentError(fmt::format("{}: is in Fortran order; save it with np.ascontiguousarray(...)", path));
   }
 
+  check_length(in, path, *found, shape);
   HostTensor from_file(name, *found, shape);
   in.read(reinterpret_cast<char*>(from_file.bytes.data()),
           static_cast<std::streamsize>(from_file.bytes.size()));

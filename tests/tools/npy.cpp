@@ -178,6 +178,18 @@ TEST_CASE("bools are 0 or 1, whatever another program wrote") {
   CHECK(read.bytes == std::vector{std::byte{1}, std::byte{0}, std::byte{1}});
 }
 
+TEST_CASE("memory is asked for only where the data is there, and only as much as there can be") {
+  const TemporaryFolder folder;
+  const std::int64_t many = std::int64_t{1} << 40;
+  const auto path = folder.write(
+      "t.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4), }", "some"));
+  CHECK_THROWS_WITH(read_npy(path, "t", DType::f32, {many, 4}),
+                    path + ": is cut off: 4 of 17592186044416 data bytes");
+  CHECK_THROWS_AS(HostTensor("t", DType::f32, {many, many}), std::bad_alloc);
+  CHECK_THROWS_AS(HostTensor("t", DType::f32, {std::int64_t{1} << 61}), std::bad_alloc);
+  CHECK(HostTensor("t", DType::f32, {many, many, 0}).bytes.empty());
+}
+
 TEST_CASE("writing where nothing can be written is an error that names the file") {
   const TemporaryFolder folder;
   const HostTensor tensor("t", DType::f32, {2});
