@@ -1,4 +1,5 @@
-# Install rules: the command, the libraries, the public headers, the specs, and the CMake package `facet`.
+# Install rules: the command, the libraries, the public headers, the specs with the files that their hooks come from, the
+# docs, and the CMake package `facet`.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/facet)
@@ -9,8 +10,9 @@ install(EXPORT facetBundleTargets NAMESPACE facet:: DESTINATION ${package_dir})
 install(TARGETS fa fa_compiler fa_runtime fa_llvm EXPORT facetTargets)
 install(EXPORT facetTargets NAMESPACE facet:: DESTINATION ${package_dir})
 install(DIRECTORY include/fa DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY specs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/facet/specs FILES_MATCHING PATTERN "*.fa")
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY specs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/facet/specs)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(cmake/facetConfig.cmake.in ${CMAKE_BINARY_DIR}/facetConfig.cmake
   INSTALL_DESTINATION ${package_dir})

@@ -6,11 +6,10 @@
 
 #include <charconv>
 #include <chrono>
-#include <filesystem>
 #include <set>
 
+#include "runtime/bundle_file.h"
 #include "runtime/bundle_state.h"
-#include "runtime/files.h"
 #include "runtime/kernel_state.h"
 #include "runtime/options.h"
 
@@ -146,17 +145,8 @@ Kernel Bundle::kernel(std::string_view name, int head_dim, DType dtype, int cuda
 }
 
 Bundle load_bundle(const std::string& path) {
-  std::error_code error;
-  const std::string file = std::filesystem::is_directory(path, error)
-                               ? (std::filesystem::path(path) / kBundleFile).string()
-                               : path;
-  std::string problem;
-  const std::optional<std::string> bytes = read_whole_file(file, problem);
-  if (!bytes) {
-    throw BundleError(fmt::format(
-        "{}: cannot be read: {}; name a file that `facet build -o` wrote, or its folder", file, problem));
-  }
-  return Bundle(make_bundle_state(file, decode_bundle(*bytes, file)));
+  const std::string file = bundle_file(path);
+  return Bundle(make_bundle_state(file, read_bundle(file)));
 }
 
 }  // namespace fa

@@ -1,13 +1,10 @@
 #include "runtime/bundle_format.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include "runtime/bundle_manifest.h"
-#include "runtime/files.h"
 
 namespace fa {
 namespace {
@@ -15,6 +12,8 @@ namespace {
 constexpr char kMagic[8] = {'f', 'a', 'c', 'e', 't', 'b', 'n', 'd'};
 constexpr std::uint32_t kFormat = 1;
 constexpr std::size_t kAlignment = 64;  // of the manifest's end and of every cubin
+
+constexpr std::uint64_t kMostManifest = 1 << 26;  // read before its checksum is; a kernel takes about 1 KiB
 
 struct Header {
   char magic[8];
@@ -43,35 +42,31 @@ template <class... Args>
   throw BundleError(fmt::format("{}: {}", path, fmt::format(text, std::forward<Args>(args)...)));
 }
 
-/// The header of a file that has the size and the manifest that it says.
-Header read_header(std::string_view bytes, const std::string& path) {
+/// The header of a file of `bytes` that begins with `start`.
+Header read_header(std::string_view start, std::uint64_t bytes, const std::string& path) {
   Header header = {};
-  const bool has_magic = bytes.starts_with(std::string_view(kMagic, sizeof kMagic));
-  if (!has_magic || bytes.size() < sizeof header) {
-    if (bytes.empty()) refuse(path, "is empty: copy it again, or make it with `facet build`");
+  const bool has_magic = start.starts_with(std::string_view(kMagic, sizeof kMagic));
+  if (!has_magic || start.size() < sizeof header) {
+    if (start.empty()) refuse(path, "is empty: copy it again, or make it with `facet build`");
     if (has_magic)
-      refuse(path, "is cut short: it has {} bytes, not even a header; copy it again", bytes.size());
+      refuse(path, "is cut short: it has {} bytes, not even a header; copy it again", start.size());
     refuse(path, "is no bundle of kernels: make one with `facet build`");
   }
-  std::memcpy(&header, bytes.data(), sizeof header);
+  std::memcpy(&header, start.data(), sizeof header);
   if (header.format != kFormat) {
     refuse(path,
            "has format {}, this program reads format {}: build it with the facet of the program's version",
            header.format, kFormat);
   }
-  if (header.file_bytes > bytes.size())
-    refuse(path, "is cut short: it has {} of {} bytes; copy it again", bytes.size(), header.file_bytes);
-  if (header.file_bytes < bytes.size()) {
-    refuse(path, "goes on after its end: it has {} bytes instead of {}; copy it again", bytes.size(),
+  if (header.file_bytes > bytes)
+    refuse(path, "is cut short: it has {} of {} bytes; copy it again", bytes, header.file_bytes);
+  if (header.file_bytes < bytes) {
+    refuse(path, "goes on after its end: it has {} bytes instead of {}; copy it again", bytes,
            header.file_bytes);
   }
-  const std::uint64_t rest = bytes.size() - sizeof header;
-  if (header.header_bytes != sizeof header || header.manifest_bytes > rest ||
-      check_of(header, bytes.substr(sizeof header, header.manifest_bytes)) !=
-          Key{header.check_high, header.check_low} ||
-      header.reserved[0] != 0 || header.reserved[1] != 0) {
-    refuse(path, "is damaged: its manifest does not have its checksum; copy it again, or build it again");
-  }
+  if (header.header_bytes != sizeof header || header.manifest_bytes > kMostManifest ||
+      header.manifest_bytes > bytes - sizeof header || header.reserved[0] != 0 || header.reserved[1] != 0)
+    refuse(path, "is damaged: its header is none that Facet writes; copy it again, or build it again");
   return header;
 }
 
@@ -80,12 +75,6 @@ void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to,
   for (std::uint64_t at = from; at < to; ++at)
     if (bytes[at] != '\0')
       refuse(path, "is damaged: byte {} lies between two parts and is not 0; copy it again", at);
-}
-
-/// `path` names a folder, there or to be made.
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return path.ends_with('/') || std::filesystem::is_directory(path, error);
 }
 
 }  // namespace
@@ -122,8 +111,21 @@ std::string encode_bundle(const BundleContents& contents) {
   return bytes;
 }
 
+std::uint64_t manifest_end(std::string_view start, std::uint64_t bytes, const std::string& path) {
+  return sizeof(Header) + read_header(start, bytes, path).manifest_bytes;
+}
+
+void check_manifest(std::string_view start, const std::string& path) {
+  Header header = {};
+  std::memcpy(&header, start.data(), sizeof header);
+  if (check_of(header, start.substr(sizeof header, header.manifest_bytes)) !=
+      Key{header.check_high, header.check_low})
+    refuse(path, "is damaged: its manifest does not have its checksum; copy it again, or build it again");
+}
+
 BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
-  const Header header = read_header(bytes, path);
+  const Header header = read_header(bytes, bytes.size(), path);
+  check_manifest(bytes, path);
   Manifest manifest = parse_manifest(bytes.substr(sizeof header, header.manifest_bytes), path);
   BundleContents& contents = manifest.contents;
   const std::uint64_t start = aligned(sizeof header + header.manifest_bytes);
@@ -149,20 +151,6 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
   }
   if (end != room) refuse(path, "manifest: the cubins end at {} of {} bytes", start + end, bytes.size());
   return std::move(contents);
-}
-
-std::string write_bundle(const std::string& path, const BundleContents& contents) {
-  namespace fs = std::filesystem;
-  const fs::path target = is_folder(path) ? fs::path(path) / kBundleFile : fs::path(path);
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code error;
-  if (is_folder(path)) fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
-  constexpr mode_t kReadable = 0666;  // less the umask
-  const std::string problem =
-      replace_file(folder.string(), target.filename().string(), encode_bundle(contents), kReadable);
-  if (!problem.empty()) throw Error(fmt::format("{}: cannot be written: {}", target.string(), problem));
-  return target.string();
 }
 
 }  // namespace fa

@@ -2,6 +2,7 @@
 // its checksum has been.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,6 @@
 #include "runtime/binary.h"
 
 namespace fa {
-
-/// The file's name in a folder.
-constexpr std::string_view kBundleFile = "kernels.facet-bundle";
 
 struct BundleKernel {
   std::size_t spec = 0;  // which of the bundle's
@@ -32,12 +30,14 @@ struct BundleContents {
 /// The file's bytes.
 std::string encode_bundle(const BundleContents& contents);
 
+/// Where the manifest ends, of which a file begins with `start` (64 bytes, or all that it has) and has
+/// `bytes`. Throws BundleError where this is no bundle, or not of this size.
+std::uint64_t manifest_end(std::string_view start, std::uint64_t bytes, const std::string& path);
+/// Checks the manifest of which a file begins with `start`, up to manifest_end. Throws BundleError.
+void check_manifest(std::string_view start, const std::string& path);
+
 /// The contents of a file's bytes. Throws BundleError, its message beginning with `path`, where they are not
 /// exactly what encode_bundle wrote.
 BundleContents decode_bundle(std::string_view bytes, const std::string& path);
-
-/// Writes a bundle to a file, whole or not at all; a folder (or a path that ends in '/', which is made) takes
-/// it under kBundleFile. Returns the file's path. Throws Error where the disk refuses.
-std::string write_bundle(const std::string& path, const BundleContents& contents);
 
 }  // namespace fa

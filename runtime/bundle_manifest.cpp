@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
 #include <tuple>
@@ -205,6 +207,10 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
   BundleKernel kernel;
   kernel.spec = static_cast<std::size_t>(fields.number("spec", 0, static_cast<std::int64_t>(specs) - 1));
   kernel.arch = fields.text("arch");
+  // It becomes part of file names (facet bundle --extract).
+  const bool is_word = std::ranges::all_of(
+      kernel.arch, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
   kernel.plan = fields.text("plan");
   Binary& binary = kernel.binary;
   binary.entry = fields.text("entry");

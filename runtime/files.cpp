@@ -6,27 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 
 namespace fa {
 namespace {
-
-std::string because(std::string_view what, int error) {
-  return fmt::format("{}: {}", what, std::strerror(error));
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(descriptor, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put == 0) errno = EIO;  // a regular file takes at least a byte, or says why not
-    if (put <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
-}
 
 /// Beyond this limit a write would bring SIGXFSZ, which ends a process that does not expect it.
 bool beyond_file_limit(std::size_t bytes) {
@@ -46,11 +32,39 @@ int create_aside(const std::string& folder, mode_t mode, std::string& path) {
 
 }  // namespace
 
+std::string because(std::string_view what, int error) {
+  return fmt::format("{}: {}", what, std::strerror(error));
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(descriptor, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = EIO;  // a regular file takes at least a byte, or says why not
+    if (put <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
 File::~File() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
 bool File::close_now() { return close(std::exchange(descriptor_, -1)) == 0; }
+
+bool read_more(int descriptor, std::size_t count, std::string& bytes) {
+  std::size_t at = bytes.size();
+  bytes.resize(at + count);
+  while (at < bytes.size()) {
+    const ssize_t got = read(descriptor, bytes.data() + at, bytes.size() - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = EIO;  // it became shorter meanwhile
+    if (got <= 0) return false;
+    at += static_cast<std::size_t>(got);
+  }
+  return true;
+}
 
 std::optional<std::string> read_all(int descriptor) {
   struct stat status = {};
@@ -59,15 +73,8 @@ std::optional<std::string> read_all(int descriptor) {
     errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
     return std::nullopt;
   }
-  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const ssize_t got = read(descriptor, bytes.data() + at, bytes.size() - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got == 0) errno = EIO;  // it became shorter meanwhile
-    if (got <= 0) return std::nullopt;
-    at += static_cast<std::size_t>(got);
-  }
+  std::string bytes;
+  if (!read_more(descriptor, static_cast<std::size_t>(status.st_size), bytes)) return std::nullopt;
   return bytes;
 }
 
@@ -80,14 +87,23 @@ std::optional<std::string> read_whole_file(const std::string& path, std::string&
 
 std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
                          mode_t mode) {
-  if (beyond_file_limit(bytes.size()))
-    return "the process' file size limit (ulimit -f) is smaller than the file";
+  return replace_file(folder, name, std::span(&bytes, 1), mode);
+}
+
+std::string replace_file(const std::string& folder, const std::string& name,
+                         std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode) {
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  if (beyond_file_limit(size)) return "the process' file size limit (ulimit -f) is smaller than the file";
   std::string aside;
   File file(create_aside(folder, mode, aside));
   if (file.get() < 0) return because(folder, errno);
+  const auto write_pieces = [&] {
+    return std::ranges::all_of(pieces, [&](std::string_view piece) { return write_all(file.get(), piece); });
+  };
   std::string problem;
-  if (!write_all(file.get(), bytes) || fsync(file.get()) != 0 || !file.close_now() ||
-      rename(aside.c_str(), fmt::format("{}/{}", folder, name).c_str()) != 0) {
+  if ((has_exact_mode && fchmod(file.get(), mode) != 0) || !write_pieces() || fsync(file.get()) != 0 ||
+      !file.close_now() || rename(aside.c_str(), fmt::format("{}/{}", folder, name).c_str()) != 0) {
     problem = because(folder, errno);
     unlink(aside.c_str());
   }

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,9 @@ class File {
 /// killed.
 constexpr std::string_view kAside = ".aside-";
 
+/// Appends the next `count` bytes of an open file to `bytes`; false, with errno, where it has or gives fewer.
+bool read_more(int descriptor, std::size_t count, std::string& bytes);
+
 /// All bytes of an open regular file, or nothing.
 std::optional<std::string> read_all(int descriptor);
 
@@ -40,5 +44,14 @@ std::optional<std::string> read_whole_file(const std::string& path, std::string&
 /// it could not, or an empty string; then the old file is there as it was, and nothing else.
 std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
                          mode_t mode);
+/// The same of bytes in several pieces. `has_exact_mode`: the umask takes nothing from `mode`.
+std::string replace_file(const std::string& folder, const std::string& name,
+                         std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode = false);
+
+/// Writes all bytes, however often the system takes only some; false, with errno, where it takes no more.
+bool write_all(int descriptor, std::string_view bytes);
+
+/// "what: the system's words for an errno".
+std::string because(std::string_view what, int error);
 
 }  // namespace fa

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -28,7 +29,8 @@ Start here:
   facet build specs/*.fa --arch sm_80,sm_90 -o out/   kernels for GPUs that are elsewhere
 
 Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
-FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.)";
+FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.
+Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/facet/specs, beside bin/.)";
 
 /// Says what is wrong with a command line that begins with `word`, and where to look.
 void report_command_line(const CLI::App& app, const std::string& word, const std::string& problem) {
@@ -53,7 +55,7 @@ void report_command_line(const CLI::App& app, const std::string& word, const std
 
 }  // namespace
 
-int run_facet(int argc, const char* const* argv) {
+int read_command_line(int argc, const char* const* argv, Action& action) {
   // `facet help COMMAND` is `facet COMMAND --help`.
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "help") {
@@ -64,7 +66,6 @@ int run_facet(int argc, const char* const* argv) {
   app.footer(kFooter);
   app.set_version_flag("-v,--version", version_text());
   app.require_subcommand(1);
-  Action action;
   add_check_command(app, action);
   add_explain_command(app, action);
   add_emit_command(app, action);
@@ -77,15 +78,19 @@ int run_facet(int argc, const char* const* argv) {
   try {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& error) {
+    action = nullptr;                                        // a subcommand may have been read before
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     if (argc <= 1) {
-      fmt::print(stderr, "{}", app.help());
+      std::fputs(app.help().c_str(), stderr);
       return kBadInput;
     }
     report_command_line(app, words[1], error.what());
     return kBadInput;
   }
+  return kOk;
+}
 
+int run_action(const Action& action) {
   try {
     return action();
   } catch (const SpecError& error) {
@@ -107,9 +112,16 @@ int run_facet(int argc, const char* const* argv) {
     report_error("out of memory", "try smaller --batch, --heads, --q-len or --kv-len");
     return kFailed;
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main
     report_error(error.what());
     return kFailed;
   }
+}
+
+int run_facet(int argc, const char* const* argv) {
+  Action action;
+  const int status = read_command_line(argc, argv, action);
+  return status == kOk && action ? run_action(action) : status;
 }
 
 }  // namespace fa::tools

@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "runtime/device_target.h"
+#include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/bench.h"
 #include "tools/commands.h"
@@ -213,13 +213,10 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
                         {"layout", arguments.layout},
                         {"results", lines}};
   if (arguments.json == "-") {
-    fmt::print("{}\n", report.dump(2));
+    fmt::print("{}", json_text(report));
     return;
   }
-  std::ofstream out(arguments.json);
-  out << report.dump(2) << '\n';
-  out.close();
-  if (!out) throw Error(fmt::format("{}: cannot be written", arguments.json));
+  write_output(arguments.json, json_text(report));
 }
 
 /// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.

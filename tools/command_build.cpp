@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/build.h"
-#include "runtime/bundle_format.h"
+#include "runtime/bundle_file.h"
 #include "runtime/options.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -88,13 +88,31 @@ Wanted parse_wanted(const std::string& text, const std::vector<std::string>& dty
   return wanted;
 }
 
+template <class T>
+void add_once(std::vector<T>& list, const T& value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+/// Every architecture once, with all that is asked for it: a bundle holds one kernel of a spec for each.
+std::vector<Wanted> wanted_archs(const BuildArguments& arguments) {
+  std::vector<Wanted> all;
+  for (const std::string& text : arguments.archs) {
+    const Wanted wanted = parse_wanted(text, arguments.dtypes);
+    auto same = std::ranges::find(all, wanted.arch, &Wanted::arch);
+    if (same == all.end()) same = all.insert(all.end(), {.arch = wanted.arch, .dtypes = {}});
+    for (const std::string& dtype : wanted.dtypes) add_once(same->dtypes, dtype);
+  }
+  return all;
+}
+
 /// Every spec with every size and dtype that an architecture wants.
 std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector<Wanted>& wanted) {
-  const std::vector<int> head_dims = arguments.head_dims.empty() ? std::vector{0} : arguments.head_dims;
+  std::vector<int> head_dims;
+  for (const int head_dim : arguments.head_dims) add_once(head_dims, head_dim);
+  if (head_dims.empty()) head_dims.push_back(0);
   std::vector<std::string> dtypes;
   for (const Wanted& one : wanted)
-    for (const std::string& dtype : one.dtypes)
-      if (!has(dtypes, dtype)) dtypes.push_back(dtype);
+    for (const std::string& dtype : one.dtypes) add_once(dtypes, dtype);
   std::vector<Built> specs;
   for (const std::string& path : arguments.specs) {
     const std::size_t of_file = specs.size();
@@ -199,8 +217,7 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
 
 int run_build(const BuildArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Wanted> wanted;
-  for (const std::string& arch : arguments.archs) wanted.push_back(parse_wanted(arch, arguments.dtypes));
+  const std::vector<Wanted> wanted = wanted_archs(arguments);
   const std::vector<Built> specs = load_specs(arguments, wanted);
   BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
   for (const Built& one : specs) {
@@ -212,11 +229,12 @@ int run_build(const BuildArguments& arguments) {
 
   contents.nvrtc = Nvrtc::get().version();
   nlohmann::json report = nlohmann::json::array();
+  std::string lines;  // printed once the bundle is written: a stdout that takes nothing must not cost it
   for (Job& job : jobs) {
     if (arguments.json)
       report.push_back(job_json(job, specs[job.spec].spec));
     else
-      fmt::print("{}\n", print_job(job, specs[job.spec].spec));
+      lines += print_job(job, specs[job.spec].spec) + "\n";
     contents.kernels.push_back(
         {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
   }
@@ -224,14 +242,15 @@ int run_build(const BuildArguments& arguments) {
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
   const auto bytes = encode_bundle(contents).size();
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"path", path},
-                                      {"bytes", bytes},
-                                      {"nvrtc", contents.nvrtc},
-                                      {"milliseconds", passed.count()},
-                                      {"kernels", report}}
-                           .dump(2));
+    fmt::print("{}", json_text({{"path", path},
+                                {"bytes", bytes},
+                                {"nvrtc", contents.nvrtc},
+                                {"milliseconds", passed.count()},
+                                {"kernels", report}}));
   } else {
-    fmt::print("wrote {}: {} kernels for {}, {}, in {}\n", path, jobs.size(), join(arguments.archs),
+    std::vector<std::string> archs;
+    for (const Wanted& one : wanted) archs.push_back(one.arch);
+    fmt::print("{}wrote {}: {} kernels for {}, {}, in {}\n", lines, path, jobs.size(), join(archs),
                print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
   }
   return kOk;

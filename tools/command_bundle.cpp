@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "fa/bundle.h"
-#include "runtime/bundle_format.h"
-#include "runtime/files.h"
+#include "runtime/bundle_file.h"
+#include "runtime/output.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/text.h"
@@ -31,50 +30,44 @@ struct BundleArguments {
   bool json = false;
 };
 
-void extract(const BundleContents& contents, const std::vector<BundleEntry>& entries,
-             const std::string& folder) {
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const BundleEntry& e = entries[i];
-    const std::string path =
-        fmt::format("{}/{}_{}_d{}_{}.cubin", folder, e.name, dtype_name(e.dtype), e.head_dim, e.arch);
-    std::ofstream out(path, std::ios::binary);
-    out << contents.kernels[i].binary.image;
-    out.close();
-    if (!out) throw Error(fmt::format("{}: cannot be written; make the folder first", path));
+void extract(const BundleContents& contents, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error(fmt::format("{}: cannot be made: {}", folder, error.message()));
+  for (const BundleKernel& kernel : contents.kernels) {
+    const Spec& spec = contents.specs[kernel.spec];
+    write_output(fmt::format("{}/{}_{}_d{}_{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
+                             spec.head_dim(), kernel.arch),
+                 kernel.binary.image);
   }
 }
 
 int run_bundle(const BundleArguments& arguments) {
-  const Bundle bundle = load_bundle(arguments.path);
-  std::string problem;
-  const BundleContents contents =
-      decode_bundle(read_whole_file(bundle.path(), problem).value_or(""), bundle.path());
-  if (!arguments.folder.empty()) extract(contents, bundle.entries(), arguments.folder);
+  const std::string path = bundle_file(arguments.path);
+  const BundleContents contents = read_bundle(path);
+  if (!arguments.folder.empty()) extract(contents, arguments.folder);
   nlohmann::json kernels = nlohmann::json::array();
-  for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
-    const BundleEntry& entry = bundle.entries()[i];
-    const BundleKernel& kernel = contents.kernels[i];
+  for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
     if (arguments.json) {
       kernels.push_back({{"spec", spec_json(spec)},
-                         {"arch", entry.arch},
-                         {"plan", entry.plan},
+                         {"arch", kernel.arch},
+                         {"plan", kernel.plan},
                          {"registers", kernel.binary.registers},
                          {"spill_bytes", kernel.binary.spill_bytes},
-                         {"cubin_bytes", entry.bytes}});
+                         {"cubin_bytes", kernel.binary.image.size()}});
     } else {
-      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", entry.name, describe_spec(spec), entry.arch,
-                 print_bytes(static_cast<double>(entry.bytes)), entry.plan);
+      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
+                 print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"path", bundle.path()},
-                                      {"facet", contents.facet},
-                                      {"nvrtc", contents.nvrtc},
-                                      {"kernels", kernels}}
-                           .dump(2));
+    fmt::print(
+        "{}",
+        json_text(
+            {{"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}}));
   } else {
-    fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", bundle.path(), contents.kernels.size(),
+    fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
                contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);
   }
   return kOk;
@@ -89,7 +82,9 @@ void add_bundle_command(CLI::App& app, Action& action) {
   command->add_option("BUNDLE", arguments->path, "A bundle, or the folder that holds one")
       ->type_name("PATH")
       ->required();
-  command->add_option("--extract", arguments->folder, "Also write every cubin into this folder")
+  command
+      ->add_option("--extract", arguments->folder,
+                   "Also write every cubin into this folder, which is made where it is not there")
       ->type_name("FOLDER");
   command->add_flag("--json", arguments->json, "Print as JSON on stdout");
   command->callback([arguments, &action] { action = [arguments] { return run_bundle(*arguments); }; });

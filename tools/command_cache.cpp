@@ -9,6 +9,7 @@
 #include "runtime/cache.h"
 #include "runtime/options.h"
 #include "tools/commands.h"
+#include "tools/describe.h"
 #include "tools/text.h"
 #include "tools/validators.h"
 
@@ -43,7 +44,7 @@ int show_stats(const DiskCache& cache, bool json) {
                                 {"bytes", stats.bytes},
                                 {"limit", stats.limit},
                                 {"problem", stats.problem}};
-    fmt::print("{}\n", report.dump(2));
+    fmt::print("{}", json_text(report));
     return kOk;
   }
   fmt::print("folder   {}\n", stats.folder.empty() ? "none" : stats.folder);
@@ -70,7 +71,7 @@ int show_list(const DiskCache& cache, bool json) {
                  file.problem.empty() ? file.label : fmt::format("({})", file.problem));
     }
   }
-  if (json) fmt::print("{}\n", report.dump(2));
+  if (json) fmt::print("{}", json_text(report));
   return kOk;
 }
 
@@ -84,7 +85,7 @@ int run_cache(const CacheArguments& arguments) {
   }
   const int removed = cache.clear();
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::json{{"removed", removed}}.dump(2));
+    fmt::print("{}", json_text({{"removed", removed}}));
   } else {
     fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands.h"
+#include "tools/describe.h"
 #include "tools/mask_lints.h"
 #include "tools/report.h"
 #include "tools/text.h"
@@ -87,7 +88,7 @@ int run_check(const CheckArguments& arguments) {
     fmt::print("{} {}: {}, head_dim {}, {}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)), path,
                spec.name(), dims, dtype_name(spec.dtype()));
   }
-  if (arguments.json) fmt::print("{}\n", report.dump(2));
+  if (arguments.json) fmt::print("{}", json_text(report));
   return all_ok ? kOk : kBadInput;
 }
 

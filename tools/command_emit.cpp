@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 
 #include "compiler/ir/import/import.h"
 #include "compiler/spec/print.h"
 #include "runtime/build.h"
 #include "runtime/host_jit.h"
+#include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/report.h"
@@ -75,10 +75,7 @@ int run_emit(const EmitArguments& arguments) {
     fmt::print("{}", text);
     return kOk;
   }
-  std::ofstream out(arguments.output);
-  out << text;
-  out.close();
-  if (!out) throw Error(fmt::format("{}: cannot be written", arguments.output));
+  write_output(arguments.output, text);
   return kOk;
 }
 

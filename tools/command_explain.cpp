@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "compiler/schedule/product.h"
 #include "compiler/schedule/traffic.h"
 #include "runtime/host_jit.h"
+#include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
@@ -87,10 +87,8 @@ TileReport explain_tiles(const ExplainArguments& arguments, const Spec& spec, co
   const Problem problem = make_mask_problem(spec, inputs);
   TileReport report = report_tiles(problem, plan.tile_q, plan.tile_kv);
   if (arguments.map.empty()) return report;
-  std::ofstream file(arguments.map, std::ios::binary);
-  file << tile_map_svg(report.grid, fmt::format("{}: {}", spec.name(), describe_size(inputs.size)));
-  file.close();
-  if (!file) throw ArgumentError(fmt::format("--map {}: cannot write the file", arguments.map));
+  write_output(arguments.map,
+               tile_map_svg(report.grid, fmt::format("{}: {}", spec.name(), describe_size(inputs.size))));
   return report;
 }
 
@@ -247,7 +245,7 @@ int run_explain(const ExplainArguments& arguments) {
     throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
   const Explanation explanation = explain(arguments, spec);
   if (arguments.json) {
-    fmt::print("{}\n", to_json(explanation).dump(2));
+    fmt::print("{}", json_text(to_json(explanation)));
   } else {
     print_explanation(explanation);
     if (!arguments.map.empty()) fmt::print("  wrote {}\n", arguments.map);

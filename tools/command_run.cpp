@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/bounds.h"
 #include "tools/commands.h"
@@ -290,6 +291,10 @@ HostTensor lse_tensor(const Outputs& outputs) {
 }
 
 int run_run(const RunArguments& arguments) {
+  if (!arguments.out.empty() && !arguments.lse.empty() && is_same_output(arguments.out, arguments.lse)) {
+    throw ArgumentError(fmt::format(
+        "--out and --lse both name {}: the second would replace the first; name two files", arguments.lse));
+  }
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
@@ -309,7 +314,7 @@ int run_run(const RunArguments& arguments) {
   if (!arguments.out.empty()) write_npy(arguments.out, report.outputs.o);
   if (!arguments.lse.empty()) write_npy(arguments.lse, lse_tensor(report.outputs));
   if (arguments.json) {
-    fmt::print("{}\n", to_json(*problem, *kernel, report).dump(2));
+    fmt::print("{}", json_text(to_json(*problem, *kernel, report)));
   } else {
     print_report(*problem, *kernel, options.cuda_device, report);
     if (!arguments.out.empty()) fmt::print("  wrote {}\n", arguments.out);

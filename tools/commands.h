@@ -25,6 +25,11 @@ void add_build_command(CLI::App& app, Action& action);
 void add_bundle_command(CLI::App& app, Action& action);
 void add_cache_command(CLI::App& app, Action& action);
 
+/// Reads the command line, and leaves what it asks for in `action`; nothing where it asks for no more than
+/// help. Returns the exit status so far: kBadInput where it is wrong, which has been said.
+int read_command_line(int argc, const char* const* argv, Action& action);
+/// Runs an action; turns what it throws into a message and an exit status.
+int run_action(const Action& action);
 /// What main calls: reads the command line, runs the subcommand, turns errors into messages and an exit
 /// status.
 int run_facet(int argc, const char* const* argv);

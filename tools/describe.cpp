@@ -102,6 +102,10 @@ std::string print_rate(double flops, double milliseconds) {
                         : fmt::format("{:.4g} GFLOP/s", gflops);
 }
 
+std::string json_text(const nlohmann::json& report) {
+  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 nlohmann::json versions_json(bool cuda, int cuda_device) {
   nlohmann::json versions{{"facet", facet_version()}, {"commit", source_commit()}};
   if (cuda) {

@@ -22,6 +22,8 @@ std::string describe_problem(const Problem& problem);  // size, params, dropout
 /// "83.6 GFLOP/s" or "312 TFLOP/s"
 std::string print_rate(double flops, double milliseconds);
 
+/// A report as it is printed. Bytes that are no UTF-8, which a file's name may have, become U+FFFD.
+std::string json_text(const nlohmann::json& report);
 /// Facet's version and commit; with `cuda` also NVRTC's and the driver's.
 nlohmann::json versions_json(bool cuda, int cuda_device);
 nlohmann::json spec_json(const Spec& spec);

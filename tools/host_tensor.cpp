@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 
 #include "tools/half.h"
 
@@ -34,12 +35,17 @@ double saturate(double value, double low, double high) {
 
 HostTensor::HostTensor(std::string tensor_name, DType type, std::vector<std::int64_t> extents)
     : name(std::move(tensor_name)), dtype(type), shape(std::move(extents)) {
-  bytes.resize(static_cast<std::size_t>(elements() * dtype_bytes(dtype)));
+  std::int64_t size = 0;
+  if (__builtin_mul_overflow(elements(), std::int64_t{dtype_bytes(dtype)}, &size))
+    throw std::bad_array_new_length();
+  bytes.resize(static_cast<std::size_t>(size));
 }
 
 std::int64_t HostTensor::elements() const {
+  if (std::ranges::count(shape, 0) > 0) return 0;
   std::int64_t count = 1;
-  for (const auto extent : shape) count *= extent;
+  for (const auto extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) throw std::bad_array_new_length();
   return count;
 }
 

@@ -18,7 +18,7 @@ struct HostTensor {
   std::vector<std::byte> bytes;
 
   HostTensor() = default;
-  /// Zero-filled.
+  /// Zero-filled. Throws std::bad_alloc, also where 64 bits do not count the bytes.
   HostTensor(std::string tensor_name, DType type, std::vector<std::int64_t> extents);
 
   std::int64_t elements() const;

@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+
+#include "runtime/output.h"
 
 namespace fa::tools {
 
@@ -33,54 +36,37 @@ std::string_view value_of(std::string_view header, std::string_view key, const s
   return value;
 }
 
+/// A tuple of numbers; Python 2 wrote long ones as 3L.
 std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& path) {
   std::vector<std::int64_t> shape;
   const auto close = text.find(')');
   if (text.empty() || text[0] != '(' || close == std::string_view::npos)
     damaged(path, "its shape is not a tuple");
-  std::int64_t value = -1;
-  for (const char c : text.substr(1, close - 1)) {
-    if (c >= '0' && c <= '9') {
-      value = std::max<std::int64_t>(value, 0) * 10 + (c - '0');
-      if (value > (std::int64_t{1} << 40)) damaged(path, "its shape has a huge extent");
-    } else if (value >= 0) {
-      shape.push_back(value);
-      value = -1;
-    }
+  text = text.substr(1, close - 1);
+  const auto skip = [&](std::string_view what) {
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(what)));
+  };
+  for (skip(" "); !text.empty(); skip(" ")) {
+    std::uint64_t extent = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (failed == std::errc::invalid_argument)
+      damaged(path, "its shape has something that is no whole number");
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+    if (failed != std::errc() || extent > kMost) damaged(path, "its shape has a huge extent");
+    shape.push_back(static_cast<std::int64_t>(extent));
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with('L')) text.remove_prefix(1);
+    skip(" ");
+    if (!text.empty() && text[0] != ',') damaged(path, "its shape has no comma between two extents");
+    text.remove_prefix(std::min<std::size_t>(text.size(), 1));
   }
-  if (value >= 0) shape.push_back(value);
   return shape;
 }
 
-NpyHeader parse_header(std::istream& in, const std::string& path) {
-  std::array<char, 8> start{};
-  in.read(start.data(), start.size());
-  if (!in || std::string_view(start.data(), kMagic.size()) != kMagic)
-    damaged(path, "it does not start with \\x93NUMPY");
-  const int major = static_cast<unsigned char>(start[6]);
-  if (major < 1 || major > 3) damaged(path, fmt::format("format version {} is unknown", major));
-  std::array<unsigned char, 4> size_bytes{};
-  const std::size_t size_length = major == 1 ? 2 : 4;
-  in.read(reinterpret_cast<char*>(size_bytes.data()), static_cast<std::streamsize>(size_length));
-  std::size_t size = 0;
-  for (std::size_t i = 0; i < size_length; ++i) size |= static_cast<std::size_t>(size_bytes[i]) << (8 * i);
-  if (!in || size > kMaxHeader) damaged(path, "its header is cut off");
-  std::string text(size, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) damaged(path, "its header is cut off");
-
-  NpyHeader header;
-  header.data_offset = start.size() + size_length + size;
-  const auto descr = value_of(text, "descr", path);
-  const char quote = descr.empty() ? ' ' : descr[0];
-  const auto close = descr.find(quote, 1);
-  if ((quote != '\'' && quote != '"') || close == std::string_view::npos) {
-    damaged(path, "it holds records, not plain numbers");
-  }
-  header.descr = descr.substr(1, close - 1);
-  header.fortran_order = value_of(text, "fortran_order", path).starts_with("True");
-  header.shape = parse_shape(value_of(text, "shape", path), path);
-  return header;
+bool parse_bool(std::string_view text, const std::string& path) {
+  if (text.starts_with("True")) return true;
+  if (!text.starts_with("False")) damaged(path, "its fortran_order is neither True nor False");
+  return false;
 }
 
 std::optional<DType> file_dtype(std::string_view descr) {
@@ -144,6 +130,20 @@ bool readable_as(DType file, DType wanted) {
   return file == wanted || rounds || widens;
 }
 
+/// Before memory is asked for: whether the data is there. What cannot say how long it is, a pipe, is simply
+/// read.
+void check_length(std::istream& in, const std::string& path, DType dtype,
+                  const std::vector<std::int64_t>& shape) {
+  const auto at = in.tellg();
+  if (at < 0 || !in.seekg(0, std::ios::end)) return in.clear();
+  const auto left = static_cast<double>(in.tellg() - at);
+  in.seekg(at);
+  double wanted = dtype_bytes(dtype);
+  for (const std::int64_t extent : shape) wanted *= static_cast<double>(extent);
+  if (left < wanted)
+    throw ArgumentError(fmt::format("{}: is cut off: {:.0f} of {:.0f} data bytes", path, left, wanted));
+}
+
 std::ifstream open(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || std::filesystem::is_directory(path))
@@ -151,17 +151,78 @@ std::ifstream open(const std::string& path) {
   return in;
 }
 
+std::string npy_header(const HostTensor& tensor) {
+  // As Python prints a tuple: (), (2,), (2, 3).
+  const std::string extents =
+      fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   file_descr(tensor.dtype), extents);
+  // NumPy pads the header so that the data starts at a multiple of 64.
+  constexpr std::size_t kFixed = 10;
+  header.append(63 - (kFixed + header.size()) % 64, ' ');
+  header.push_back('\n');
+  std::string start(kMagic);
+  start += {1, 0, static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  return start + header;
+}
+
+HostTensor widened(const HostTensor& tensor) {
+  HostTensor wide(tensor.name, DType::f32, tensor.shape);
+  tensor.widen(0, tensor.elements(), reinterpret_cast<float*>(wide.bytes.data()));
+  return wide;
+}
+
+std::string_view bytes_of(const HostTensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()};
+}
+
 }  // namespace
+
+NpyHeader read_npy_header(std::istream& in, const std::string& path) {
+  std::array<char, 8> start{};
+  in.read(start.data(), start.size());
+  if (!in || std::string_view(start.data(), kMagic.size()) != kMagic)
+    damaged(path, "it does not start with \\x93NUMPY");
+  const int major = static_cast<unsigned char>(start[6]);
+  if (major < 1 || major > 3) damaged(path, fmt::format("format version {} is unknown", major));
+  std::array<unsigned char, 4> size_bytes{};
+  const std::size_t size_length = major == 1 ? 2 : 4;
+  in.read(reinterpret_cast<char*>(size_bytes.data()), static_cast<std::streamsize>(size_length));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < size_length; ++i) size |= static_cast<std::size_t>(size_bytes[i]) << (8 * i);
+  if (!in || size > kMaxHeader) damaged(path, "its header is cut off");
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) damaged(path, "its header is cut off");
+
+  NpyHeader header;
+  header.data_offset = start.size() + size_length + size;
+  const auto descr = value_of(text, "descr", path);
+  const char quote = descr.empty() ? ' ' : descr[0];
+  const auto close = descr.find(quote, 1);
+  if ((quote != '\'' && quote != '"') || close == std::string_view::npos) {
+    damaged(path, "it holds records, not plain numbers");
+  }
+  header.descr = descr.substr(1, close - 1);
+  header.fortran_order = parse_bool(value_of(text, "fortran_order", path), path);
+  header.shape = parse_shape(value_of(text, "shape", path), path);
+  return header;
+}
 
 NpyHeader read_npy_header(const std::string& path) {
   std::ifstream in = open(path);
-  return parse_header(in, path);
+  return read_npy_header(in, path);
 }
 
 HostTensor read_npy(const std::string& path, const std::string& name, DType dtype,
                     const std::vector<std::int64_t>& shape) {
   std::ifstream in = open(path);
-  const NpyHeader header = parse_header(in, path);
+  return read_npy(in, path, name, dtype, shape);
+}
+
+HostTensor read_npy(std::istream& in, const std::string& path, const std::string& name, DType dtype,
+                    const std::vector<std::int64_t>& shape) {
+  const NpyHeader header = read_npy_header(in, path);
   const auto found = file_dtype(header.descr);
   if (!found || !readable_as(*found, dtype)) {
     throw ArgumentError(fmt::format("{}: holds '{}', tensor '{}' is {}; save it with .astype({})", path,
@@ -175,6 +236,7 @@ HostTensor read_npy(const std::string& path, const std::string& name, DType dtyp
     throw ArgumentError(fmt::format("{}: is in Fortran order; save it with np.ascontiguousarray(...)", path));
   }
 
+  check_length(in, path, *found, shape);
   HostTensor from_file(name, *found, shape);
   in.read(reinterpret_cast<char*>(from_file.bytes.data()),
           static_cast<std::streamsize>(from_file.bytes.size()));
@@ -182,6 +244,8 @@ HostTensor read_npy(const std::string& path, const std::string& name, DType dtyp
     throw ArgumentError(
         fmt::format("{}: is cut off: {} of {} data bytes", path, in.gcount(), from_file.bytes.size()));
   }
+  if (dtype == DType::boolean)  // NumPy writes 0 and 1; a kernel may look at the lowest bit alone
+    for (std::byte& byte : from_file.bytes) byte = byte == std::byte{0} ? byte : std::byte{1};
   if (*found == dtype) return from_file;
   HostTensor converted(name, dtype, shape);
   for (std::int64_t i = 0; i < converted.elements(); ++i) converted.set(i, from_file.get(i));
@@ -189,40 +253,15 @@ HostTensor read_npy(const std::string& path, const std::string& name, DType dtyp
 }
 
 void write_npy(const std::string& path, const HostTensor& tensor) {
-  // As Python prints a tuple: (), (2,), (2, 3).
-  const std::string extents =
-      fmt::format("{}{}", fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   file_descr(tensor.dtype), extents);
-  // NumPy pads the header so that the data starts at a multiple of 64.
-  constexpr std::size_t kFixed = 10;
-  header.append(63 - (kFixed + header.size()) % 64, ' ');
-  header.push_back('\n');
+  if (tensor.dtype == DType::bf16) return write_npy(path, widened(tensor));
+  const std::string header = npy_header(tensor);
+  const std::string_view pieces[] = {header, bytes_of(tensor)};
+  write_output(path, pieces);
+}
 
-  const std::string aside = path + ".part";
-  std::ofstream out(aside, std::ios::binary | std::ios::trunc);
-  const std::array<char, 4> version{1, 0, static_cast<char>(header.size() & 255),
-                                    static_cast<char>(header.size() >> 8)};
-  out.write(kMagic.data(), kMagic.size());
-  out.write(version.data(), version.size());
-  out.write(header.data(), static_cast<std::streamsize>(header.size()));
-  if (tensor.dtype == DType::bf16) {
-    HostTensor wide(tensor.name, DType::f32, tensor.shape);
-    tensor.widen(0, tensor.elements(), reinterpret_cast<float*>(wide.bytes.data()));
-    out.write(reinterpret_cast<const char*>(wide.bytes.data()),
-              static_cast<std::streamsize>(wide.bytes.size()));
-  } else {
-    out.write(reinterpret_cast<const char*>(tensor.bytes.data()),
-              static_cast<std::streamsize>(tensor.bytes.size()));
-  }
-  out.close();
-  std::error_code failed;
-  if (out) std::filesystem::rename(aside, path, failed);
-  if (!out || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(aside, ignored);
-    throw Error(fmt::format("{}: cannot be written", path));
-  }
+void write_npy(std::ostream& out, const HostTensor& tensor) {
+  if (tensor.dtype == DType::bf16) return write_npy(out, widened(tensor));
+  out << npy_header(tensor) << bytes_of(tensor);
 }
 
 }  // namespace fa::tools

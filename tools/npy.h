@@ -3,6 +3,7 @@
 // files, which ml_dtypes.bfloat16 arrays become, are read as bf16 bits.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,19 @@ struct NpyHeader {
 
 /// Reads only the header. Throws ArgumentError where the file is missing, damaged or not a .npy file.
 NpyHeader read_npy_header(const std::string& path);
+/// The same from a stream that is called `path`.
+NpyHeader read_npy_header(std::istream& in, const std::string& path);
 
 /// Reads `path` as `name`, which must come out as `dtype` and `shape`.
 /// Throws ArgumentError naming the file, the tensor, what was found and what was wanted.
 HostTensor read_npy(const std::string& path, const std::string& name, DType dtype,
                     const std::vector<std::int64_t>& shape);
 
-/// Writes `tensor`, replacing the file only once all of it is written.
+HostTensor read_npy(std::istream& in, const std::string& path, const std::string& name, DType dtype,
+                    const std::vector<std::int64_t>& shape);
+
+/// Writes `tensor`, replacing the file only once all of it is written (runtime/output.h).
 void write_npy(const std::string& path, const HostTensor& tensor);
+void write_npy(std::ostream& out, const HostTensor& tensor);
 
 }  // namespace fa::tools

@@ -22,10 +22,14 @@ std::string coloured(const std::string& text, bool is_error) {
          styled(word, is_error ? Style::red : Style::yellow, true) + text.substr(at + word.size());
 }
 
+/// Never throws: errors are said where nobody catches. That stderr took nothing shows at the end of the
+/// program (tools/standard_streams.h).
+void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void say(std::string text, bool is_error) {
   if (text.empty() || text.back() != '\n') text += '\n';
   std::fflush(stdout);
-  fmt::print(stderr, "{}", takes_colour(STDERR_FILENO) ? coloured(text, is_error) : text);
+  put(takes_colour(STDERR_FILENO) ? coloured(text, is_error) : text);
 }
 
 }  // namespace
@@ -48,7 +52,7 @@ Progress::Progress(std::string label) : enabled_(isatty(STDERR_FILENO) != 0), la
 }
 
 Progress::~Progress() {
-  if (enabled_) fmt::print(stderr, "\r\x1b[K");
+  if (enabled_) put("\r\x1b[K");
 }
 
 void Progress::update(double done) {
@@ -76,7 +80,7 @@ void Progress::draw() {
     bar = fmt::format(" [{}{}] {:.0f}%", std::string(static_cast<std::size_t>(full), '#'),
                       std::string(static_cast<std::size_t>(kWidth - full), '.'), done_ * 100);
   }
-  fmt::print(stderr, "\r\x1b[K{}{}", label_, bar);
+  put(fmt::format("\r\x1b[K{}{}", label_, bar));
   std::fflush(stderr);
 }
 

@@ -46,7 +46,8 @@ struct NamedScalar {
   Scalar value;
 };
 
-/// Arguments of one forward call. Nothing here is copied beyond the launch; memory stays the caller's.
+/// Arguments of one forward call. Nothing here is copied beyond the launch; memory stays the caller's. o, lse
+/// and the workspace lie apart from each other.
 struct ForwardArgs {
   Tensor q;              // [B, num_q_heads, q_len, head_dim]
   Tensor k;              // [B, num_kv_heads, kv_len, head_dim]

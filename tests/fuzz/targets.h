@@ -22,15 +22,18 @@ void fuzz_cache(std::string_view bytes);
 /// here: LLVM's reader trusts it (docs/testing.md).
 void fuzz_import(std::string_view bytes);
 
+/// A .npy file: refused by name, or read as a tensor that is written and read back the same.
+void fuzz_npy(std::string_view bytes);
+/// A command line, a word a line (`t.fa` is a spec): done, or refused in words and with status 2.
+void fuzz_cli(std::string_view bytes);
+
 struct Target {
   std::string_view name;
   void (*run)(std::string_view bytes);
 };
-constexpr Target kTargets[] = {{"spec", fuzz_spec},
-                               {"compile", fuzz_compile},
-                               {"bundle", fuzz_bundle},
-                               {"cache", fuzz_cache},
-                               {"import", fuzz_import}};
+constexpr Target kTargets[] = {{"spec", fuzz_spec},   {"compile", fuzz_compile}, {"bundle", fuzz_bundle},
+                               {"cache", fuzz_cache}, {"import", fuzz_import},   {"npy", fuzz_npy},
+                               {"cli", fuzz_cli}};
 
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::logic_error(what);

@@ -125,6 +125,32 @@ TEST_CASE("addresses and strides", "[runtime][arguments]") {
         kAccepted);
 }
 
+TEST_CASE("what a call writes lies apart", "[runtime][arguments]") {
+  const auto at_lse = [](std::uintptr_t address) {
+    return refusal([&](ForwardArgs& a) { a.lse = static_cast<float*>(at(address)); });
+  };
+  constexpr std::uintptr_t kO = 0x1000, kBytesOfO = 2 * 6 * 100 * 32 * 2, kBytesOfLse = 2 * 6 * 100 * 4;
+  const std::string refused = "o and lse share memory, and the call writes both: give each memory of its own";
+  CHECK(at_lse(kO) == refused);
+  CHECK(at_lse(kO + kBytesOfO - 4) == refused);
+  CHECK(at_lse(kO - kBytesOfLse + 4 + 0x1000000) == kAccepted);
+  CHECK(at_lse(kO + kBytesOfO) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) {
+          a.workspace = at(0x1000);
+          a.workspace_bytes = 16;
+        }) == "o and workspace share memory, and the call writes both: give each memory of its own");
+  CHECK(refusal([](ForwardArgs& a) {
+          a.lse = static_cast<float*>(at(0x9000000));
+          a.workspace = at(0x9000010);
+          a.workspace_bytes = 16;
+        }) == "lse and workspace share memory, and the call writes both: give each memory of its own");
+  // What shares memory before its end is compared, too.
+  CHECK(refusal([](ForwardArgs& a) {
+          a.o.data = at(0x9000000);
+          a.lse = static_cast<float*>(at(0x9000000 - 4));
+        }) == refused);
+}
+
 TEST_CASE("strides of single rows mean nothing", "[runtime][arguments]") {
   const Spec plain = Spec::parse("attention a\nhead_dim 64\ndtype bf16\n");
   ForwardArgs args = {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "compiler/spec/spec.h"
+#include "runtime/bundle_file.h"
 #include "runtime/bundle_state.h"
 #include "runtime/launch_abi.h"
 #include "tests/catch.h"
@@ -316,6 +317,26 @@ TEST_CASE("bundles are written whole, to a file or into a folder", "[runtime][bu
             "b: cannot be read: No such file or directory; name a file that `facet build -o` wrote, or its "
             "folder");
   CHECK(message_of<BundleError>([&] { load_bundle("/dev/null"); }).find("/dev/null: cannot be read: ") == 0);
+}
+
+TEST_CASE("a bundle that could not be read back replaces nothing", "[runtime][bundle]") {
+  const TemporaryFolder folder;
+  const std::string path = write_bundle(folder / "a.bundle", sample_bundle());
+  BundleContents twice = sample_bundle();
+  twice.kernels.push_back(twice.kernels[0]);
+  CHECK(message_of<InternalError>([&] { write_bundle(path, twice); })
+            .find("this bundle could not be read back, and is not written: " + path +
+                  ": manifest: kernels[4].arch ") == 0);
+  CHECK(read_file(path) == encode_bundle(sample_bundle()));
+}
+
+TEST_CASE("an architecture is a word, since files are named by it", "[runtime][bundle]") {
+  for (const std::string arch : {"", "../../sm_80", "sm 80"}) {
+    BundleContents contents = sample_bundle();
+    contents.kernels[0].arch = arch;
+    CHECK(why_not(encode_bundle(contents)) ==
+          "x: manifest: kernels[0].arch is no architecture, such as sm_80; build it again");
+  }
 }
 
 TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]") {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <random>
 
-#include "runtime/bundle_format.h"
+#include "runtime/bundle_file.h"
 #include "runtime/cache.h"
 #include "tests/catch.h"
 #include "tests/runtime/bundle_fixture.h"

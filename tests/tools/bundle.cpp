@@ -1,9 +1,11 @@
 // facet build, facet bundle, and the example that runs what they make: real cubins, no GPU.
 #include <nlohmann/json.hpp>
 
+#include "runtime/bundle_file.h"
 #include "runtime/device_target.h"
 #include "runtime/nvrtc_find.h"
 #include "tests/catch.h"
+#include "tests/runtime/bundle_fixture.h"
 #include "tests/tools/command.h"
 #include "tests/tools/temporary.h"
 
@@ -118,6 +120,52 @@ TEST_CASE("an architecture of a bundle may have dtypes of its own", "[tools][bun
   for (const json& kernel : listed["kernels"])
     kernels.push_back(kernel["arch"].get<std::string>() + " " + kernel["spec"]["dtype"].get<std::string>());
   CHECK(kernels == std::vector<std::string>{"sm_75 f16", "sm_80 f16", "sm_80 bf16", "sm_90a bf16"});
+}
+
+TEST_CASE("what is asked for twice is built once", "[tools][bundle]") {
+  if (!has_nvrtc()) return;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("twice");
+  const auto built = facet({"build", causal(), "--arch", "sm_80,sm_80,sm_90a:bf16,sm_90a:f16+f16",
+                            "--head-dim", "64,64", "-o", path});
+  CHECK(built.err == "");
+  REQUIRE(built.status == 0);
+  CHECK(missing(built.out, {": 3 kernels for sm_80 and sm_90a, "}) == "");
+  const auto shown = facet({"bundle", path});
+  CHECK(shown.status == 0);
+  CHECK(missing(shown.out, {": 3 kernels, built by"}) == "");
+}
+
+TEST_CASE("cubins are extracted into a folder that is made for them", "[tools][bundle]") {
+  const TemporaryFolder folder;
+  write_bundle(folder.file("x.facet-bundle"), tests::sample_bundle());
+  CHECK(facet({"bundle", folder.file("x.facet-bundle"), "--extract", folder.file("new/cubins")}).status == 0);
+  CHECK(read_file(folder.file("new/cubins/causal_bf16_d64_sm_90a.cubin")) == tests::image_of(2, 1060));
+  folder.write("file", "");
+  const auto refused = facet({"bundle", folder.file("x.facet-bundle"), "--extract", folder.file("file")});
+  CHECK(refused.status == 1);
+  CHECK(without_start(first_line(refused.err),
+                      "facet: error: " + folder.file("file") + ": cannot be made: ") == "");
+}
+
+TEST_CASE("of a file that is no bundle little is read, however long it is", "[tools][bundle]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("sparse", "");
+  std::filesystem::resize_file(path, std::uintmax_t{20} << 30);
+#ifdef __SANITIZE_ADDRESS__  // which needs address space beyond any limit
+  const std::string limit = "timeout 20";
+#else  // holds the command, but not the file
+  const std::string limit = "ulimit -v 2000000; timeout 20";
+#endif
+  const auto sparse = shell(limit + " \"$FACET\" bundle '" + path + "'");
+  CHECK(sparse.status == 2);
+  CHECK(first_line(sparse.err) ==
+        "facet: error: " + path + ": is no bundle of kernels: make one with `facet build`");
+  const auto pipe =
+      shell("mkfifo '" + folder.file("p") + "'; timeout 20 \"$FACET\" bundle '" + folder.file("p") + "'");
+  CHECK(pipe.status == 2);
+  CHECK(without_start(first_line(pipe.err),
+                      "facet: error: " + folder.file("p") + ": cannot be read: it is no regular file") == "");
 }
 
 TEST_CASE("a program that runs bundles holds neither LLVM nor NVRTC", "[tools][bundle]") {

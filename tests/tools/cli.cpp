@@ -99,6 +99,12 @@ TEST_CASE("check says ok for every good spec and everything about a bad one") {
   CHECK(missing(first_line(absent.err), {"error: "}) == "");
 }
 
+TEST_CASE("JSON says what it can of names that are no UTF-8") {
+  const auto absent = facet({"check", "none\xa0.fa", "--json"});
+  CHECK(absent.status == 2);
+  CHECK(json::parse(absent.out)[0]["file"] == "none\xef\xbf\xbd.fa");
+}
+
 TEST_CASE("check warns of what may surprise, and --strict takes that for wrong") {
   const TemporaryFolder folder;
   const auto unused = folder.write("unused.fa", "attention t\nhead_dim 64\nparam window : i32 = 4\n");
@@ -233,7 +239,8 @@ TEST_CASE("run says when a result could not be written") {
   const TemporaryFolder folder;
   const auto result = facet(run({causal()}, {"--out", folder.file("none/o.npy")}));
   CHECK(result.status == 1);
-  CHECK(first_line(result.err) == "facet: error: " + folder.file("none/o.npy") + ": cannot be written");
+  CHECK(first_line(result.err) == "facet: error: " + folder.file("none/o.npy") + ": cannot be written: " +
+                                      folder.file("none") + ": No such file or directory");
 }
 
 TEST_CASE("explain tells facts, plan and traffic, for a GPU that is not there") {

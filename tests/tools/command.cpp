@@ -42,17 +42,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-}  // namespace
-
-std::string program_path(const std::string& name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
-}
-
-CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& settings) {
-  const std::string program = program_path(name);
-  if (!std::filesystem::exists(program))
-    throw std::runtime_error(program + " is missing: build the target `" + name + "`");
+/// Runs the program with this path.
+CommandResult run_path(const std::string& program, const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& settings) {
   const TemporaryFolder folder;
   const std::string out = folder.file("out");
   const std::string err = folder.file("err");
@@ -79,6 +71,25 @@ CommandResult run_program(const std::string& name, const std::vector<std::string
   result.out = read_file(out);
   result.err = read_file(err);
   return result;
+}
+
+}  // namespace
+
+std::string program_path(const std::string& name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& settings) {
+  const std::string program = program_path(name);
+  if (!std::filesystem::exists(program))
+    throw std::runtime_error(program + " is missing: build the target `" + name + "`");
+  return run_path(program, arguments, settings);
+}
+
+CommandResult shell(const std::string& script) {
+  return run_path("/bin/bash", {"-c", script},
+                  {"FACET=" + program_path("facet"), "SPECS=" + source_path("specs")});
 }
 
 CommandResult facet(const std::vector<std::string>& arguments) { return run_program("facet", arguments); }

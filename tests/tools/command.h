@@ -18,6 +18,9 @@ CommandResult facet(const std::vector<std::string>& arguments);
 /// The same of any program there, with `settings` ("NAME=value") in its environment.
 CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& settings = {});
+/// Runs a script by bash: what a user does with redirections, pipes and limits. "$FACET" is the command,
+/// "$SPECS" the folder of the specs.
+CommandResult shell(const std::string& script);
 std::string program_path(const std::string& name);
 
 /// The first of `parts` that `text` does not hold, with the text; empty where it holds them all.

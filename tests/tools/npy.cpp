@@ -142,9 +142,58 @@ TEST_CASE("damaged npy files are refused with what is wrong") {
   CHECK_THROWS_AS(read_npy(folder.file(""), "t", DType::i32, {2}), ArgumentError);
 }
 
+TEST_CASE("a shape is a tuple of whole numbers, and an order True or False") {
+  const TemporaryFolder folder;
+  const auto header = [&](const std::string& order, const std::string& shape) {
+    return folder.write(
+        "t.npy", npy("{'descr': '<i4', 'fortran_order': " + order + ", 'shape': " + shape + ", }", ""));
+  };
+  using Shape = std::vector<std::int64_t>;
+  CHECK(read_npy_header(header("False", "()")).shape == Shape{});
+  CHECK(read_npy_header(header("False", "(3,)")).shape == Shape{3});
+  CHECK(read_npy_header(header("True", "( 2L,3L )")).shape == Shape{2, 3});
+  const auto refused = [&](const std::string& order, const std::string& shape) -> std::string {
+    const std::string path = header(order, shape);
+    try {
+      read_npy_header(path);
+    } catch (const ArgumentError& error) {
+      return std::string(error.what()).substr((path + ": not a readable .npy file: ").size());
+    }
+    return "(nothing was thrown)";
+  };
+  CHECK(refused("False", "(-3,)") == "its shape has something that is no whole number");
+  CHECK(refused("False", "(2, x)") == "its shape has something that is no whole number");
+  CHECK(refused("False", "(2 3)") == "its shape has no comma between two extents");
+  CHECK(refused("False", "(2.5,)") == "its shape has no comma between two extents");
+  CHECK(refused("False", "(99999999999999999999,)") == "its shape has a huge extent");
+  CHECK(refused("False", "(2, 3") == "its shape is not a tuple");
+  CHECK(refused("1", "(2,)") == "its fortran_order is neither True nor False");
+}
+
+TEST_CASE("bools are 0 or 1, whatever another program wrote") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("b.npy", npy("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }",
+                                              std::string("\x02\0\xff", 3)));
+  const HostTensor read = read_npy(path, "b", DType::boolean, {3});
+  CHECK(read.bytes == std::vector{std::byte{1}, std::byte{0}, std::byte{1}});
+}
+
+TEST_CASE("memory is asked for only where the data is there, and only as much as there can be") {
+  const TemporaryFolder folder;
+  const std::int64_t many = std::int64_t{1} << 40;
+  const auto path = folder.write(
+      "t.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4), }", "some"));
+  CHECK_THROWS_WITH(read_npy(path, "t", DType::f32, {many, 4}),
+                    path + ": is cut off: 4 of 17592186044416 data bytes");
+  CHECK_THROWS_AS(HostTensor("t", DType::f32, {many, many}), std::bad_alloc);
+  CHECK_THROWS_AS(HostTensor("t", DType::f32, {std::int64_t{1} << 61}), std::bad_alloc);
+  CHECK(HostTensor("t", DType::f32, {many, many, 0}).bytes.empty());
+}
+
 TEST_CASE("writing where nothing can be written is an error that names the file") {
   const TemporaryFolder folder;
   const HostTensor tensor("t", DType::f32, {2});
   CHECK_THROWS_WITH(write_npy(folder.file("none/t.npy"), tensor),
-                    folder.file("none/t.npy") + ": cannot be written");
+                    folder.file("none/t.npy") + ": cannot be written: " + folder.file("none") +
+                        ": No such file or directory");
 }
