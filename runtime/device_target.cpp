@@ -87,7 +87,7 @@ const Target& target_named(const std::string& name, const DeviceInfo& info) {
   if (name.empty()) return target_of(info);
   const Target& target = find_target(name);
   if (target.family == Family::host)
-    throw Error(
+    throw ArgumentError(
         fmt::format("target '{}' is no GPU: to run on the host, ask for its device (--device host)", name));
   if (target.compute_capability > info.compute_capability) {
     throw DeviceError(

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <typeinfo>
 
 #include "runtime/host_jit.h"
 #include "runtime/options.h"
@@ -124,20 +123,15 @@ Options DeviceArguments::options() const {
 }
 
 const Target& named_target(const std::string& name) {
-  try {
-    const Target& target = find_target(name);
-    return target.family == Family::host ? host_target() : target;
-  } catch (const Error& error) {
-    if (typeid(error) != typeid(Error)) throw;
-    throw ArgumentError(error.what());
-  }
+  const Target& target = find_target(name);
+  return target.family == Family::host ? host_target() : target;
 }
 
 Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
   try {
     return compile_front_end(spec.checked(), target, forced_plan);
-  } catch (const Error& error) {
-    if (forced_plan.empty() || typeid(error) != typeid(Error)) throw;
+  } catch (const ArgumentError& error) {
+    if (forced_plan.empty()) throw;
     throw ArgumentError(fmt::format("--plan \"{}\": {}", forced_plan, error.what()));
   }
 }
