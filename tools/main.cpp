@@ -1,4 +1,15 @@
 // The facet command. See tools/commands.h.
 #include "tools/commands.h"
+#include "tools/out_of_memory.h"
+
+namespace {
+
+// Before the constructors of LLVM's own globals, which allocate: those have the priority 65535.
+struct First {
+  First() { fa::tools::end_when_out_of_memory(); }
+};
+[[gnu::init_priority(101)]] const First first;
+
+}  // namespace
 
 int main(int argc, char** argv) { return fa::tools::run_facet(argc, argv); }
