@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -38,17 +39,20 @@ std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& 
   const auto close = text.find(')');
   if (text.empty() || text[0] != '(' || close == std::string_view::npos)
     damaged(path, "its shape is not a tuple");
-  std::int64_t value = -1;
-  for (const char c : text.substr(1, close - 1)) {
-    if (c >= '0' && c <= '9') {
-      value = std::max<std::int64_t>(value, 0) * 10 + (c - '0');
-      if (value > (std::int64_t{1} << 40)) damaged(path, "its shape has a huge extent");
-    } else if (value >= 0) {
-      shape.push_back(value);
-      value = -1;
-    }
+  for (std::string_view rest = text.substr(1, close - 1); !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view extent = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    while (!extent.empty() && extent.front() == ' ') extent.remove_prefix(1);
+    while (!extent.empty() && (extent.back() == ' ' || extent.back() == 'L')) extent.remove_suffix(1);
+    if (extent.empty() && rest.empty()) break;  // (3,) and ()
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(extent.data(), extent.data() + extent.size(), value);
+    if (error != std::errc() || end != extent.data() + extent.size() || value < 0)
+      damaged(path, fmt::format("its shape {} has '{}' for an extent", text.substr(0, close + 1), extent));
+    if (value > (std::int64_t{1} << 40)) damaged(path, "its shape has a huge extent");
+    shape.push_back(value);
   }
-  if (value >= 0) shape.push_back(value);
   return shape;
 }
 
