@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "compiler/spec/dtype.h"
 #include "runtime/captured.h"
 
 namespace fa {
@@ -30,6 +31,7 @@ struct Named {
 };
 
 void check_shape(Named t, const CheckedSpec& spec, int dim, std::string_view dim_name) {
+  if (!is_dtype(t.tensor.dtype)) refuse("{}.dtype: {}", t.name, no_dtype(t.tensor.dtype));
   if (t.tensor.dtype != spec.dtype) {
     refuse("{} has dtype {}, the kernel takes {}: convert it, or compile the spec with_dtype({})", t.name,
            dtype_name(t.tensor.dtype), dtype_name(spec.dtype), dtype_name(t.tensor.dtype));

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "compiler/spec/dtype.h"
 #include "runtime/extent.h"
 
 namespace fa {
@@ -69,6 +70,7 @@ void set_params(const CheckedSpec& spec, const ForwardArgs& args, Scalars& scala
 void check_tensor(const CheckedTensor& wanted, const Captured& given, const CallSize& size,
                   std::span<const Scalar> scalars, bool is_read) {
   const TensorInfo& info = wanted.info;
+  if (!is_dtype(given.dtype)) refuse("tensor '{}': {}", info.name, no_dtype(given.dtype));
   if (given.dtype != info.dtype) {
     refuse("tensor '{}' has dtype {}, the spec says {}: convert it", info.name, dtype_name(given.dtype),
            dtype_name(info.dtype));

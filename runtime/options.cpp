@@ -9,6 +9,9 @@
 namespace fa {
 namespace {
 
+constexpr int kMostDevices = 1023;
+constexpr int kMostThreads = 4096;
+
 /// A whole number from `low` to `high`, nothing around it.
 bool read_number(std::string_view text, std::int64_t low, std::int64_t high, std::int64_t& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -65,12 +68,12 @@ constexpr EnvironmentVariable kVariables[] = {
      .value = "0 to 1023",
      .initial = "0",
      .meaning = "ordinal of the GPU, as CUDA_VISIBLE_DEVICES leaves them",
-     .read = [](std::string_view t, Environment& e) { return read_int(t, 0, 1023, e.cuda_device); }},
+     .read = [](std::string_view t, Environment& e) { return read_int(t, 0, kMostDevices, e.cuda_device); }},
     {.name = "FA_NUM_THREADS",
      .value = "0 to 4096",
      .initial = "0",
      .meaning = "threads of the host's kernels; 0 is every core the process may use",
-     .read = [](std::string_view t, Environment& e) { return read_int(t, 0, 4096, e.num_threads); }},
+     .read = [](std::string_view t, Environment& e) { return read_int(t, 0, kMostThreads, e.num_threads); }},
     {.name = "FA_PLAN",
      .value = "a plan as `facet explain` prints it, or part of one",
      .initial = "chosen by the cost model",
@@ -163,6 +166,19 @@ std::string default_cache_dir(const GetEnv& get) {
   return {};
 }
 
+/// What a cast or a miscounted number makes of an option.
+void check(const Options& options) {
+  if (options.device < Device::automatic || options.device > Device::host)
+    throw ArgumentError(fmt::format("Options::device is {}: pass Device::automatic, cuda or host",
+                                    static_cast<int>(options.device)));
+  if (options.cuda_device < 0 || options.cuda_device > kMostDevices)
+    throw ArgumentError(fmt::format("Options::cuda_device is {}: a GPU's ordinal is from 0 to {}",
+                                    options.cuda_device, kMostDevices));
+  if (options.num_threads < 0 || options.num_threads > kMostThreads)
+    throw ArgumentError(fmt::format("Options::num_threads is {}: it must be from 0, every core, to {}",
+                                    options.num_threads, kMostThreads));
+}
+
 }  // namespace
 
 std::span<const EnvironmentVariable> environment_variables() { return kVariables; }
@@ -194,6 +210,7 @@ Options resolve(const Options& options, const Environment& environment) {
   if (out.target.empty()) out.target = environment.target;
   if (out.cache_dir.empty()) out.cache_dir = environment.cache_dir;
   out.disk_cache = out.disk_cache && environment.disk_cache;
+  check(out);
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <typeinfo>
 
 #include "runtime/host_jit.h"
 #include "runtime/options.h"
@@ -126,13 +125,8 @@ Options DeviceArguments::options() const {
 }
 
 const Target& named_target(const std::string& name) {
-  try {
-    const Target& target = find_target(name);
-    return target.family == Family::host ? host_target() : target;
-  } catch (const Error& error) {
-    if (typeid(error) != typeid(Error)) throw;
-    throw ArgumentError(error.what());
-  }
+  const Target& target = find_target(name);
+  return target.family == Family::host ? host_target() : target;
 }
 
 std::string describe_plan(const std::string& plan) {
@@ -143,8 +137,8 @@ Compiled front_end(const Spec& spec, const Target& target, const std::string& fo
   const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
   try {
     return compile_front_end(spec.checked(), target, plan);
-  } catch (const Error& error) {
-    if (plan.empty() || typeid(error) != typeid(Error)) throw;
+  } catch (const ArgumentError& error) {
+    if (plan.empty()) throw;
     throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));
   }
 }

@@ -33,6 +33,9 @@ std::string ErrorBound::print() const {
 
 std::string Comparison::print_doubt() const {
   const DoubtfulElement& at = *doubt;
+  if (at.is_undefined)
+    return fmt::format("the hook's file leaves its result undefined at b {}, h {}, q_idx {}, kv_idx {}",
+                       at.row.b, at.row.h, at.row.q_idx, at.kv_idx);
   const std::string decision = at.line > 0 ? fmt::format("line {}, column {} compares {:.9g} with {:.9g}",
                                                          at.line, at.column, at.left, at.right)
                                            : "the hook's file decides by the score";
@@ -83,12 +86,17 @@ Comparison compare(const ReferenceRows& reference, const ErrorBound& bound, cons
     const bool empty = reference.is_empty(i);
     if (empty) ++result.empty_rows;
     for (std::size_t d = 0; d < width; ++d) {
+      const double value = o.get(flat * reference.head_dim_v + static_cast<std::int64_t>(d));
+      if (std::isnan(value) && !std::isnan(reference.o[i * width + d]) &&
+          reference.may_be_nan[i * width + d] != 0) {
+        ++result.odd_elements;
+        continue;
+      }
       // An empty row is exactly 0: its sum of prob |v| is 0, and no tiny error is allowed either.
       const double allowed = empty ? 0
                                    : bound.of_o(reference.max_logit[i], reference.magnitude[i * width + d],
                                                 reference.hook_o[i * width + d]);
-      check(row, static_cast<int>(d), o.get(flat * reference.head_dim_v + static_cast<std::int64_t>(d)),
-            reference.o[i * width + d], allowed);
+      check(row, static_cast<int>(d), value, reference.o[i * width + d], allowed);
     }
     if (!lse.empty()) {
       const bool is_nothing =

@@ -47,6 +47,7 @@ struct Comparison {
   int worst_column = -1;  // -1: lse
   double worst_value = 0, worst_reference = 0, worst_bound = 0;
   std::int64_t empty_rows = 0;
+  std::int64_t odd_elements = 0;  // NaN, as 0 * NaN of v is: not compared
 
   bool holds() const { return worst <= 1; }
   std::string print_doubt() const;

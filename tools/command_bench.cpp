@@ -78,6 +78,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->type_name("P")
       ->group("Problem");
   command.add_option("--seed", arguments.seed, "Seed of the tensors and of dropout [1]")
+      ->check(seed())
       ->type_name("N")
       ->group("Problem");
   arguments.device.declare(command);

@@ -38,6 +38,13 @@ struct Checked {
   std::string path;
   std::optional<Spec> spec;
   std::vector<Diagnostic> diagnostics;
+  bool failed = false;  // not the spec's fault; the other files are checked all the same
+
+  void fail(std::string message) {
+    failed = true;
+    spec.reset();
+    diagnostics = {{.place = {.file = path}, .message = std::move(message)}};
+  }
 };
 
 Checked check_spec(const std::string& path) {
@@ -49,6 +56,10 @@ Checked check_spec(const std::string& path) {
   } catch (const SpecError& error) {
     result.spec.reset();
     result.diagnostics = error.diagnostics();
+  } catch (const std::bad_alloc&) {
+    result.fail("out of memory");
+  } catch (const std::exception& error) {
+    result.fail(error.what());
   }
   return result;
 }
@@ -69,12 +80,13 @@ nlohmann::json to_json(const Checked& checked, bool ok) {
 }
 
 int run_check(const CheckArguments& arguments) {
-  bool all_ok = true;
+  bool all_ok = true, any_failed = false;
   nlohmann::json report = nlohmann::json::array();
   for (const auto& path : arguments.specs) {
     const Checked checked = check_spec(path);
     const bool ok = checked.spec && (!arguments.strict || checked.diagnostics.empty());
     all_ok = all_ok && ok;
+    any_failed = any_failed || checked.failed;
     if (arguments.json) {
       report.push_back(to_json(checked, ok));
       continue;
@@ -89,7 +101,7 @@ int run_check(const CheckArguments& arguments) {
                spec.name(), dims, dtype_name(spec.dtype()));
   }
   if (arguments.json) fmt::print("{}", json_text(report));
-  return all_ok ? kOk : kBadInput;
+  return any_failed ? kFailed : all_ok ? kOk : kBadInput;
 }
 
 }  // namespace

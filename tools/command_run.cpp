@@ -68,6 +68,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
       ->type_name("P")
       ->group("Problem");
   command.add_option("--seed", arguments.seed, "Seed of generated tensors and of dropout [1]")
+      ->check(seed())
       ->type_name("N")
       ->group("Problem");
   const auto file = [&](const char* name, std::string& path, const char* description) {
@@ -200,6 +201,46 @@ std::string preview(const HostTensor& o, std::int64_t row) {
   return width > 6 ? text + "  ..." : text;
 }
 
+/// What --verify found. `line` prints a label and a text.
+void print_comparison(const Problem& problem, const RunReport& report, std::int64_t rows, const auto& line) {
+  const bool colour = takes_colour(STDOUT_FILENO);
+  const Comparison& comparison = *report.comparison;
+  const std::int64_t looked_at = comparison.rows + comparison.doubtful_rows;
+  if (comparison.rows == 0) {
+    line("verify", fmt::format("nothing could be compared: all {} rows that were looked at are left out",
+                               with_commas(looked_at)));
+  } else {
+    const std::string verdict =
+        comparison.holds() ? styled("ok", Style::green, colour) : styled("FAILED", Style::red, colour);
+    line("verify", fmt::format("{}: {} of {} rows against fp64; max error of o {:.2e}, of lse {:.2e}",
+                               verdict, with_commas(comparison.rows), with_commas(rows), comparison.max_error,
+                               comparison.max_lse_error));
+  }
+  for (const HookFile* file : {&problem.spec.checked().score_from, &problem.spec.checked().mask_from})
+    if (!file->path.empty())
+      line("", fmt::format("its hook: {} as it was read, interpreted instruction by instruction in fp64",
+                           file->path));
+  if (comparison.doubtful_rows > 0) {
+    const bool is_undefined = comparison.doubt->is_undefined;
+    line("",
+         fmt::format("{} of {} rows left out, where {}:", with_commas(comparison.doubtful_rows),
+                     with_commas(looked_at),
+                     is_undefined ? "the hook's file says nothing about the value"
+                                  : "correct targets may differ in the last bit and so decide otherwise"));
+    line("", fmt::format("  {}", comparison.print_doubt()));
+    line("", is_undefined
+                 ? "  to be sure, give every variable a value before it is used"
+                 : "  to be sure, compare integers, or move the bound by half a unit in the last place");
+  }
+  if (comparison.odd_elements > 0)
+    line("", fmt::format("{} elements of o are NaN, and may be: v holds a NaN or an infinity where the "
+                         "probability is 0; fill padding with zeros",
+                         with_commas(comparison.odd_elements)));
+  line("", fmt::format("bound {}", report.bound->print()));
+  if (comparison.rows > 0)
+    line("", fmt::format("nearest to it, {:.0f}%: {}", comparison.worst * 100, comparison.print_worst()));
+}
+
 void print_report(const Problem& problem, const Kernel& kernel, int cuda_device, const RunReport& report) {
   const bool colour = takes_colour(STDOUT_FILENO);
   const auto line = [&](std::string_view label, const std::string& text) {
@@ -235,28 +276,7 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
          styled(fmt::format("{} of {} elements of o", with_commas(report.nans), with_commas(o.elements())),
                 Style::yellow, colour));
   }
-  if (report.comparison) {
-    const Comparison& comparison = *report.comparison;
-    const std::string verdict =
-        comparison.holds() ? styled("ok", Style::green, colour) : styled("FAILED", Style::red, colour);
-    line("verify", fmt::format("{}: {} of {} rows against fp64; max error of o {:.2e}, of lse {:.2e}",
-                               verdict, with_commas(comparison.rows), with_commas(rows), comparison.max_error,
-                               comparison.max_lse_error));
-    for (const HookFile* file : {&problem.spec.checked().score_from, &problem.spec.checked().mask_from})
-      if (!file->path.empty())
-        line("", fmt::format("its hook: {} as it was read, interpreted instruction by instruction in fp64",
-                             file->path));
-    if (comparison.doubtful_rows > 0) {
-      line("", fmt::format("{} of {} rows left out, where correct targets may differ in the last bit and so "
-                           "decide otherwise:",
-                           with_commas(comparison.doubtful_rows),
-                           with_commas(comparison.rows + comparison.doubtful_rows)));
-      line("", fmt::format("  {}", comparison.print_doubt()));
-      line("", "  to be sure, compare integers, or move the bound by half a unit in the last place");
-    }
-    line("", fmt::format("bound {}", report.bound->print()));
-    line("", fmt::format("nearest to it, {:.0f}%: {}", comparison.worst * 100, comparison.print_worst()));
-  }
+  if (report.comparison) print_comparison(problem, report, rows, line);
 }
 
 nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunReport& report) {
@@ -274,6 +294,7 @@ nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunRe
     result["verify"] = {{"ok", comparison.holds()},
                         {"rows", comparison.rows},
                         {"doubtful_rows", comparison.doubtful_rows},
+                        {"odd_elements", comparison.odd_elements},
                         {"doubt", comparison.doubt ? nlohmann::json(comparison.print_doubt()) : nullptr},
                         {"max_error", comparison.max_error},
                         {"max_lse_error", comparison.max_lse_error},

@@ -181,8 +181,8 @@ std::int64_t affordable_rows(const Spec& spec, const ProblemSize& size) {
 Kernel compile_with(const Spec& spec, const Options& options) {
   try {
     return compile(spec, options);
-  } catch (const Error& error) {
-    if (options.plan.empty() || typeid(error) != typeid(Error)) throw;
+  } catch (const ArgumentError& error) {
+    if (options.plan.empty()) throw;
     throw ArgumentError(fmt::format("{}: {}", describe_plan(options.plan), error.what()));
   }
 }

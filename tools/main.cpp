@@ -1,6 +1,17 @@
 // The facet command. See tools/commands.h.
 #include "tools/commands.h"
+#include "tools/out_of_memory.h"
 #include "tools/standard_streams.h"
+
+namespace {
+
+// Before the constructors of LLVM's own globals, which allocate: those have the priority 65535.
+struct First {
+  First() { fa::tools::end_when_out_of_memory(); }
+};
+[[gnu::init_priority(101)]] const First first;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   fa::tools::prepare_standard_streams();

@@ -27,14 +27,25 @@ namespace {
 /// Where witnesses are looked for: as many queries as keys, more keys (a cache), one query.
 constexpr std::pair<int, int> kLengths[] = {{256, 256}, {96, 320}, {1, 200}};
 
+/// Of the tensors of a problem in which witnesses are looked for.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
+
 /// Of a condition that a witness is looked for by evaluating it at every element.
 constexpr double kMostCost = 2000;
+constexpr double kMostCostOfAll = 10 * kMostCost;  // of all such conditions: some seconds
 
 ProblemInputs inputs(int q_len, int kv_len) {
   return {.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = q_len, .kv_len = kv_len},
           .params = {},
           .files = {},
           .dropout = {}};
+}
+
+/// A problem to look for witnesses in; nothing where the spec has none of these lengths, or a huge one.
+std::optional<Problem> example(const Spec& spec, int q_len, int kv_len) {
+  const ProblemInputs given = inputs(q_len, kv_len);
+  if (!tensors_fit(spec, given, kMostElements)) return std::nullopt;
+  return make_mask_problem(spec, given);
 }
 
 /// Calls `visit` on every node below `expr`, each once.
@@ -97,11 +108,12 @@ class Linter {
 
   void by_witness() {
     for (const auto& [q_len, kv_len] : kLengths) {
-      const Problem problem = make_mask_problem(spec_, inputs(q_len, kv_len));
-      if (empty_row(problem)) break;
+      const std::optional<Problem> problem = example(spec_, q_len, kv_len);
+      if (problem && empty_row(*problem)) break;
     }
-    const Problem problem = make_mask_problem(spec_, inputs(1024, 1024));
-    const TileReport report = report_tiles(problem, 128, 64);
+    const std::optional<Problem> problem = example(spec_, 1024, 1024);
+    if (!problem) return;
+    const TileReport report = report_tiles(*problem, 128, 64);
     if (report.scattered) {
       found_.push_back(warning_at(
           checked_, report.scattered->line, report.scattered->column,
@@ -150,7 +162,8 @@ class Linter {
   void clamped_read(const ClampedRead& read) {
     const std::string index = fmt::format("index {} of tensor '{}'", read.dimension, read.tensor);
     for (const auto& [q_len, kv_len] : kLengths) {
-      const auto witness = out_of_range(read, make_mask_problem(spec_, inputs(q_len, kv_len)));
+      const std::optional<Problem> problem = example(spec_, q_len, kv_len);
+      const auto witness = problem ? out_of_range(read, *problem) : std::nullopt;
       if (!witness) continue;
       found_.push_back(
           warning_at(checked_, read.line, read.column,
@@ -166,14 +179,16 @@ class Linter {
   }
 
   /// An element where the index leaves the tensor and what is read there matters, in words.
-  std::optional<std::string> out_of_range(const ClampedRead& read, const Problem& problem) const {
+  std::optional<std::string> out_of_range(const ClampedRead& read, const Problem& problem) {
     for (const OutsideRead& outside : outside_) {
       const bool is_it =
           outside.kind == OutsideRead::Kind::index && outside.dimension == read.dimension &&
           imported_.tensors[static_cast<std::size_t>(outside.tensor)].info.name == read.tensor &&
           outside.line == read.line && outside.column == read.column;
-      if (!is_it || !has_examples(imported_, *outside.condition) || cost(*outside.condition) > kMostCost)
-        continue;
+      if (!is_it || !has_examples(imported_, *outside.condition)) continue;
+      const double steps = cost(*outside.condition);
+      if (steps > kMostCost || steps > cost_left_) continue;
+      cost_left_ -= steps;
       if (auto words = witness(outside, problem)) return words;
     }
     return {};
@@ -239,6 +254,7 @@ class Linter {
   const std::vector<OutsideRead> outside_;
   HookIr hooks_;
   MaskPart mask_;
+  double cost_left_ = kMostCostOfAll;
   std::vector<Diagnostic> found_;
 };
 

@@ -1,6 +1,7 @@
 #include "tools/mask_parts.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/spec/ast.h"
 #include "compiler/spec/check.h"
@@ -32,18 +33,48 @@ class Splitter {
  public:
   explicit Splitter(const CheckedSpec& spec) : ast_(*spec.ast) {}
 
-  MaskPart split(const AstPtr& expr) {
+  MaskPart run(const AstPtr& mask) {
+    if (count_leaves(mask) <= kMostLeaves) return split(mask);
+    MaskPart whole = describe(opened(mask));
+    whole.kind = MaskPart::Kind::all;
+    return whole;
+  }
+
+ private:
+  static bool joins(const AstExpr& expr) {
+    return expr.kind == AstKind::binary && (expr.op == Op::logical_and || expr.op == Op::logical_or);
+  }
+  static bool inverts(const AstExpr& expr) {
+    return expr.kind == AstKind::unary && expr.op == Op::logical_not;
+  }
+
+  /// What a let stands for.
+  const AstPtr& opened(const AstPtr& expr) const {
     if (expr->kind == AstKind::name) {
       for (const AstItem& item : ast_.items)
-        if (item.kind == ItemKind::let && item.name == expr->name) return split(item.value);
+        if (item.kind == ItemKind::let && item.name == expr->name) return opened(item.value);
     }
+    return expr;
+  }
+
+  /// Up to kMostLeaves + 1. Lets that use one another twice have as many leaves as two to the number of lets,
+  /// so that each is counted once.
+  std::size_t count_leaves(const AstPtr& unopened) {
+    const AstPtr& expr = opened(unopened);
+    if (!joins(*expr) && !inverts(*expr)) return 1;
+    if (const auto known = leaf_counts_.find(expr.get()); known != leaf_counts_.end()) return known->second;
+    std::size_t count = 0;
+    for (const AstPtr& arg : expr->args) count = std::min(count + count_leaves(arg), kMostLeaves + 1);
+    return leaf_counts_[expr.get()] = count;
+  }
+
+  MaskPart split(const AstPtr& unopened) {
+    const AstPtr& expr = opened(unopened);
     MaskPart part = describe(expr);
-    const bool joins =
-        expr->kind == AstKind::binary && (expr->op == Op::logical_and || expr->op == Op::logical_or);
-    if (joins) {
+    if (joins(*expr)) {
       part.kind = expr->op == Op::logical_and ? MaskPart::Kind::all : MaskPart::Kind::any;
       for (const AstPtr& arg : expr->args) add(part, split(arg));
-    } else if (expr->kind == AstKind::unary && expr->op == Op::logical_not) {
+    } else if (inverts(*expr)) {
       part.kind = MaskPart::Kind::inverse;
       part.parts.push_back(split(expr->args[0]));
     } else {
@@ -53,7 +84,6 @@ class Splitter {
     return part;
   }
 
- private:
   /// `a and (b and c)` is one conjunction of three.
   static void add(MaskPart& part, MaskPart inner) {
     if (inner.kind != part.kind) return part.parts.push_back(std::move(inner));
@@ -88,6 +118,7 @@ class Splitter {
 
   const Ast& ast_;
   int next_leaf_ = 0;
+  std::unordered_map<const AstExpr*, std::size_t> leaf_counts_;
 };
 
 void collect(const MaskPart& part, std::vector<const MaskPart*>& all) {
@@ -114,7 +145,7 @@ MaskPart mask_of_file(const CheckedSpec& spec) {
 
 MaskPart mask_parts(const CheckedSpec& spec) {
   if (!spec.mask_from.path.empty()) return mask_of_file(spec);
-  return Splitter(spec).split(spec.ast->find(ItemKind::mask_mod)->value);
+  return Splitter(spec).run(spec.ast->find(ItemKind::mask_mod)->value);
 }
 
 std::vector<const MaskPart*> leaves(const MaskPart& part) {

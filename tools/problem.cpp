@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "tools/npy.h"
 #include "tools/parallel.h"
@@ -15,7 +16,9 @@ namespace fa::tools {
 
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 36;  // 64 Gi elements: a typo, not a tensor
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;  // of q, k or v: a typo, not a tensor
+constexpr std::int64_t kMostCaptured =
+    std::numeric_limits<std::int32_t>::max();  // elements: an index is an i32
 
 std::vector<std::string> param_names(const Spec& spec) {
   std::vector<std::string> names;
@@ -67,24 +70,44 @@ HostTensor read_or_fill(std::string name, DType dtype, std::vector<std::int64_t>
   return tensor;
 }
 
-std::vector<std::int64_t> tensor_shape(const CheckedTensor& tensor, const Environment& environment) {
-  std::vector<std::int64_t> shape;
+struct TensorShape {
+  std::vector<std::int64_t> extents;
   std::int64_t elements = 1;
+  std::string problem;  // why there is no such tensor; empty where there is one
+};
+
+TensorShape tensor_shape(const CheckedTensor& tensor, const Environment& environment) {
+  TensorShape shape;
   for (std::size_t i = 0; i < tensor.extents.size(); ++i) {
     const std::int32_t extent = evaluate_scalar(tensor.extents[i], environment);
     if (extent < 1) {
-      throw ArgumentError(
-          fmt::format("tensor '{}': extent {} ({}) is {} for this problem, it must be at least 1",
-                      tensor.info.name, i, tensor.info.extents[i], extent));
+      shape.problem = fmt::format("tensor '{}': extent {} ({}) is {} for this problem, it must be at least 1",
+                                  tensor.info.name, i, tensor.info.extents[i], extent);
+      return shape;
     }
-    elements *= extent;
-    if (elements > kMaxElements) {
-      throw ArgumentError(fmt::format("tensor '{}' would have more than {} elements for this problem",
-                                      tensor.info.name, kMaxElements));
+    shape.extents.push_back(extent);
+    shape.elements *= extent;
+    if (shape.elements > kMostCaptured) {
+      shape.problem = fmt::format(
+          "tensor '{}' would have more than {} elements for this problem: an index is an i32; choose smaller "
+          "lengths or params",
+          tensor.info.name, kMostCaptured);
+      return shape;
     }
-    shape.push_back(extent);
   }
   return shape;
+}
+
+void check_bytes(std::string_view name, const std::vector<std::int64_t>& shape, DType dtype) {
+  std::int64_t bytes = dtype_bytes(dtype);
+  for (const std::int64_t extent : shape) {
+    if (extent > kMostBytes / bytes)
+      throw ArgumentError(
+          fmt::format("{} would have the shape {} and so more than {} bytes; choose smaller "
+                      "--batch, --heads or lengths",
+                      name, print_shape(shape), kMostBytes));
+    bytes *= extent;
+  }
 }
 
 }  // namespace
@@ -177,6 +200,18 @@ void fill_example(HostTensor& tensor, const ExprPtr& example, const Environment&
   });
 }
 
+bool tensors_fit(const Spec& spec, const ProblemInputs& inputs, std::int64_t most) {
+  const std::vector<Scalar> params = parse_params(spec, inputs.params);
+  const Environment environment = problem_environment(spec, inputs.size, params);
+  std::int64_t elements = 0;
+  for (const CheckedTensor& tensor : spec.checked().tensors) {
+    const TensorShape shape = tensor_shape(tensor, environment);
+    if (!shape.problem.empty()) return false;
+    elements += shape.elements;
+  }
+  return elements <= most;
+}
+
 Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
   check_size(inputs.size);
   const auto& checked = spec.checked();
@@ -210,14 +245,15 @@ Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
   const Environment environment = problem_environment(spec, problem.size, problem.params);
   std::uint64_t stream = 3;
   for (const auto& tensor : checked.tensors) {
-    auto shape = tensor_shape(tensor, environment);
+    TensorShape shape = tensor_shape(tensor, environment);
+    if (!shape.problem.empty()) throw ArgumentError(shape.problem);
     if (tensor.example != nullptr && !inputs.files.contains(tensor.info.name)) {
-      HostTensor filled(tensor.info.name, tensor.info.dtype, std::move(shape));
+      HostTensor filled(tensor.info.name, tensor.info.dtype, std::move(shape.extents));
       fill_example(filled, tensor.example, environment);
       problem.tensors.push_back(std::move(filled));
     } else {
       problem.tensors.push_back(
-          read_or_fill(tensor.info.name, tensor.info.dtype, std::move(shape), inputs, stream));
+          read_or_fill(tensor.info.name, tensor.info.dtype, std::move(shape.extents), inputs, stream));
     }
     ++stream;
   }
@@ -231,6 +267,8 @@ Problem make_problem(const Spec& spec, const ProblemInputs& inputs) {
   const std::int64_t kv_heads = problem.size.num_kv_heads;
   const std::int64_t q_len = problem.size.q_len;
   const std::int64_t kv_len = problem.size.kv_len;
+  check_bytes("q", {batch, q_heads, q_len, std::max(spec.head_dim(), spec.head_dim_v())}, spec.dtype());
+  check_bytes("k", {batch, kv_heads, kv_len, std::max(spec.head_dim(), spec.head_dim_v())}, spec.dtype());
   problem.q = read_or_fill("q", spec.dtype(), {batch, q_heads, q_len, spec.head_dim()}, inputs, 0);
   problem.k = read_or_fill("k", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim()}, inputs, 1);
   problem.v = read_or_fill("v", spec.dtype(), {batch, kv_heads, kv_len, spec.head_dim_v()}, inputs, 2);

@@ -42,6 +42,10 @@ Problem make_problem(const Spec& spec, const ProblemInputs& inputs);
 /// The same without q, k and v: all that hooks read. Cheap at any length.
 Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs);
 
+/// Whether every captured tensor has a shape in the problem, and all of them together no more elements than
+/// `most`: an example for any lengths may be none for these.
+bool tensors_fit(const Spec& spec, const ProblemInputs& inputs, std::int64_t most);
+
 /// The values the problem's names have in this problem; element names (b, h, q_idx, kv_idx) are 0.
 Environment problem_environment(const Problem& problem);
 Environment problem_environment(const Spec& spec, const ProblemSize& size, std::span<const Scalar> params);

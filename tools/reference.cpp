@@ -52,6 +52,7 @@ double dot(const float* a, const float* b, int n) {
 struct KvHead {
   std::int64_t index = -1;  // b * num_kv_heads + kv head
   std::vector<float> k, v;
+  std::vector<int> odd_keys;  // whose v holds a NaN or an infinity
 
   void load(const Problem& problem, std::int64_t wanted) {
     if (index == wanted) return;
@@ -63,6 +64,14 @@ struct KvHead {
     };
     widen(problem.k, k);
     widen(problem.v, v);
+    odd_keys.clear();
+    const auto width = static_cast<std::size_t>(problem.v.shape[3]);
+    for (int j = 0; j < problem.size.kv_len; ++j) {
+      const auto begin = v.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(j) * width);
+      if (!std::all_of(begin, begin + static_cast<std::ptrdiff_t>(width),
+                       [](float x) { return std::isfinite(x); }))
+        odd_keys.push_back(j);
+    }
   }
 };
 
@@ -106,7 +115,7 @@ class RowHooks {
       for (int i = 0; i < lanes; ++i) {
         scores[i] = evaluate(*score_file_, scores[i], first_kv + i);
         errors[i] = score_file_->error();
-        if (kept[i] && score_file_->is_doubtful()) note(Doubt{}, first_kv + i);
+        if (kept[i]) note_file(*score_file_, first_kv + i);
       }
   }
 
@@ -129,7 +138,10 @@ class RowHooks {
                              [](int x) { return x != 0; });
       for (int i = 0; i < lanes; ++i) note(mask_mod_->doubt(i), first_kv + i);
     } else if (mask_file_) {
-      for (int i = 0; i < lanes; ++i) kept[i] = evaluate(*mask_file_, 0, first_kv + i) != 0;
+      for (int i = 0; i < lanes; ++i) {
+        kept[i] = evaluate(*mask_file_, 0, first_kv + i) != 0;
+        note_file(*mask_file_, first_kv + i);
+      }
     } else {
       std::fill_n(kept, lanes, true);
     }
@@ -144,6 +156,12 @@ class RowHooks {
               .column = doubt->at == nullptr ? 0 : doubt->at->column,
               .left = doubt->left,
               .right = doubt->right};
+  }
+
+  void note_file(const HookEvaluator& hook, int kv_idx) {
+    if (doubt_ || (!hook.is_doubtful() && !hook.is_undefined())) return;
+    note(Doubt{}, kv_idx);
+    doubt_->is_undefined = hook.is_undefined();
   }
 
   double evaluate(HookEvaluator& hook, double score, int kv_idx) {
@@ -197,6 +215,7 @@ class RowReference {
     result.max_logit[at] = max_logit;
     result.doubts[at] = hooks_.doubt();
     result.lse[at] = -ReferenceRows::kInfinity;
+    mark_odd_columns(result, at, row_max);
     if (row_max == -ReferenceRows::kInfinity) return;  // o stays 0
     accumulate(result, at, row_max, sink, sink_error);
   }
@@ -216,6 +235,19 @@ class RowReference {
     for (int first = 0; first < kv_len_; first += Interpreter::kLanes) {
       const int lanes = std::min(Interpreter::kLanes, kv_len_ - first);
       hooks_.apply(first, lanes, logits_.data() + first, errors_.data() + first, kept_.get() + first);
+    }
+  }
+
+  /// Kernels multiply every key of a tile: 0 * NaN is NaN.
+  void mark_odd_columns(ReferenceRows& result, std::size_t at, double row_max) {
+    constexpr double kRoundsToZero = 0x1p-24;  // in f16
+    for (const int j : kv_.odd_keys) {
+      const bool counts = kept_[j] && row_max != -ReferenceRows::kInfinity && !problem_.drops() &&
+                          std::exp(logits_[static_cast<std::size_t>(j)] - row_max) > kRoundsToZero;
+      if (counts) continue;
+      for (int d = 0; d < head_dim_v_; ++d)
+        if (!std::isfinite(kv_.v[static_cast<std::size_t>(j * std::int64_t{head_dim_v_} + d)]))
+          result.may_be_nan[at * static_cast<std::size_t>(head_dim_v_) + static_cast<std::size_t>(d)] = 1;
     }
   }
 
@@ -334,7 +366,8 @@ ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>
                        .hook_lse = std::vector<double>(rows.size()),
                        .hook_o = std::vector<double>(rows.size() * width),
                        .doubts = std::vector<std::optional<DoubtfulElement>>(rows.size()),
-                       .kept = std::vector<std::int64_t>(rows.size())};
+                       .kept = std::vector<std::int64_t>(rows.size()),
+                       .may_be_nan = std::vector<std::uint8_t>(rows.size() * width)};
   std::atomic<std::int64_t> done{0};
   const auto total = static_cast<std::int64_t>(rows.size());
   parallel_for(total, row_chunk(rows.size()), [&](std::int64_t begin, std::int64_t end) {

@@ -24,6 +24,7 @@ struct DoubtfulElement {
   int kv_idx = 0;
   int line = 0, column = 0;  // of the decision in the spec; 0: in a hook's file
   double left = 0, right = 0;
+  bool is_undefined = false;  // the hook's file leaves the value open (C's uninitialised variables)
 };
 
 /// Rows of o and lse, and what their error bounds are made of (tools/bounds.h).
@@ -38,6 +39,9 @@ struct ReferenceRows {
   std::vector<double> hook_o;     // rows x head_dim_v: and o
   std::vector<std::optional<DoubtfulElement>> doubts;  // of each row, the first
   std::vector<std::int64_t> kept;                      // scores the mask keeps
+  /// rows x head_dim_v: whether a kernel may make NaN of it, because v has a NaN or an infinity in the column
+  /// where the probability is 0, or rounds to it
+  std::vector<std::uint8_t> may_be_nan{};
 
   bool is_empty(std::size_t row) const { return kept[row] == 0 || lse[row] == -kInfinity; }
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -19,11 +19,11 @@ namespace fa::tools {
 namespace {
 
 constexpr std::int64_t kMostCalls = 12'000'000;          // of tile classes: some tenths of a second
-constexpr std::size_t kMostLeaves = 30;                  // parts whose classes are followed; a bit each
 constexpr std::chrono::milliseconds kLongestCheck{400};  // of partial tiles: a mask may hold a long reduction
 constexpr std::int64_t kMostElements = 4'000'000;        // evaluated to check partial tiles
 
 /// The leaves that prove something, those that hold everywhere and those that hold nowhere, a bit each.
+static_assert(kMostLeaves <= 32);
 struct Proof {
   std::uint32_t holding = 0;
   std::uint32_t failing = 0;
@@ -119,7 +119,6 @@ class Reporter {
     if (report_.has_mask) {
       whole_ = mask_parts(problem_.spec.checked());
       leaves_ = leaves(whole_);
-      if (leaves_.size() > kMostLeaves) leaves_.clear();
       for (const MaskPart* leaf : leaves_) leaf_probes_.emplace_back(*leaf->spec, problem_);
     }
     const auto tiles = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };

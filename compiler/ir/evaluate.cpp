@@ -67,6 +67,8 @@ struct HookEvaluator::State {
   std::int64_t steps = 0, outside = 0;
   double score_error = 0, error = 0;
   bool is_doubtful = false;
+  bool has_undefined = false;  // the file may make undefined values, which are followed then
+  bool is_undefined = false;   // one decided where the function went on
 
   /// Decisions on the score that its error could turn (tools/interpreter.h has the whole of it for specs' own
   /// hooks).
@@ -150,7 +152,9 @@ struct HookEvaluator::State {
         value.bits += offset.getSExtValue();
       }
     }
-    return value;  // undef and null: zero
+    value.is_undefined = llvm::isa<llvm::UndefValue>(constant);
+    has_undefined |= value.is_undefined;
+    return value;  // of undef and null zero
   }
 
   const Code& code_of(const llvm::Function& function) {
@@ -188,9 +192,12 @@ struct HookEvaluator::State {
         if (llvm::isa<llvm::PHINode>(instruction)) continue;
         if (++steps > kMostSteps) cannot_evaluate(instruction, "is still running after a million steps");
         if (instruction.isTerminator()) break;
-        slots[code.slots.at(&instruction)] = step(instruction, get, depth);
+        Value result = step(instruction, get, depth);
+        if (has_undefined) result.is_undefined |= takes_undefined(instruction, get);
+        slots[code.slots.at(&instruction)] = std::move(result);
       }
       const llvm::Instruction* last = block->getTerminator();
+      if (has_undefined && !llvm::isa<llvm::ReturnInst>(last)) is_undefined |= takes_undefined(*last, get);
       if (const auto* result = llvm::dyn_cast<llvm::ReturnInst>(last))
         return result->getReturnValue() == nullptr ? Value{} : get(result->getReturnValue());
       before = block;
@@ -206,6 +213,31 @@ struct HookEvaluator::State {
         cannot_evaluate(*last);
       }
     }
+  }
+
+  /// Whether an operand that the result depends on is undefined.
+  static bool takes_undefined(const llvm::Instruction& instruction, const auto& get) {
+    if (llvm::isa<llvm::SelectInst>(instruction)) return get(instruction.getOperand(0)).is_undefined;
+    if (llvm::isa<llvm::FreezeInst>(instruction)) return false;  // its value says so itself
+    if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+      if (call->getCalledFunction() != nullptr && !call->getCalledFunction()->isDeclaration()) return false;
+      return std::any_of(call->arg_begin(), call->arg_end(), [&](const llvm::Value* argument) {
+        return !llvm::isa<llvm::MetadataAsValue>(argument) && get(argument).is_undefined;
+      });
+    }
+    return std::any_of(instruction.value_op_begin(), instruction.value_op_end(),
+                       [&](const llvm::Value* operand) {
+                         return !llvm::isa<llvm::BasicBlock>(operand) && get(operand).is_undefined;
+                       });
+  }
+
+  /// Of one of two choices that is undefined the other is taken.
+  static const Value& chosen(const llvm::SelectInst& select, const auto& get) {
+    const Value& first = get(select.getTrueValue());
+    const Value& second = get(select.getFalseValue());
+    if (llvm::isa<llvm::UndefValue>(select.getTrueValue())) return second;
+    if (llvm::isa<llvm::UndefValue>(select.getFalseValue())) return first;
+    return get(select.getCondition()).bits != 0 ? first : second;
   }
 
   Value step(const llvm::Instruction& instruction, const auto& get, int depth) {
@@ -226,15 +258,19 @@ struct HookEvaluator::State {
         return float_value(operand(0), operand(1), std::divides<>());
       case Instruction::FNeg:
         return {.real = -operand(0).real, .single = -operand(0).single, .by_score = operand(0).by_score};
+      case Instruction::Freeze: {
+        Value frozen = operand(0);  // one value, the same wherever it is used
+        frozen.is_undefined &= !llvm::isa<llvm::UndefValue>(instruction.getOperand(0));
+        return frozen;
+      }
       case Instruction::FPExt:
-      case Instruction::Freeze:
       case Instruction::BitCast:
       case Instruction::AddrSpaceCast:
         if (instruction.getOpcode() == Instruction::BitCast && !type->isPointerTy())
           cannot_evaluate(instruction);
         return operand(0);
       case Instruction::Select:
-        return operand(operand(0).bits != 0 ? 1 : 2);
+        return chosen(llvm::cast<llvm::SelectInst>(instruction), get);
       case Instruction::ICmp:
         return {.bits = integer_compare(llvm::cast<llvm::ICmpInst>(instruction), operand(0), operand(1)) ? -1
                                                                                                          : 0};
@@ -304,7 +340,7 @@ struct HookEvaluator::State {
       case Object::Kind::number:
         return object.number;
       case Object::Kind::local:
-        return object.cells[at.bits];
+        return local_element(object, at.bits);
       case Object::Kind::table:
         return table_element(load, *object.table, at.bits);
       case Object::Kind::unknown:
@@ -314,6 +350,13 @@ struct HookEvaluator::State {
     }
     if (load.getType()->isPointerTy()) return at;
     return element(load, object.tensor, at.bits);
+  }
+
+  /// What was stored there; before that, undefined.
+  Value local_element(const Object& local, std::int64_t offset) {
+    if (const auto found = local.cells.find(offset); found != local.cells.end()) return found->second;
+    has_undefined = true;
+    return {.is_undefined = true};
   }
 
   Value table_element(const llvm::LoadInst& load, const llvm::GlobalVariable& table, std::int64_t offset) {
@@ -399,9 +442,10 @@ double HookEvaluator::evaluate(double score, double score_error, int b, int h, i
   for (const int index : {b, h, q_idx, kv_idx}) arguments.push_back({.bits = index});
   state.steps = 0;
   state.score_error = score_error;
-  state.is_doubtful = false;
+  state.is_doubtful = state.is_undefined = false;
   const Value result = state.run(*state.hook, arguments, 0);
   state.locals.clear();
+  state.is_undefined |= result.is_undefined;
   // What f32 loses against double, several times over, stands for what a kernel loses.
   state.error = score_error + 8 * std::fabs(result.real - static_cast<double>(result.single)) +
                 0x1p-21 * std::fabs(result.real);
@@ -413,5 +457,6 @@ double HookEvaluator::evaluate(double score, double score_error, int b, int h, i
 std::int64_t HookEvaluator::reads_outside() const { return state_->outside; }
 double HookEvaluator::error() const { return state_->error; }
 bool HookEvaluator::is_doubtful() const { return state_->is_doubtful; }
+bool HookEvaluator::is_undefined() const { return state_->is_undefined; }
 
 }  // namespace fa

@@ -40,6 +40,8 @@ class HookEvaluator {
   double error() const;
   /// Whether that error could turn a decision of the last call.
   bool is_doubtful() const;
+  /// Whether the file leaves open what the last call computes: it hangs on an undefined value.
+  bool is_undefined() const;
   /// How many reads so far lay outside their tensor.
   std::int64_t reads_outside() const;
 

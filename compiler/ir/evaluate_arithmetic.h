@@ -13,8 +13,9 @@ namespace fa {
 struct EvaluatorValue {
   double real = 0;
   float single = 0;
-  bool by_score = false;  // a float that depends on the score
-  std::int64_t bits = 0;  // integers sign-extended; of an address the offset
+  bool by_score = false;      // a float that depends on the score
+  bool is_undefined = false;  // the file leaves open what it is
+  std::int64_t bits = 0;      // integers sign-extended; of an address the offset
   int object = -1;
 };
 

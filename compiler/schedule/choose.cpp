@@ -148,7 +148,7 @@ Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& 
   const bool says_min_ctas = text.find("min_ctas") != std::string_view::npos;
   if (!says_min_ctas) plan.min_ctas = 1;
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
-    throw Error(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
+    throw ArgumentError(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
   }
   if (target.family == Family::host) return {.plan = plan, .why = std::string(kAskedFor)};
   std::vector<Plan> plans{plan};

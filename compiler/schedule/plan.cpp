@@ -25,7 +25,7 @@ int parse_number(std::string_view field, std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error(fmt::format("plan: {} = '{}' is not a number", field, text));
+    throw ArgumentError(fmt::format("plan: {} = '{}' is not a number", field, text));
   }
   return number;
 }
@@ -38,14 +38,14 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
     }
   }
   if (name != kQInRegisters) {
-    throw Error(
+    throw ArgumentError(
         fmt::format("plan: no field is called '{}'; the fields are tile_q, tile_kv, warps, stages, "
                     "q_in_registers, min_ctas",
                     name));
   }
   const int number = parse_number(name, text);
   if (number != 0 && number != 1)
-    throw Error(fmt::format("plan: q_in_registers = {} is neither 0 nor 1", number));
+    throw ArgumentError(fmt::format("plan: q_in_registers = {} is neither 0 nor 1", number));
   plan.q_in_registers = number == 1;
 }
 
@@ -60,7 +60,7 @@ void set_word(Plan& plan, std::string_view word) {
     plan.loop_order = LoopOrder::q_outer;
     return;
   }
-  throw Error(fmt::format("plan: '{}' is neither a family, a loop order nor name=number", word));
+  throw ArgumentError(fmt::format("plan: '{}' is neither a family, a loop order nor name=number", word));
 }
 
 }  // namespace

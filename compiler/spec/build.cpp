@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/spec/dtype.h"
 #include "compiler/spec/parser.h"
 #include "compiler/spec/print.h"
 #include "compiler/spec/words.h"
@@ -32,7 +33,7 @@ class PartsWriter {
     line("attention {}", name(parts_.name, "attention"));
     line("head_dim {}", parts_.head_dim);
     if (parts_.head_dim_v != 0) line("head_dim_v {}", parts_.head_dim_v);
-    line("dtype {}", dtype_name(parts_.dtype));
+    line("dtype {}", dtype(parts_.dtype, "dtype"));
     if (!parts_.scale.empty()) line("scale {}", expression(parts_.scale, "scale"));
     for (const ParamInfo& param : parts_.params) this->param(param);
     for (const SpecParts::Tensor& tensor : parts_.tensors) this->tensor(tensor);
@@ -120,6 +121,11 @@ class PartsWriter {
     line("param {} : {} = {}", name(param.name, "param"), integer ? "i32" : "f32", value);
   }
 
+  std::string_view dtype(DType dtype, const std::string& part) {
+    if (!is_dtype(dtype)) refuse(part, no_dtype(dtype));
+    return dtype_name(dtype);
+  }
+
   void tensor(const SpecParts::Tensor& tensor) {
     const std::string what = "tensor " + shown(tensor.name);
     std::string extents;
@@ -130,7 +136,7 @@ class PartsWriter {
       refuse(what, "a tensor has at least one dimension; a single number is a param");
     std::string example;
     if (!tensor.example.empty()) example = " = " + expression(tensor.example, what);
-    line("tensor {} : {}[{}]{}", name(tensor.name, "tensor"), dtype_name(tensor.dtype), extents, example);
+    line("tensor {} : {}[{}]{}", name(tensor.name, "tensor"), dtype(tensor.dtype, what), extents, example);
   }
 
   const SpecParts& parts_;

@@ -137,7 +137,12 @@ class TypedDump {
     for (const ExprPtr& arg : e.args) print(*arg, indent + 1);
   }
 
-  std::string what(const Expr& e) const {
+  /// In the order they are printed: their own numbers tell in which order the items were written.
+  int loop(const Expr& e) {
+    return loops_.try_emplace(e.index, static_cast<int>(loops_.size())).first->second;
+  }
+
+  std::string what(const Expr& e) {
     switch (e.kind) {
       case ExprKind::literal:
         if (e.type == Type::boolean) return e.int_value != 0 ? "true" : "false";
@@ -147,7 +152,7 @@ class TypedDump {
       case ExprKind::param:
         return "param " + spec_.params[static_cast<std::size_t>(e.index)].name;
       case ExprKind::loop_var:
-        return fmt::format("index {}", e.index);
+        return fmt::format("index {}", loop(e));
       case ExprKind::unary:
       case ExprKind::binary:
         return fmt::format("'{}'", op_text(e.op));
@@ -160,7 +165,7 @@ class TypedDump {
       case ExprKind::read:
         return "read " + spec_.tensor_infos[static_cast<std::size_t>(e.index)].name;
       case ExprKind::reduce:
-        return fmt::format("{} over index {} < {}{}", reduction_name(e.reduction), e.index,
+        return fmt::format("{} over index {} < {}{}", reduction_name(e.reduction), loop(e),
                            e.args.size() > 1 ? "at most " : "", e.count);
     }
     return "?";
@@ -170,6 +175,7 @@ class TypedDump {
   std::string text_;
   std::unordered_map<const Expr*, int> uses_;
   std::unordered_map<const Expr*, int> numbers_;
+  std::unordered_map<int, int> loops_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compiler/spec/check.h"
+#include "compiler/spec/dtype.h"
 #include "compiler/spec/parser.h"
 #include "compiler/spec/spec.h"
 #include "compiler/spec/words.h"
@@ -47,14 +48,22 @@ AstPtr number(int value) {
 
 }  // namespace
 
+bool is_dtype(DType dtype) { return static_cast<std::size_t>(dtype) < 8; }
+
 std::string_view dtype_name(DType dtype) {
   constexpr std::array<std::string_view, 8> kNames = {"f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"};
-  return kNames[static_cast<std::size_t>(dtype)];
+  return is_dtype(dtype) ? kNames[static_cast<std::size_t>(dtype)] : "(no DType)";
 }
 
 int dtype_bytes(DType dtype) {
   constexpr std::array<int, 8> kBytes = {2, 2, 4, 4, 1, 1, 8, 1};
+  if (!is_dtype(dtype)) throw ArgumentError(no_dtype(dtype));
   return kBytes[static_cast<std::size_t>(dtype)];
+}
+
+std::string no_dtype(DType dtype) {
+  return fmt::format("{} is no DType: pass DType::f32, or another that fa/spec.h names",
+                     static_cast<std::int64_t>(dtype));
 }
 
 Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message,
@@ -104,6 +113,7 @@ Spec Spec::with_head_dim(int head_dim, int head_dim_v) const {
 }
 
 Spec Spec::with_dtype(DType dtype) const {
+  if (!is_dtype(dtype)) throw ArgumentError("with_dtype: " + no_dtype(dtype));
   Ast ast = *checked_->ast;
   AstItem& item = item_of(ast, ItemKind::dtype);
   item.type = dtype_name(dtype);

@@ -228,7 +228,7 @@ const Target& find_target(std::string_view name) {
     if (target.name == name) return target;
     names += (names.empty() ? "" : ", ") + std::string(target.name);
   }
-  throw Error("no target is called '" + std::string(name) + "'; the targets are " + names);
+  throw ArgumentError("no target is called '" + std::string(name) + "'; the targets are " + names);
 }
 
 const Target* match_target(int compute_capability, int num_sms, std::int64_t memory_bytes) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "compiler/target/target.h"
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
 
@@ -284,4 +285,34 @@ TEST_CASE("empty calls need no data", "[runtime][arguments]") {
   CHECK(call(2, 0, 5) == Work::nothing);
   CHECK(call(2, 0, 0) == Work::nothing);
   CHECK(call(2, 5, 0) == Work::empty_rows);
+}
+
+TEST_CASE("an element type that a cast made up is refused by name", "[runtime][arguments]") {
+  constexpr auto kMadeUp = static_cast<DType>(77);
+  const std::string why = "77 is no DType: pass DType::f32, or another that fa/spec.h names";
+  CHECK(refusal([](ForwardArgs& a) { a.v.dtype = kMadeUp; }) == "v.dtype: " + why);
+  CHECK(refusal([](ForwardArgs& a) { a.tensors[0].dtype = kMadeUp; }) == "tensor 'slopes': " + why);
+  CHECK(message_of<ArgumentError>([] { spec().with_dtype(kMadeUp); }) == "with_dtype: " + why);
+  CHECK(message_of<ArgumentError>([] { dtype_bytes(kMadeUp); }) == why);
+  CHECK(dtype_name(kMadeUp) == "(no DType)");
+  SpecParts parts;
+  parts.dtype = kMadeUp;
+  parts.tensors = {{.name = "t", .dtype = kMadeUp, .extents = {"4"}, .example = {}}};
+  try {
+    Spec::build(parts);
+    FAIL("built");
+  } catch (const SpecError& error) {
+    REQUIRE(error.diagnostics().size() == 2);
+    CHECK(error.diagnostics()[0].render().starts_with("<dtype>: error: " + why));
+    CHECK(error.diagnostics()[1].render().starts_with("<tensor t>: error: " + why));
+  }
+}
+
+TEST_CASE("a plan or a target that there is not is an ArgumentError", "[runtime][arguments]") {
+  for (const char* plan : {"tile_q=soon", "tile_kv=96 x", "\x01\xff=3", "=", "tile_q=99999999999", "warps=-4",
+                           "tile_q=2147483647", "sm75"})
+    CHECK(message_of<ArgumentError>([&] {
+            compile(Spec::parse("attention a\n"), {.device = Device::host, .plan = plan});
+          }).starts_with("plan"));
+  CHECK(message_of<ArgumentError>([] { find_target("voodoo2"); }).starts_with("no target is called"));
 }

@@ -148,3 +148,14 @@ TEST_CASE("docs/environment.md has the table, row for row", "[runtime][options]"
   const std::size_t begin = at + rule.size();
   CHECK(page.substr(begin, page.find("\n\n", begin) + 1 - begin) == rows);
 }
+
+TEST_CASE("an option that a cast or a miscounted number made is refused by name", "[runtime][options]") {
+  const auto says = [](const Options& options) {
+    return tests::message_of<ArgumentError>([&] { resolve(options, {}); });
+  };
+  CHECK(says({.device = static_cast<Device>(77)}) ==
+        "Options::device is 77: pass Device::automatic, cuda or host");
+  CHECK(says({.cuda_device = -1}) == "Options::cuda_device is -1: a GPU's ordinal is from 0 to 1023");
+  CHECK(says({.num_threads = -3}) == "Options::num_threads is -3: it must be from 0, every core, to 4096");
+  CHECK_NOTHROW(resolve({.num_threads = 4096}, {}));
+}

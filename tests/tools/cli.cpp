@@ -1,4 +1,6 @@
 // The command line as a user meets it: exit statuses, first lines, JSON, files in and out.
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "fa/options.h"
@@ -351,3 +353,91 @@ TEST_CASE("cache shows, lists and empties what runs have kept") {
   CHECK(json::parse(facet({"cache", "--json"}).out)["entries"] == 0);
   CHECK(facet({"cache", "burn"}).status == 2);
 }
+
+TEST_CASE("numbers on the command line are whole, and in their range", "[tools]") {
+  const auto says = [](const std::vector<std::string>& more) {
+    const auto result = facet(run({causal()}, more));
+    CHECK(result.status == 2);
+    return first_line(result.err);
+  };
+  CHECK(says({"--kv-len", "0"}) ==
+        "facet: error: --kv-len: it is '0', it must be a whole number of at least 1, below 2^31");
+  CHECK(says({"--seed", "-1"}) ==
+        "facet: error: --seed: it is '-1', it must be a whole number of at least 0, below 2^64");
+  CHECK(says({"--seed", "18446744073709551616"}) ==
+        "facet: error: --seed: it is '18446744073709551616', it must be a whole number of at least 0, below "
+        "2^64");
+}
+
+TEST_CASE("check takes specs whose tensors do not fit its own lengths, and goes on to the next", "[tools]") {
+  const TemporaryFolder folder;
+  const auto file = [&](const std::string& name, const std::string& items) {
+    std::ofstream(folder.file(name)) << "attention t\n" << items;
+    return folder.file(name);
+  };
+  const std::string longer =
+      file("longer.fa", "tensor t : f32[kv_len - q_len] = 1.0\nscore_mod = score + t[min(kv_idx, 0)]\n");
+  const std::string large =
+      file("large.fa", "tensor t : f32[100000, 100000] = 1.0\nmask_mod = t[q_idx, kv_idx] > 0.5\n");
+  const auto result = facet({"check", longer, large, causal()});
+  CHECK(result.status == 0);
+  CHECK(missing(result.out, {"ok " + longer, "ok " + large, "ok " + causal()}) == "");
+}
+
+TEST_CASE("--verify says what it cannot hold a kernel to, and does not fail for it", "[tools]") {
+  const TemporaryFolder folder;
+  const std::string begin =
+      "define i1 @mask_mod(i32 %b, i32 %h, i32 %q, i32 %k) {\n%early = icmp slt i32 %k, 30\n";
+  const auto verified = [&](const std::string& name, const std::string& body) {
+    std::ofstream(folder.file(name + ".ll")) << begin << body;
+    std::ofstream(folder.file(name + ".fa")) << "attention t\nmask_mod from \"" << name << ".ll\"\n";
+    const auto result = facet(run({folder.file(name + ".fa")}, {"--verify"}));
+    CHECK(result.status == 0);
+    return result.out;
+  };
+  CHECK(missing(verified("select",
+                         "%c = icmp sle i32 %k, %q\n%r = select i1 %early, i1 %c, i1 undef\nret i1 %r\n}\n"),
+                {"verify     ok: 140 of 140 rows"}) == "");
+  CHECK(
+      missing(verified("phi",
+                       "br i1 %early, label %yes, label %end\nyes:\n%c = icmp sle i32 %k, %q\nbr label %end\n"
+                       "end:\n%r = phi i1 [ %c, %yes ], [ undef, %0 ]\nret i1 %r\n}\n"),
+              {"nothing could be compared: all 140 rows that were looked at are left out",
+               "the hook's file leaves its result undefined at b 0, h 0, q_idx 0, kv_idx 30"}) == "");
+  CHECK(missing(verified("local",
+                         "%x = alloca i1\nbr i1 %early, label %yes, label %end\nyes:\n"
+                         "store i1 true, ptr %x\nbr label %end\nend:\n%r = load i1, ptr %x\nret i1 %r\n}\n"),
+                {"nothing could be compared"}) == "");
+
+  HostTensor v("v", DType::f32, {1, 2, 70, 16});
+  for (std::int64_t i = 0; i < v.elements(); ++i) v.set(i, 0.5);
+  v.set(66 * 16 + 3, std::nan(""));
+  v.set(67 * 16 + 4, HUGE_VAL);
+  write_npy(folder.file("v.npy"), v);
+  const auto masked = facet(run({causal()}, {"--verify", "--v", folder.file("v.npy")}));
+  CHECK(masked.status == 0);
+  CHECK(missing(masked.out, {"verify     ok: 140 of 140 rows",
+                             "elements of o are NaN, and may be: v holds a NaN or an infinity"}) == "");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these map terabytes
+TEST_CASE("a process that gets no memory says so and ends with status 1", "[tools]") {
+  // Each limit hits another allocation: of the loader at first, of LLVM's globals, the spec's, the
+  // analysis's.
+  int refused = 0;
+  bool is_started = false;  // below some limit the system cannot even map the program
+  for (int mebibytes = 30; mebibytes < 64; ++mebibytes) {
+    const std::string command =
+        "ulimit -v " + std::to_string(mebibytes * 1024) + "; exec \"$0\" check \"$1\"";
+    const auto result = run_program("/bin/sh", {"-c", command, program_path("facet"), causal()});
+    INFO(mebibytes << " MiB: " << result.status << " " << result.err);
+    const bool by_loader = result.status == 127;
+    is_started |= by_loader || result.err.starts_with("facet: error");
+    if (!is_started) continue;
+    const bool by_facet = result.status == 1 && result.err.starts_with("facet: error: out of memory");
+    refused += by_facet;
+    CHECK((by_loader || by_facet || result.status == 0));
+  }
+  CHECK(refused > 0);
+}
+#endif

@@ -2,6 +2,8 @@
 // reason.
 #include "tools/npy.h"
 
+#include <fstream>
+
 #include "tests/catch.h"
 #include "tests/tools/temporary.h"
 #include "tools/problem.h"
@@ -196,4 +198,30 @@ TEST_CASE("writing where nothing can be written is an error that names the file"
   CHECK_THROWS_WITH(write_npy(folder.file("none/t.npy"), tensor),
                     folder.file("none/t.npy") + ": cannot be written: " + folder.file("none") +
                         ": No such file or directory");
+}
+
+TEST_CASE("a shape whose extents are no whole numbers is refused", "[tools]") {
+  const TemporaryFolder folder;
+  const auto says = [&](const std::string& shape) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n";
+    std::string bytes("\x93NUMPY\x01\x00", 8);
+    bytes += static_cast<char>(header.size());
+    bytes += '\0';
+    const std::string path = folder.file("t.npy");
+    std::ofstream(path, std::ios::binary) << bytes << header;
+    try {
+      return print_shape(read_npy_header(path).shape);
+    } catch (const ArgumentError& error) {
+      return std::string(error.what()).substr(path.size());
+    }
+  };
+  CHECK(says("(1, 4, 20, 16)") == "[1, 4, 20, 16]");
+  CHECK(says("(3,)") == "[3]");
+  CHECK(says("()") == "[]");
+  CHECK(says("(3L, 4L)") == "[3, 4]");
+  const std::string refused = ": not a readable .npy file: its shape ";
+  CHECK(says("(1, 4, 20, -16)") == refused + "(1, 4, 20, -16) has '-16' for an extent");
+  CHECK(says("(4, x20)") == refused + "(4, x20) has 'x20' for an extent");
+  CHECK(says("(4, 1.5)") == refused + "(4, 1.5) has '1.5' for an extent");
+  CHECK(says("(4,, 5)") == refused + "(4,, 5) has '' for an extent");
 }

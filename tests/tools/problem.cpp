@@ -130,3 +130,17 @@ TEST_CASE("timings are summed up by order") {
   CHECK(summarise({7}).p90 == 7);
   CHECK(summarise({}).runs == 0);
 }
+
+TEST_CASE("a tensor of more elements than an index can name is refused before it is made") {
+  const Spec wide = Spec::parse(
+      "attention t\nhead_dim 16\ntensor t : i32[65536, 65536] = i0 + i1\nmask_mod = t[q_idx, kv_idx] > 3\n");
+  ProblemInputs inputs;
+  inputs.size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 4, .kv_len = 4};
+  CHECK_THROWS_WITH(make_problem(wide, inputs),
+                    "tensor 't' would have more than 2147483647 elements for this problem: an index is an "
+                    "i32; choose smaller lengths or params");
+  CHECK_FALSE(tensors_fit(wide, inputs, std::int64_t{1} << 40));
+  inputs.size = {
+      .batch = 65536, .num_q_heads = 65536, .num_kv_heads = 1, .q_len = 1 << 24, .kv_len = 1 << 24};
+  CHECK_THROWS_AS(make_problem(Spec::parse("attention t\n"), inputs), ArgumentError);
+}

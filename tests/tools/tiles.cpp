@@ -243,3 +243,22 @@ TEST_CASE("a mask from a file is reported whole", "[tools]") {
   CHECK(fact(report, TileClass::full) == "mask_mod for all");
   CHECK(first_lines(spec).empty());
 }
+
+TEST_CASE("lets that use one another twice are no mask of two to the power of lets", "[tools]") {
+  const auto chain = [](int lets) {
+    std::string text = "let a0 = kv_idx <= q_idx\n";
+    for (int i = 1; i <= lets; ++i) {
+      const std::string last = "a" + std::to_string(i - 1);
+      text += "let a" + std::to_string(i) + " = (" + last + " or kv_idx % 2 == 0) and not (" + last +
+              " and q_idx % 3 == 1)\n";
+    }
+    return spec_of(text + "mask_mod = a" + std::to_string(lets));
+  };
+  CHECK(leaves(mask_parts(chain(3).checked())).size() == 22);
+  for (const int lets : {4, 60}) {
+    const Spec spec = chain(lets);
+    CHECK(leaves(mask_parts(spec.checked())).empty());
+    CHECK(report_of(spec, 256, 256).tiles() == 8);
+    CHECK_NOTHROW(lint(spec));
+  }
+}

@@ -3,6 +3,7 @@
 #include "compiler/ir/import/build.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/spec/fold.h"
 
@@ -10,6 +11,7 @@ namespace fa {
 namespace {
 
 constexpr int kDeepChain = 64;  // a chain of one operation is balanced where it gets deeper than this
+constexpr std::size_t kMostOperands = 8192;  // of one chain: as many as a hook has instructions
 
 bool is_true(const ExprPtr& x) { return is_literal(*x) && x->int_value != 0; }
 bool is_false(const ExprPtr& x) { return is_literal(*x) && x->int_value == 0; }
@@ -25,6 +27,13 @@ bool may_regroup(const Expr& node) {
   if (node.op == Op::logical_and || node.op == Op::logical_or) return true;
   return node.type == Type::i32 && (node.op == Op::add || node.op == Op::mul || node.op == Op::bit_and ||
                                     node.op == Op::bit_or || node.op == Op::bit_xor);
+}
+
+/// Whether `x op x` is x, so that an operand counts once.
+bool is_idempotent(const Expr& node) {
+  if (node.kind == ExprKind::call) return true;  // min and max
+  return node.op == Op::logical_and || node.op == Op::logical_or || node.op == Op::bit_and ||
+         node.op == Op::bit_or;
 }
 
 bool same_operation(const Expr& a, const Expr& b) {
@@ -50,17 +59,32 @@ ExprPtr ExprBuilder::make(Expr node) {
   return keep(fold(std::move(node)));
 }
 
-/// The same operation over the same operands, no deeper than it must be.
-ExprPtr ExprBuilder::balanced(Expr chain) {
+/// What the chain joins, in order; nothing where that is too much. A part that is used twice counts twice, so
+/// that `x = x * x` over and over doubles the operands each time; where a second one changes nothing it is
+/// left out.
+std::optional<std::vector<ExprPtr>> ExprBuilder::operands_of(const Expr& chain) {
   std::vector<ExprPtr> operands, open(chain.args.rbegin(), chain.args.rend());
+  std::unordered_set<const Expr*> seen;
   while (!open.empty()) {
-    ExprPtr next = open.back();
+    ExprPtr next = std::move(open.back());
     open.pop_back();
+    if (is_idempotent(chain) && !seen.insert(next.get()).second) continue;
+    if (--operands_left_ < 0) return std::nullopt;
     if (!same_operation(*next, chain))
       operands.push_back(std::move(next));
     else
       open.insert(open.end(), next->args.rbegin(), next->args.rend());
+    if (operands.size() + open.size() > kMostOperands) return std::nullopt;
   }
+  return operands;
+}
+
+/// The same operation over the same operands, no deeper than it must be. A chain of too many operands stays
+/// as it is; where that is too deep the hook is refused for its depth.
+ExprPtr ExprBuilder::balanced(Expr chain) {
+  std::optional<std::vector<ExprPtr>> found = operands_of(chain);
+  if (!found) return keep(fold(std::move(chain)));
+  std::vector<ExprPtr> operands = *std::move(found);
   while (operands.size() > 1) {
     std::vector<ExprPtr> pairs;
     for (std::size_t i = 0; i + 1 < operands.size(); i += 2) {

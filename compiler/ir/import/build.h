@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,7 @@ class ExprBuilder {
   ExprPtr keep(ExprPtr expr);
   ExprPtr compare_flag(Op op, const ExprPtr& flag, const ExprPtr& number);
   ExprPtr balanced(Expr chain);
+  std::optional<std::vector<ExprPtr>> operands_of(const Expr& chain);
   struct Signed {
     ExprPtr value;  // null: nothing
     bool negative = false;
@@ -55,6 +57,7 @@ class ExprBuilder {
   int line_, column_;
   std::vector<ExprPtr> kept_;  // bounds_ knows nodes by address: none may be freed and its place taken
   std::unordered_map<const Expr*, int> depths_;
+  int operands_left_ = 1 << 18;  // that operands_of may still look at: many chains may share long parts
 };
 
 }  // namespace fa

@@ -33,6 +33,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 #include <llvm/Transforms/Utils/UnrollLoop.h>
 
+#include <iterator>
 #include <set>
 #include <unordered_map>
 
@@ -45,6 +46,8 @@ namespace {
 constexpr std::size_t kMostInstructions = 8192;
 constexpr unsigned kLongestLoop = 4096;
 constexpr std::size_t kDeepestCalls = 64;
+constexpr unsigned kMostCases = 1024;  // of all switches: each is a comparison
+constexpr unsigned kMostPhis = 1024;   // of one block: LLVM recurses from one to the next
 
 std::string shown(const llvm::Function& function) { return "@" + function.getName().str(); }
 
@@ -54,6 +57,23 @@ void refuse_size(const llvm::Function& hook) {
       fmt::format("{}: {} instructions once calls are inlined and loops unrolled; at most {} are taken",
                   shown(hook), hook.getInstructionCount(), kMostInstructions),
       "a hook runs for every score: move what does not depend on it into a tensor"};
+}
+
+/// What LLVM or a kernel takes too long for, though it is few instructions.
+void refuse_wide_blocks(const llvm::Function& hook) {
+  unsigned cases = 0;
+  for (const llvm::BasicBlock& block : hook) {
+    if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(block.getTerminator()))
+      if (cases += choice->getNumCases(); cases > kMostCases)
+        throw Refusal{fmt::format("{}: `switch` has {} cases; at most {} are taken in a hook", shown(hook),
+                                  cases, kMostCases),
+                      "each is compared with for every score: read the answer from a tensor instead"};
+    const auto phis = static_cast<unsigned>(std::distance(block.phis().begin(), block.phis().end()));
+    if (phis > kMostPhis)
+      throw Refusal{fmt::format("{}: {} variables meet at one place; at most {} are taken", shown(hook), phis,
+                                kMostPhis),
+                    "keep what a loop carries in fewer variables"};
+  }
 }
 
 /// Attributes of functions are promises and wishes to the optimiser (noinline, optnone, a CPU's name). Those
@@ -155,9 +175,11 @@ class Normaliser {
   void run() {
     scalarise();
     clean();
+    refuse_wide_blocks(hook_);
     while (unroll_one()) {
       clean();
       refuse_size(hook_);
+      refuse_wide_blocks(hook_);
     }
     refuse_other_cycles();
     while (drop_unreachable()) {
@@ -319,6 +341,7 @@ void scalarise(llvm::Module& module) {
 void normalise(llvm::Function& hook) {
   std::set<const llvm::Function*> open, done;
   refuse_recursion(hook, hook, open, done);
+  refuse_size(hook);
   drop_attributes(*hook.getParent());
   inline_calls(hook);
   Normaliser(hook).run();

@@ -30,6 +30,9 @@ std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::L
 /// stay where they are.
 std::string without_newer_words(const std::string& text);
 
+/// Throws Refusal, with the line, where LLVM would run out of stack, memory or time reading the text.
+void refuse_unreadable_text(std::string_view text);
+
 /// The first line of text whose instruction makes a value and has a label among its operands, or 0.
 int line_of_label_value(std::string_view text);
 

@@ -76,6 +76,7 @@ std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::L
   context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {});
   const auto* begin = reinterpret_cast<const unsigned char*>(bytes.data());
   const bool is_bitcode = llvm::isBitcode(begin, begin + bytes.size());
+  if (!is_bitcode) refuse_unreadable_text(bytes);
   if (const int line = is_bitcode ? 0 : line_of_label_value(bytes); line != 0)
     throw Refusal{fmt::format("not valid LLVM IR: line {} has a label where a value belongs", line),
                   "give the file as the compiler wrote it"};

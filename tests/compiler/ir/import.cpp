@@ -301,24 +301,29 @@ TEST_CASE("reads outside a tensor are moved inside, and counted by the interpret
 }
 
 TEST_CASE("a hook that branches into too many blocks is refused", "[import][error]") {
-  std::string text =
+  // One switch after the other, together of no more cases than are taken.
+  const auto choice = [](int cases, const std::string& subject, const std::string& name,
+                         const std::string& from) {
+    std::string text = fmt::format("  switch i32 {}, label %end{} [\n", subject, name);
+    std::string blocks, incoming = fmt::format("[ 0, %{} ]", from);
+    for (int i = 0; i < cases; ++i) {
+      text += fmt::format("    i32 {0}, label %c{1}{0}\n", i, name);
+      blocks += fmt::format(
+          "c{1}{0}:\n  %a{1}{0} = getelementptr i32, ptr @doc, i64 {0}\n  %v{1}{0} = load i32, ptr "
+          "%a{1}{0}\n  br label %end{1}\n",
+          i, name);
+      incoming += fmt::format(", [ %v{1}{0}, %c{1}{0} ]", i, name);
+    }
+    return text + "  ]\n" + blocks + fmt::format("end{0}:\n  %v{0} = phi i32 {1}\n", name, incoming);
+  };
+  const std::string text =
       "@doc = external constant [0 x i32]\n"
-      "define i1 @mask_mod(i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {\n"
-      "  switch i32 %q_idx, label %end [\n";
-  std::string blocks, incoming = "[ 0, %0 ]";
-  for (int i = 0; i < 1100; ++i) {
-    text += fmt::format("    i32 {0}, label %c{0}\n", i);
-    blocks += fmt::format(
-        "c{0}:\n  %a{0} = getelementptr i32, ptr @doc, i64 {0}\n  %v{0} = load i32, ptr %a{0}\n  br label "
-        "%end\n",
-        i);
-    incoming += fmt::format(", [ %v{0}, %c{0} ]", i);
-  }
-  text += "  ]\n" + blocks + "end:\n  %v = phi i32 " + incoming +
-          "\n  %keep = icmp sgt i32 %v, %kv_idx\n  ret i1 %keep\n}\n";
+      "define i1 @mask_mod(i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {\nentry:\n" +
+      choice(1000, "%q_idx", "x", "entry") + choice(24, "%vx", "y", "endx") +
+      "  %keep = icmp sgt i32 %vy, %kv_idx\n  ret i1 %keep\n}\n";
   const TemporaryFolder folder;
   write_file(folder / "wide.ll", text);
   CHECK(refusal(imported("mask_mod", folder / "wide.ll")).message ==
-        fmt::format("'{}': @mask_mod: 1102 blocks of instructions; at most 1024 are taken",
+        fmt::format("'{}': @mask_mod: 1027 blocks of instructions; at most 1024 are taken",
                     folder / "wide.ll"));
 }

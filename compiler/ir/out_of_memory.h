@@ -1,0 +1,10 @@
+// What LLVM does where it gets no memory. A library leaves that as it is: the process ends with "LLVM ERROR:
+// out of memory". A program may have its own last words.
+#pragma once
+
+namespace fa {
+
+/// Neither may return. `out_of_memory` is called where LLVM gets no memory, `failed` where it cannot go on.
+void on_llvm_failure(void (*out_of_memory)(), void (*failed)(const char* reason));
+
+}  // namespace fa
