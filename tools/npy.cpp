@@ -42,23 +42,19 @@ std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& 
   const auto close = text.find(')');
   if (text.empty() || text[0] != '(' || close == std::string_view::npos)
     damaged(path, "its shape is not a tuple");
-  text = text.substr(1, close - 1);
-  const auto skip = [&](std::string_view what) {
-    text.remove_prefix(std::min(text.size(), text.find_first_not_of(what)));
-  };
-  for (skip(" "); !text.empty(); skip(" ")) {
-    std::uint64_t extent = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (failed == std::errc::invalid_argument)
-      damaged(path, "its shape has something that is no whole number");
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-    if (failed != std::errc() || extent > kMost) damaged(path, "its shape has a huge extent");
-    shape.push_back(static_cast<std::int64_t>(extent));
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.starts_with('L')) text.remove_prefix(1);
-    skip(" ");
-    if (!text.empty() && text[0] != ',') damaged(path, "its shape has no comma between two extents");
-    text.remove_prefix(std::min<std::size_t>(text.size(), 1));
+  for (std::string_view rest = text.substr(1, close - 1); !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view extent = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    while (!extent.empty() && extent.front() == ' ') extent.remove_prefix(1);
+    while (!extent.empty() && (extent.back() == ' ' || extent.back() == 'L')) extent.remove_suffix(1);
+    if (extent.empty() && rest.empty()) break;  // (3,) and ()
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(extent.data(), extent.data() + extent.size(), value);
+    if (error != std::errc() || end != extent.data() + extent.size() || value < 0)
+      damaged(path, fmt::format("its shape {} has '{}' for an extent", text.substr(0, close + 1), extent));
+    if (value > (std::int64_t{1} << 40)) damaged(path, "its shape has a huge extent");
+    shape.push_back(value);
   }
   return shape;
 }

@@ -69,7 +69,7 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
                       .k = tensor(0x200, 2, 1000),
                       .v = tensor(0x300, 2, 1000, 128),
                       .o = tensor(0x400, 6, 130, 128)};
-  args.lse = reinterpret_cast<float*>(0x500);
+  args.lse = reinterpret_cast<float*>(0x1000500);
   args.tensors = {{.name = "doc", .data = at(0x700), .dtype = DType::i32, .shape = {3, 1000}, .rank = 2},
                   {.name = "slopes", .data = at(0x600), .dtype = DType::f32, .shape = {6}, .rank = 1}};
   args.params = {{.name = "t", .value = 2.0f}};
@@ -93,7 +93,7 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(p.k == at(0x200));
   CHECK(p.v == at(0x300));
   CHECK(p.o == at(0x400));
-  CHECK(p.lse == at(0x500));
+  CHECK(p.lse == at(0x1000500));
   CHECK(p.q_strides.batch == 6 * 130 * 64);
   CHECK(p.q_strides.head == 130 * 64);
   CHECK(p.q_strides.row == 64);
@@ -198,11 +198,11 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
   CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
         "workspace has 0 bytes, this call needs 216: pass device memory of Kernel::workspace_bytes(args) "
         "bytes");
-  args.workspace = at(0x10008);
+  args.workspace = at(0x1000008);
   args.workspace_bytes = bytes;
   CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
         "workspace is not aligned to 16 bytes: pass an address that is");
-  args.workspace = at(0x10000);
+  args.workspace = at(0x1000000);
   CHECK(fake().launches == 0);
   kernel.forward(args, at(0x9000));
   REQUIRE(fake().launches == 2);
@@ -213,10 +213,10 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
   CHECK(fake().previous.block[0] == 512);
   CHECK(fake().previous.shared_memory == 0);
   CHECK(fake().previous.stream == at(0x9000));
-  CHECK(fake().previous.params.tile_map == at(0x10000));
+  CHECK(fake().previous.params.tile_map == at(0x1000000));
   CHECK(fake().launch.function == fake_function());
   CHECK(fake().launch.grid[0] == 3 * 2);
-  CHECK(fake().launch.params.tile_map == at(0x10000));
+  CHECK(fake().launch.params.tile_map == at(0x1000000));
   args.q.shape[2] = args.o.shape[2] = 0;
   CHECK(kernel.workspace_bytes(args) == 0);
 }
@@ -235,7 +235,7 @@ TEST_CASE("no queries launch nothing; no keys leave zeros and -inf", "[runtime][
 
   ForwardArgs args = {
       .q = tensor(0x100, 2, 5), .k = tensor(0, 1, 0), .v = tensor(0, 1, 0), .o = tensor(0x1000, 2, 5)};
-  args.lse = reinterpret_cast<float*>(0x500);
+  args.lse = reinterpret_cast<float*>(0x1000500);
   kernel.forward(args, at(0x9000));
   CHECK(fake().launches == 0);
   REQUIRE(fake().memsets.size() == 3 * 2 + 1);
@@ -247,7 +247,7 @@ TEST_CASE("no queries launch nothing; no keys leave zeros and -inf", "[runtime][
   CHECK(last_head.value == 0);
   CHECK(last_head.stream == at(0x9000));
   const FakeMemset& lse = fake().memsets[6];
-  CHECK(lse.first == 0x500);
+  CHECK(lse.first == 0x1000500);
   CHECK(lse.width == 3 * 2 * 5);
   CHECK(lse.value == 0xff800000u);
 }

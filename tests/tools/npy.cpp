@@ -163,11 +163,12 @@ TEST_CASE("a shape is a tuple of whole numbers, and an order True or False") {
     }
     return "(nothing was thrown)";
   };
-  CHECK(refused("False", "(-3,)") == "its shape has something that is no whole number");
-  CHECK(refused("False", "(2, x)") == "its shape has something that is no whole number");
-  CHECK(refused("False", "(2 3)") == "its shape has no comma between two extents");
-  CHECK(refused("False", "(2.5,)") == "its shape has no comma between two extents");
-  CHECK(refused("False", "(99999999999999999999,)") == "its shape has a huge extent");
+  CHECK(refused("False", "(-3,)") == "its shape (-3,) has '-3' for an extent");
+  CHECK(refused("False", "(2, x)") == "its shape (2, x) has 'x' for an extent");
+  CHECK(refused("False", "(2 3)") == "its shape (2 3) has '2 3' for an extent");
+  CHECK(refused("False", "(2.5,)") == "its shape (2.5,) has '2.5' for an extent");
+  CHECK(refused("False", "(99999999999999999999,)") ==
+        "its shape (99999999999999999999,) has '99999999999999999999' for an extent");
   CHECK(refused("False", "(2, 3") == "its shape is not a tuple");
   CHECK(refused("1", "(2,)") == "its fortran_order is neither True nor False");
 }
