@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "runtime/files.h"
+#include "runtime/options.h"
 
 namespace fa {
 namespace {
@@ -180,6 +181,10 @@ int DiskCache::clear() const {
   int removed = 0;
   for (const Found& found : scan(folder_)) removed += unlink(found.path.c_str()) == 0 ? 1 : 0;
   return removed;
+}
+
+DiskCache open_cache(const std::string& folder) {
+  return DiskCache(folder, environment().cache_size, environment().cache_shared);
 }
 
 }  // namespace fa

@@ -21,7 +21,7 @@ struct CacheFile {
   std::string label;  // empty where the entry cannot be used
   std::int64_t bytes = 0;
   std::int64_t last_used = 0;  // seconds since 1970
-  std::string problem;  // why it cannot be used, or empty
+  std::string problem;         // why it cannot be used, or empty
 };
 
 struct CacheStats {
@@ -34,8 +34,8 @@ struct CacheStats {
 
 class DiskCache {
  public:
-  /// `folder` is made by the first put; empty: no cache. `limit`: bytes the entries may hold in all. `shared`:
-  /// users who share the folder trust each other.
+  /// `folder` is made by the first put; empty: no cache. `limit`: bytes the entries may hold in all.
+  /// `shared`: users who share the folder trust each other.
   DiskCache(std::string folder, std::int64_t limit, bool shared = false)
       : folder_(std::move(folder)), limit_(limit), shared_(shared) {}
 
@@ -65,5 +65,9 @@ class DiskCache {
   std::int64_t limit_ = 0;
   bool shared_ = false;
 };
+
+/// The cache in `folder`, of the size and the trust that the environment says (FA_CACHE_SIZE,
+/// FA_CACHE_SHARED); no cache where it is empty.
+DiskCache open_cache(const std::string& folder);
 
 }  // namespace fa

@@ -109,8 +109,7 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
 std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device, const Options& options,
                                                 CompileTimes& times) {
   const CheckedSpec& checked = spec.checked();
-  const DiskCache cache(options.disk_cache ? options.cache_dir : std::string(), environment().cache_size,
-                        environment().cache_shared);
+  const DiskCache cache = open_cache(options.disk_cache ? options.cache_dir : std::string());
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
   const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : host_target();
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/device_target.h"
 #include "runtime/host_jit.h"
 #include "runtime/options.h"
 #include "tools/validators.h"
@@ -121,7 +122,9 @@ Options DeviceArguments::options() const {
   options.plan = plan;
   options.disk_cache = !no_cache;
   options.memory_cache = !no_cache;
-  return resolve(options, environment());  // the session's device must be the kernel's
+  options = resolve(options, environment());                      // the session's device must be the kernel's
+  if (!options.target.empty()) check_gpu_target(options.target);  // else a plan would be blamed for FA_TARGET
+  return options;
 }
 
 const Target& named_target(const std::string& name) {

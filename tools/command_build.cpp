@@ -169,8 +169,8 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
 }
 
 void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
-  const DiskCache cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string(),
-                        environment().cache_size);
+  const DiskCache cache =
+      open_cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string());
   Progress progress(fmt::format("building {} kernels with NVRTC", jobs.size()));
   std::atomic<std::size_t> done = 0;
   parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -76,7 +76,7 @@ int show_list(const DiskCache& cache, bool json) {
 }
 
 int run_cache(const CacheArguments& arguments) {
-  const DiskCache cache(environment().cache_dir, environment().cache_size, environment().cache_shared);
+  const DiskCache cache = open_cache(environment().cache_dir);
   if (arguments.what == "list") return show_list(cache, arguments.json);
   if (arguments.what == "stats") return show_stats(cache, arguments.json);
   if (arguments.what == "path") {

@@ -126,7 +126,7 @@ TEST_CASE("addresses and strides", "[runtime][arguments]") {
         kAccepted);
 }
 
-TEST_CASE("what a call writes lies apart", "[runtime][arguments]") {
+TEST_CASE("outputs of a call may not overlap", "[runtime][arguments]") {
   const auto at_lse = [](std::uintptr_t address) {
     return refusal([&](ForwardArgs& a) { a.lse = static_cast<float*>(at(address)); });
   };

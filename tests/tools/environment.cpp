@@ -44,6 +44,9 @@ TEST_CASE("a variable that cannot be used is named, with status 2", "[tools][opt
     CHECK(target.status == 2);
     CHECK(missing(target.err, {"'junk'", "FA_TARGET", "a100"}) == "");
   }
+  const auto junk = facet_with("FA_TARGET=junk", kRun, {"--device", "host", "--plan", "tile_q=64"});
+  CHECK(missing(junk.err, {"'junk'"}) == "");
+  CHECK(junk.err.find("--plan") == std::string::npos);
   const auto size = facet_with("FA_CACHE_SIZE=lots", kRun, {"--device", "host"});
   CHECK(size.status == 2);
   CHECK(missing(size.err, {"FA_CACHE_SIZE='lots'"}) == "");
