@@ -10,6 +10,7 @@
 
 #include "compiler/spec/dtype.h"
 #include "runtime/captured.h"
+#include "runtime/overlap.h"
 
 namespace fa {
 namespace {
@@ -109,40 +110,6 @@ bool is_injective(const Tensor& t) {
   return true;
 }
 
-/// Memory that a call writes: from its first byte to the end of its last element.
-struct Written {
-  std::string_view name;
-  std::uintptr_t begin = 0, end = 0;
-};
-
-Written written_by(const Tensor& t) {
-  std::int64_t last = 0;
-  for (std::size_t d = 0; d < 4; ++d)
-    if (t.shape[d] > 1) last += (t.shape[d] - 1) * t.strides[d];
-  const auto begin = reinterpret_cast<std::uintptr_t>(t.data);
-  return {"o", begin, begin + static_cast<std::uintptr_t>((last + 1) * dtype_bytes(t.dtype))};
-}
-
-Written written_at(std::string_view name, const void* data, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  return {name, begin, data == nullptr ? begin : begin + bytes};
-}
-
-/// o, lse and the workspace: of two in one place each would hold a part of the other.
-void check_outputs_apart(const ForwardArgs& args) {
-  const auto& shape = args.o.shape;
-  const auto rows = static_cast<std::size_t>(shape[0] * shape[1] * shape[2]);
-  const std::array outputs = {written_by(args.o), written_at("lse", args.lse, rows * sizeof(float)),
-                              written_at("workspace", args.workspace, args.workspace_bytes)};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    for (std::size_t j = i + 1; j < outputs.size(); ++j) {
-      const Written &a = outputs[i], &b = outputs[j];
-      if (a.begin == a.end || b.begin == b.end || a.end <= b.begin || b.end <= a.begin) continue;
-      refuse("{} and {} share memory, and the call writes both: give each memory of its own", a.name, b.name);
-    }
-  }
-}
-
 void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& args) {
   const Named q{"q", args.q}, k{"k", args.k}, v{"v", args.v}, o{"o", args.o};
   check_shape(q, spec, spec.head_dim, "head_dim");
@@ -173,7 +140,6 @@ void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& ar
     refuse("o.strides make elements of o share memory: pass a tensor whose elements are distinct");
   if (reinterpret_cast<std::uintptr_t>(args.lse) % alignof(float) != 0)
     refuse("lse is not aligned to {} bytes: pass the address of a float", alignof(float));
-  if (args.q.shape[0] != 0 && args.q.shape[2] != 0) check_outputs_apart(args);
 }
 
 TensorStrides strides_of(const Tensor& t) {
@@ -225,6 +191,7 @@ Work prepare(const CheckedSpec& spec, Device device, const ForwardArgs& args, Fo
   set_dropout(spec, args, params);
   set_captured(spec, args, params);
   if (params.batch == 0 || params.q_len == 0) return Work::nothing;
+  check_apart(args);
   return params.kv_len == 0 ? Work::empty_rows : Work::kernel;
 }
 

@@ -17,6 +17,7 @@ struct Launch {
   int shared_memory = 0;                      // dynamic bytes
   std::optional<TileMapShape> tile_map = {};  // filled by a kernel of its own before the forward pass
   int tile_map_threads = 0;                   // of that kernel
+  bool overlaps_tile_map = false;             // the forward kernel may start while that one runs
 };
 
 /// A kernel's code.

@@ -34,7 +34,8 @@ Binary with_launch(const Source& source) {
                      .tile_kv = source.tile_kv,
                      .shared_memory = source.shared_memory,
                      .tile_map = source.tile_map,
-                     .tile_map_threads = kMapThreads}};
+                     .tile_map_threads = kMapThreads,
+                     .overlaps_tile_map = source.overlaps_tile_map}};
 }
 
 std::optional<Binary> decode(const Source& source, std::string_view payload) {

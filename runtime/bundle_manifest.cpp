@@ -52,12 +52,14 @@ json to_json(const Spec& spec) {
 
 json to_json(const BundleKernel& kernel, const ImagePlace& place) {
   // Names every field: one that is added to Launch does not compile until bundles carry it.
-  const auto& [threads, tile_q, tile_kv, shared_memory, shape, tile_map_threads] = kernel.binary.launch;
+  const auto& [threads, tile_q, tile_kv, shared_memory, shape, tile_map_threads, overlaps_tile_map] =
+      kernel.binary.launch;
   json tile_map;
   if (shape) {
     const auto& [of_batch, of_head, has_plain] = *shape;
     tile_map = {{"entry", kernel.binary.tile_map_entry},
                 {"threads", tile_map_threads},
+                {"overlaps", overlaps_tile_map},
                 {"of_batch", of_batch},
                 {"of_head", of_head},
                 {"has_plain", has_plain}};
@@ -185,6 +187,7 @@ Spec parse_spec(Fields fields) {
 void parse_tile_map(Fields fields, Binary& binary) {
   binary.tile_map_entry = fields.text("entry");
   binary.launch.tile_map_threads = fields.count("threads", 1, 1024);
+  binary.launch.overlaps_tile_map = fields.flag("overlaps");
   TileMapShape& shape = binary.launch.tile_map.emplace();
   shape.of_batch = fields.flag("of_batch");
   shape.of_head = fields.flag("of_head");

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "runtime/aside.h"
 #include "runtime/files.h"
 #include "runtime/options.h"
 
@@ -19,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kStaleSeconds = 3600;  // an aside file this old belongs to nobody
+constexpr std::int64_t kStaleSeconds =
+    3600;  // an aside file this old belongs to nobody, whosever machine it is from
 constexpr mode_t kPrivate = 0600, kShared = 0644;
 
 struct Found {
@@ -47,7 +49,8 @@ std::vector<Found> scan(const std::string& folder) {
     struct stat status = {};
     if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;  // gone meanwhile
     if (aside) {
-      if (status.st_mtim.tv_sec + kStaleSeconds < std::time(nullptr)) unlink(at->path().c_str());
+      if (is_abandoned(name) || status.st_mtim.tv_sec + kStaleSeconds < std::time(nullptr))
+        unlink(at->path().c_str());
       continue;
     }
     found.push_back(

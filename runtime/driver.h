@@ -36,7 +36,7 @@ namespace fa {
   X(module_get_function, cuModuleGetFunction, "cuModuleGetFunction")          \
   X(func_get_attribute, cuFuncGetAttribute, "cuFuncGetAttribute")             \
   X(func_set_attribute, cuFuncSetAttribute, "cuFuncSetAttribute")             \
-  X(launch_kernel, cuLaunchKernel, "cuLaunchKernel")                          \
+  X(launch_kernel, cuLaunchKernelEx, "cuLaunchKernelEx")                      \
   X(mem_alloc, cuMemAlloc, "cuMemAlloc_v2")                                   \
   X(mem_free, cuMemFree, "cuMemFree_v2")                                      \
   X(mem_get_info, cuMemGetInfo, "cuMemGetInfo_v2")                            \

@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+
+#include "runtime/aside.h"
 
 namespace fa {
 namespace {
@@ -23,8 +24,7 @@ bool beyond_file_limit(std::size_t bytes) {
 /// A new file that nobody else has: machines and processes may write to one folder at once.
 int create_aside(const std::string& folder, mode_t mode, std::string& path) {
   for (int attempt = 0;; ++attempt) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    path = fmt::format("{}/{}{}-{:x}", folder, kAside, getpid(), now);
+    path = fmt::format("{}/{}", folder, aside_name(getpid()));
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0 || errno != EEXIST || attempt == 100) return descriptor;
   }

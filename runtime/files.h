@@ -26,10 +26,6 @@ class File {
   int descriptor_;
 };
 
-/// How the files that are not finished yet begin; one that is left over belonged to a process that was
-/// killed.
-constexpr std::string_view kAside = ".aside-";
-
 /// Appends the next `count` bytes of an open file to `bytes`; false, with errno, where it has or gives fewer.
 bool read_more(int descriptor, std::size_t count, std::string& bytes);
 

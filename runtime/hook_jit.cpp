@@ -7,11 +7,14 @@
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/TargetSelect.h>
 #pragma GCC diagnostic pop
 
 #include <cmath>
+#include <new>
+#include <system_error>
 
 #include "compiler/ir/exact_math.h"
 #include "compiler/ir/functions.h"
@@ -20,10 +23,21 @@
 namespace fa {
 
 struct HookJit::State {
+  bool is_out_of_memory = false;  // and so could not link; outlives the jit, which tells it
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
 namespace {
+
+// Beyond these LLVM optimises for seconds, in time that grows with their square, what is asked for some
+// thousand elements alone: such hooks are translated as they stand.
+constexpr unsigned kMostOptimised = 2000;
+
+/// As operator new does: whoever has asked to be told is told first.
+[[noreturn]] void throw_out_of_memory() {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  throw std::bad_alloc();
+}
 
 constexpr const char* kWhat = "the hooks cannot be compiled for this machine";
 
@@ -78,6 +92,12 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit, const llvm::Module& mo
   return known;
 }
 
+llvm::orc::JITTargetMachineBuilder machine_for(const llvm::Module& module) {
+  auto machine = expect(llvm::orc::JITTargetMachineBuilder::detectHost());
+  if (module.getInstructionCount() > kMostOptimised) machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  return machine;
+}
+
 /// void @call.NAME(ptr arguments, ptr result): one way to call any of them.
 void add_wrapper(llvm::Function& function) {
   llvm::LLVMContext& context = function.getContext();
@@ -111,9 +131,15 @@ HookJit::HookJit(HookIr hooks) : state_(std::make_unique<State>()) {
   for (llvm::Function& function : *hooks.module)
     if (!function.isDeclaration()) functions.push_back(&function);
   for (llvm::Function* function : functions) add_wrapper(*function);
-  state_->jit = expect(llvm::orc::LLJITBuilder().create());
+  state_->jit =
+      expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine_for(*hooks.module)).create());
   llvm::orc::LLJIT& jit = *state_->jit;
-  jit.getExecutionSession().setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  // What a lookup then throws names the symbols that are missing, and not why.
+  jit.getExecutionSession().setErrorReporter([state = state_.get()](llvm::Error error) {
+    llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& info) {
+      state->is_out_of_memory |= info.convertToErrorCode() == std::errc::not_enough_memory;
+    });
+  });
   expect(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(jit, *hooks.module))));
   hooks.module->setDataLayout(jit.getDataLayout());
   expect(jit.addIRModule(llvm::orc::ThreadSafeModule(std::move(hooks.module), std::move(hooks.context))));
@@ -125,8 +151,11 @@ HookJit& HookJit::operator=(HookJit&&) noexcept = default;
 
 HookJit::Function HookJit::find(const std::string& name) const {
   auto found = state_->jit->lookup("call." + name);
-  if (!found)
-    throw InternalError("the hooks have no function '" + name + "': " + llvm::toString(found.takeError()));
+  if (!found) {
+    const std::string why = llvm::toString(found.takeError());
+    if (state_->is_out_of_memory) throw_out_of_memory();
+    throw InternalError("the hooks have no function '" + name + "': " + why);
+  }
   return found->toPtr<Function>();
 }
 

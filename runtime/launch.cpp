@@ -11,20 +11,35 @@ namespace {
 
 constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 
+// CUDA 12.3: from there on graphs hold an overlap that was captured.
+constexpr int kCapturesOverlap = 12030;
+
 struct Grid {
   int x, y, z;
   int threads;
   int shared_memory;
 };
 
+/// `overlaps`: whether it may start before the kernel that was enqueued last has ended, and waits for that
+/// itself.
 void enqueue(const CudaKernel& kernel, CUfunction function, Grid grid, const ForwardParams& params,
-             Stream stream) {
+             Stream stream, bool overlaps) {
   void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
   const DriverTable& table = kernel.device.table();
-  const CUresult result = table.launch_kernel(
-      function, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z),
-      static_cast<unsigned>(grid.threads), 1, 1, static_cast<unsigned>(grid.shared_memory),
-      static_cast<CUstream>(stream), arguments, nullptr);
+  CUlaunchAttribute overlap = {};
+  overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  overlap.value.programmaticStreamSerializationAllowed = 1;
+  const CUlaunchConfig config = {.gridDimX = static_cast<unsigned>(grid.x),
+                                 .gridDimY = static_cast<unsigned>(grid.y),
+                                 .gridDimZ = static_cast<unsigned>(grid.z),
+                                 .blockDimX = static_cast<unsigned>(grid.threads),
+                                 .blockDimY = 1,
+                                 .blockDimZ = 1,
+                                 .sharedMemBytes = static_cast<unsigned>(grid.shared_memory),
+                                 .hStream = static_cast<CUstream>(stream),
+                                 .attrs = &overlap,
+                                 .numAttrs = overlaps ? 1U : 0U};
+  const CUresult result = table.launch_kernel(&config, function, arguments, nullptr);
   if (result != CUDA_SUCCESS) {
     check_driver(
         table, result,
@@ -69,7 +84,7 @@ void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::
              .z = shape.of_batch ? params.batch : 1,
              .threads = launch.tile_map_threads,
              .shared_memory = 0},
-            params, stream);
+            params, stream, false);
   }
   ForwardParams ordered = params;
   ordered.head_shift = head_shift(params, kv_bytes, kernel.device.info().l2_bytes);
@@ -79,7 +94,8 @@ void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::
            .z = params.batch,
            .threads = launch.threads,
            .shared_memory = launch.shared_memory},
-          ordered, stream);
+          ordered, stream,
+          launch.overlaps_tile_map && kernel.device.info().driver_version >= kCapturesOverlap);
 }
 
 void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, int head_dim_v, int element,

@@ -9,7 +9,7 @@ namespace fa {
 namespace {
 
 /// Raise it where a field of ForwardParams, or a bit of a tile map, keeps its place and changes its meaning.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 template <class Field>
 std::string at(const char* name, const ForwardParams& params, const Field& field) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "fa/error.h"
+#include "runtime/aside.h"
 #include "runtime/files.h"
 
 namespace fa {
@@ -77,6 +78,7 @@ std::string write_to(const std::string& path, std::span<const std::string_view> 
   if (exists && !S_ISREG(status.st_mode)) return write_device(place.path, pieces);
   // Renaming asks for the folder's permission alone: a file that its owner protected would be gone.
   if (exists && faccessat(AT_FDCWD, place.path.c_str(), W_OK, AT_EACCESS) != 0) return std::strerror(errno);
+  remove_abandoned(folder_of(place.path));
   const mode_t mode = exists ? status.st_mode & kPermissions : kReadable;
   return replace_file(folder_of(place.path), place.path.filename(), pieces, mode, exists);
 }

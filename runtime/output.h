@@ -9,9 +9,9 @@ namespace fa {
 
 /// Writes `pieces`, one after another, to what `path` names.
 /// A regular file, or a name that is free: whole or not at all, by replace_file; an old file's permissions
-/// stay. A symbolic link stays one, and what it names is written. A device or a pipe is written in place, and
-/// so is an open descriptor by its name (/dev/stdout, /dev/fd/3). Throws Error: "path: cannot be written:
-/// why".
+/// stay. What processes that were killed while they wrote into that folder have left beside it goes. A
+/// symbolic link stays one, and what it names is written. A device or a pipe is written in place, and so is
+/// an open descriptor by its name (/dev/stdout, /dev/fd/3). Throws Error: "path: cannot be written: why".
 void write_output(const std::string& path, std::span<const std::string_view> pieces);
 void write_output(const std::string& path, std::string_view bytes);
 

@@ -8,6 +8,9 @@
 #include "runtime/device_target.h"
 #include "runtime/host_jit.h"
 #include "runtime/options.h"
+#include "tools/problem.h"
+#include "tools/spec_file.h"
+#include "tools/targets.h"
 #include "tools/validators.h"
 
 namespace fa::tools {
@@ -33,7 +36,7 @@ void SpecArguments::declare(CLI::App& app) {
 }
 
 Spec SpecArguments::load(const std::string& path) const {
-  Spec spec = Spec::load(path);
+  Spec spec = read_spec(path);
   if (head_dim != 0 || head_dim_v != 0) {
     const bool equal = spec.head_dim() == spec.head_dim_v();
     const int new_head_dim = head_dim != 0 ? head_dim : spec.head_dim();
@@ -50,20 +53,21 @@ void SizeArguments::declare(CLI::App& app) {
   const auto number = [&](const char* name, std::optional<int>& value, const std::string& description) {
     app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSizeGroup);
   };
-  number("--batch", batch, fmt::format("Sequences in the batch [{}]", defaults.batch));
-  number("--heads", heads, fmt::format("Query heads [{}]", defaults.num_q_heads));
+  number("--batch", batch, fmt::format("Sequences in the batch [{}]", kDefaults.batch));
+  number("--heads", heads, fmt::format("Query heads [{}]", kDefaults.num_q_heads));
   number("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
-  number("--q-len", q_len, fmt::format("Query positions [{}]", defaults.q_len));
+  number("--q-len", q_len, fmt::format("Query positions [{}]", kDefaults.q_len));
   number("--kv-len", kv_len, "Key positions [--q-len]");
 }
 
 ProblemSize SizeArguments::size() const {
-  ProblemSize result = defaults;
-  result.batch = batch.value_or(defaults.batch);
-  result.num_q_heads = heads.value_or(defaults.num_q_heads);
-  result.num_kv_heads = kv_heads.value_or(heads.value_or(defaults.num_kv_heads));
-  result.q_len = q_len.value_or(defaults.q_len);
-  result.kv_len = kv_len.value_or(q_len.value_or(defaults.kv_len));
+  ProblemSize result = kDefaults;
+  result.batch = batch.value_or(kDefaults.batch);
+  result.num_q_heads = heads.value_or(kDefaults.num_q_heads);
+  result.num_kv_heads = kv_heads.value_or(heads.value_or(kDefaults.num_kv_heads));
+  result.q_len = q_len.value_or(kDefaults.q_len);
+  result.kv_len = kv_len.value_or(q_len.value_or(kDefaults.kv_len));
+  check_size(result);
   return result;
 }
 
@@ -100,6 +104,7 @@ void DeviceArguments::declare(CLI::App& app) {
   app.add_option("--gpu", gpu,
                  "Run the kernels of another GPU, no newer than this one: t4, a100, ... [its own]")
       ->type_name("NAME")
+      ->check(suggested(target_words(false)))
       ->group(kDeviceGroup);
   app.add_option("--threads", threads, "Threads on the host [all cores]")
       ->type_name("N")

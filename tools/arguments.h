@@ -26,16 +26,19 @@ struct SpecArguments {
   std::string dtype;
 
   void declare(CLI::App& app);
-  /// Loads `path` with the overrides. Throws SpecError, ArgumentError.
+  /// Loads `path`, - being standard input, with the overrides. Throws SpecError, ArgumentError.
   Spec load(const std::string& path) const;
 };
 
-/// The problem's size. A length or head count left out follows from its neighbour.
+/// The problem's size, the same for `explain` and `run`. A length or head count left out follows from its
+/// neighbour.
 struct SizeArguments {
-  ProblemSize defaults;
+  static constexpr ProblemSize kDefaults{
+      .batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 512, .kv_len = 512};
   std::optional<int> batch{}, heads{}, kv_heads{}, q_len{}, kv_len{};
 
   void declare(CLI::App& app);
+  /// Throws ArgumentError as check_size does.
   ProblemSize size() const;
 };
 

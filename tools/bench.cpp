@@ -12,8 +12,9 @@
 #include "tools/bounds.h"
 #include "tools/describe.h"
 #include "tools/flops.h"
+#include "tools/interrupt.h"
+#include "tools/progress.h"
 #include "tools/reference.h"
-#include "tools/report.h"
 #include "tools/targets.h"
 
 namespace fa::tools {
@@ -54,6 +55,7 @@ class Bench {
   Bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings)
       : spec_(spec), settings_(settings), progress_(fmt::format("{}: making tensors", spec.name())) {
     problem_ = make_problem(spec, inputs);
+    stop_if_interrupted();
     base_.spec = spec.name();
     base_.file = spec.checked().file;
     base_.dtype = spec.dtype();
@@ -64,9 +66,10 @@ class Bench {
     const auto counted = count_flops(*problem_, settings.every_score);
     base_.flops = counted.flops;
     base_.flops_counted = counted.what;
+    stop_if_interrupted();
   }
 
-  std::vector<BenchResult> run() {
+  BenchedProblem run() {
     progress_.relabel(fmt::format("{}: compiling", spec_.name()));
     std::optional<Kernel> chosen;
     BenchResult result = attempt(settings_.options.plan, [&] {
@@ -74,21 +77,26 @@ class Bench {
       prepare(*chosen);
       return settings_.all_plans ? base_ : measure(*chosen);
     });
-    if (!settings_.all_plans || !result.error.empty()) return {std::move(result)};
+    if (!settings_.all_plans || !result.error.empty()) return {.results = {std::move(result)}};
 
     const auto plans = legal_plans(spec_.checked(), target_of_kernel(*chosen, settings_.options.cuda_device));
-    std::vector<BenchResult> results;
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
-      Options options = settings_.options;
-      options.plan = plans[i].print();
-      results.push_back(attempt(options.plan, [&] { return measure(compile(spec_, options)); }));
+    BenchedProblem benched;
+    try {
+      for (std::size_t i = 0; i < plans.size(); ++i) {
+        stop_if_interrupted();
+        progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
+        Options options = settings_.options;
+        options.plan = plans[i].print();
+        benched.results.push_back(attempt(options.plan, [&] { return measure(compile(spec_, options)); }));
+      }
+    } catch (const Interrupted&) {
+      benched.is_complete = false;
     }
-    std::ranges::stable_sort(results, [](const BenchResult& a, const BenchResult& b) {
+    std::ranges::stable_sort(benched.results, [](const BenchResult& a, const BenchResult& b) {
       if (a.error.empty() != b.error.empty()) return a.error.empty();
       return a.time.median < b.time.median;
     });
-    return results;
+    return benched;
   }
 
  private:
@@ -134,7 +142,8 @@ class Bench {
     if (!reference_) {
       progress_.relabel(fmt::format("{}: computing the fp64 reference", spec_.name()));
       const auto limit = std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
-      reference_ = reference_forward(*problem_, sample_rows(problem_->size, limit));
+      reference_ = reference_forward(*problem_, sample_rows(problem_->size, limit),
+                                     [](double) { stop_if_interrupted(); });
     }
     const auto outputs = session_->outputs();
     const auto bound = error_bound(spec_.dtype(), spec_.head_dim(), problem_->size.kv_len);
@@ -152,8 +161,12 @@ class Bench {
 
 }  // namespace
 
-std::vector<BenchResult> bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
-  return Bench(spec, inputs, settings).run();
+BenchedProblem bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
+  try {
+    return Bench(spec, inputs, settings).run();
+  } catch (const Interrupted&) {
+    return {.results = {}, .is_complete = false};
+  }
 }
 
 }  // namespace fa::tools

@@ -41,8 +41,13 @@ struct BenchResult {
   std::optional<bool> verified;
 };
 
-/// At least one result; with `all_plans` one for each legal plan, the fastest first, those that failed last.
+/// One result; with `all_plans` one for each legal plan, the fastest first, those that failed last.
+struct BenchedProblem {
+  std::vector<BenchResult> results;
+  bool is_complete = true;  // false where a SIGINT (tools/interrupt.h) ended it; perhaps there are no results
+};
+
 /// What cannot be built or run is a result with `error`; bad input is thrown.
-std::vector<BenchResult> bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings);
+BenchedProblem bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings);
 
 }  // namespace fa::tools

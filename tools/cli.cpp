@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -11,6 +12,9 @@
 #include "compiler/spec/words.h"
 #include "fa/bundle.h"
 #include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
+#include "tools/out_of_memory.h"
 #include "tools/report.h"
 #include "tools/version.h"
 
@@ -28,7 +32,10 @@ Start here:
   facet bench specs/*.fa --q-len 1024,4096            how fast each variant is here
   facet build specs/*.fa --arch sm_80,sm_90 -o out/   kernels for GPUs that are elsewhere
 
-Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures.
+A spec's name may be -: the spec is then read from standard input, and its hooks' files from the working directory.
+Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures,
+130 where Ctrl-C ended it: what was done until then has been written.
+--json [FILE] prints a command's results as JSON instead of text, or writes them to FILE beside the text.
 FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.
 Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/facet/specs, beside bin/.)";
 
@@ -53,15 +60,26 @@ void report_command_line(const CLI::App& app, const std::string& word, const std
       meant.empty() ? "`facet --help` lists the commands" : fmt::format("did you mean `facet {}`?", meant));
 }
 
+/// Those of the command that is asked for.
+std::vector<std::string> size_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands())
+    for (const char* name : {"--batch", "--heads", "--q-len", "--kv-len"})
+      if (command->get_option_no_throw(name) != nullptr) names.emplace_back(name);
+  return names;
+}
+
 }  // namespace
 
 int read_command_line(int argc, const char* const* argv, Action& action) {
   // `facet help COMMAND` is `facet COMMAND --help`.
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc > 1 && std::string_view(argv[1]) == "help") {
+  std::vector<std::string> words(argv, argv + argc);
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  if (argc > 1 && words[1] == "help" && std::none_of(words.begin() + 2, words.end(), is_option)) {
     words.erase(words.begin() + 1);
     words.push_back("--help");
   }
+  separate_json_word(words);
   CLI::App app(kAbout, "facet");
   app.footer(kFooter);
   app.set_version_flag("-v,--version", version_text());
@@ -74,9 +92,12 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
   add_build_command(app, action);
   add_bundle_command(app, action);
   add_cache_command(app, action);
+  add_completion_command(app, action);
+  add_help_command(app, action);  // the last: it names the others
 
   try {
-    app.parse(static_cast<int>(words.size()), words.data());
+    std::vector<std::string> given(words.rbegin(), words.rend() - 1);  // CLI11 takes them from the end
+    app.parse(std::move(given));
   } catch (const CLI::ParseError& error) {
     action = nullptr;                                        // a subcommand may have been read before
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
@@ -87,12 +108,16 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
     report_command_line(app, words[1], error.what());
     return kBadInput;
   }
+  suggest_smaller(size_options(app));
   return kOk;
 }
 
 int run_action(const Action& action) {
   try {
     return action();
+  } catch (const Interrupted&) {
+    report_error("interrupted: nothing is written");
+    return kInterrupted;
   } catch (const SpecError& error) {
     for (const auto& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
     return kBadInput;
@@ -109,7 +134,7 @@ int run_action(const Action& action) {
     report_error(error.what(), "this is a bug in facet: please report it with this message and the spec");
     return kFailed;
   } catch (const std::bad_alloc&) {
-    report_error("out of memory", "try smaller --batch, --heads, --q-len or --kv-len");
+    report_error("out of memory", memory_remedy());
     return kFailed;
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main

@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/device_target.h"
-#include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/bench.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/text.h"
 #include "tools/validators.h"
@@ -25,7 +27,7 @@ namespace {
 constexpr const char* kFooter = R"(
 Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
 tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
-percentile, and TFLOP/s counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
+percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
 GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
 peak; a forward pass itself allocates nothing.
@@ -51,11 +53,13 @@ struct BenchArguments {
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
-  std::string json;
+  JsonOption json;
 };
 
 void declare(CLI::App& command, BenchArguments& arguments) {
-  command.add_option("SPEC", arguments.specs, "Spec files (.fa)")->type_name("FILE")->required();
+  command.add_option("SPEC", arguments.specs, "Spec files (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   arguments.spec.declare(command);
   const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
     command.add_option(name, value, description)->type_name("N")->check(positive())->group("Problem");
@@ -97,10 +101,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->check(positive());
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
-  command
-      .add_option("--json", arguments.json,
-                  "Also write the results here, with versions, device, date and command; - for stdout")
-      ->type_name("FILE");
+  arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 
 std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
@@ -124,8 +125,12 @@ std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
 }
 
 void print_header() {
-  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>9} {:>8} {:>10}  {}\n", "spec", "problem", "median",
-             "p10 .. p90", "TFLOP/s", "GB/s", "memory", "FLOPs counted");
+  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>8} {:>10}  {}\n", "spec", "problem", "median",
+             "p10 .. p90", "rate", "GB/s", "memory", "FLOPs counted");
+}
+
+std::string rate_of(const BenchResult& result) {
+  return print_rate(result.flops, result.time.median, result.on_cuda);
 }
 
 std::string_view verdict(const BenchResult& result) {
@@ -133,37 +138,41 @@ std::string_view verdict(const BenchResult& result) {
   return *result.verified ? ", verified" : ", WRONG";
 }
 
+/// "N4096", or "N1x4096" where there are fewer queries than keys, or more.
+std::string print_lengths(const ProblemSize& size) {
+  return size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
+                                   : fmt::format("N{}x{}", size.q_len, size.kv_len);
+}
+
 void print_line(const BenchResult& result) {
   const auto& size = result.size;
   const std::string heads = size.num_q_heads == size.num_kv_heads
                                 ? fmt::format("H{}", size.num_q_heads)
                                 : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
-  const std::string lengths = size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
-                                                        : fmt::format("N{}x{}", size.q_len, size.kv_len);
   const std::string dims = result.head_dim == result.head_dim_v
                                ? fmt::format("D{}", result.head_dim)
                                : fmt::format("D{}/{}", result.head_dim, result.head_dim_v);
   const std::string problem =
-      fmt::format("B{} {} {} {} {}", size.batch, heads, lengths, dims, dtype_name(result.dtype));
+      fmt::format("B{} {} {} {} {}", size.batch, heads, print_lengths(size), dims, dtype_name(result.dtype));
   if (!result.error.empty()) {
     fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error);
     return;
   }
   fmt::print(
-      "{:<22} {:<34} {:>10} {:>19} {:>9.4g} {:>8.4g} {:>10}  {}{}\n", result.spec, problem,
+      "{:<22} {:<34} {:>10} {:>19} {:>13} {:>8.4g} {:>10}  {}{}\n", result.spec, problem,
       print_milliseconds(result.time.median),
       fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
-      result.tflops, result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
+      rate_of(result), result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
       verdict(result));
 }
 
 void print_plans(const std::vector<BenchResult>& results) {
   for (const auto& result : results) {
     if (result.error.empty()) {
-      fmt::print("  {:>10} {:>9.4g} TFLOP/s  {}{}\n", print_milliseconds(result.time.median), result.tflops,
+      fmt::print("  {:>10} {:>13}  {}{}\n", print_milliseconds(result.time.median), rate_of(result),
                  result.plan, verdict(result));
     } else {
-      fmt::print("  {:>10} {:>17}  {}: {}\n", "failed", "", result.plan, result.error);
+      fmt::print("  {:>10} {:>13}  {}: {}\n", "failed", "", result.plan, result.error);
     }
   }
 }
@@ -203,7 +212,9 @@ nlohmann::json to_json(const BenchResult& result) {
   return json;
 }
 
-void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results) {
+/// `done` of the `of` problems are in the results; the last of them in part, where it has many plans.
+void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results, std::size_t done,
+                std::size_t of) {
   nlohmann::json lines = nlohmann::json::array();
   for (const auto& result : results) lines.push_back(to_json(result));
   const bool on_cuda = !results.empty() && results.front().on_cuda;
@@ -213,11 +224,8 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
                         {"device", results.empty() ? "" : results.front().device},
                         {"layout", arguments.layout},
                         {"results", lines}};
-  if (arguments.json == "-") {
-    fmt::print("{}", json_text(report));
-    return;
-  }
-  write_output(arguments.json, json_text(report));
+  if (done < of) report["interrupted"] = {{"done", done}, {"of", of}};
+  arguments.json.write(report);
 }
 
 /// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.
@@ -242,6 +250,7 @@ int run_bench(const BenchArguments& arguments) {
   }
   // Everything the user wrote is read before anything is timed: a typo in the last spec must not cost
   // minutes.
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = sizes(arguments);
@@ -257,19 +266,36 @@ int run_bench(const BenchArguments& arguments) {
     if (!reason.empty()) throw DeviceError(reason, 0);
   }
 
+  const Interruptible interruptible;
   std::vector<BenchResult> results;
   bool all_held = true;
-  for (const Spec& spec : specs) {
-    for (const auto& size : problem_sizes) {
-      const auto lines = bench(spec, problem_inputs(arguments, spec, specs.size(), size), settings);
-      if (arguments.json != "-") print_lines(lines, results.empty(), settings.all_plans);
-      for (const auto& line : lines) {
-        all_held = all_held && line.error.empty() && line.verified.value_or(true);
-      }
-      results.insert(results.end(), lines.begin(), lines.end());
+  const std::size_t of = specs.size() * problem_sizes.size();
+  std::size_t done = 0;
+  Steps steps(of);
+  for (std::size_t at = 0; at < of && !is_interrupted(); ++at) {
+    const Spec& spec = specs[at / problem_sizes.size()];
+    const ProblemSize& size = problem_sizes[at % problem_sizes.size()];
+    steps.next(print_lengths(size));
+    const auto [lines, is_complete] =
+        bench(spec, problem_inputs(arguments, spec, specs.size(), size), settings);
+    if (is_complete) ++done;
+    const ProgressHidden hidden;
+    if (!lines.empty() && arguments.json.shows_text())
+      print_lines(lines, results.empty(), settings.all_plans);
+    for (const auto& line : lines) {
+      all_held = all_held && line.error.empty() && line.verified.value_or(true);
     }
+    results.insert(results.end(), lines.begin(), lines.end());
   }
-  if (!arguments.json.empty()) write_json(arguments, results);
+  const ProgressHidden hidden;
+  const bool writes = arguments.json.asked() && !results.empty();
+  if (writes) write_json(arguments, results, done, of);
+  if (done < of) {
+    report_error(fmt::format(
+        "interrupted: {} of {} problems are timed{}", done, of,
+        writes && arguments.json.to_file() ? ", and written to " + arguments.json.file() : std::string()));
+    return kInterrupted;
+  }
   return all_held ? kOk : kFailed;
 }
 

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,10 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
 #include "tools/parallel.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/targets.h"
 #include "tools/text.h"
@@ -41,7 +43,7 @@ struct BuildArguments {
   std::vector<std::string> specs, archs, dtypes;
   std::vector<int> head_dims;
   std::string output;
-  bool json = false;
+  JsonOption json;
   bool no_cache = false;
 };
 
@@ -144,9 +146,11 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
 std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted) {
   std::vector<Job> jobs;
   std::vector<Diagnostic> refused;
+  Steps steps(wanted.size() * specs.size());
   for (const Wanted& one : wanted) {
     const Target target = target_of_arch(one.arch);
     for (std::size_t i = 0; i < specs.size(); ++i) {
+      steps.next(fmt::format("planning {} for {}", specs[i].spec.name(), one.arch));
       const auto is_wanted = [&](const std::string& dtype) { return has(one.dtypes, dtype); };
       if (std::ranges::none_of(specs[i].dtypes, is_wanted)) continue;
       try {
@@ -171,10 +175,11 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
 void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
   const DiskCache cache =
       open_cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string());
-  Progress progress(fmt::format("building {} kernels with NVRTC", jobs.size()));
-  std::atomic<std::size_t> done = 0;
+  Steps steps(jobs.size());
+  steps.next("building with NVRTC");
   parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
+      stop_if_interrupted();
       Job& job = jobs[static_cast<std::size_t>(at)];
       const Spec& spec = specs[job.spec].spec;
       const auto start = std::chrono::steady_clock::now();
@@ -190,7 +195,7 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
       }
       const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
       job.milliseconds = passed.count();
-      progress.update(static_cast<double>(++done) / static_cast<double>(jobs.size()));
+      steps.next("building with NVRTC");
     }
   });
 }
@@ -217,6 +222,8 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
 
 int run_build(const BuildArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
+  arguments.json.check_apart_from({arguments.output}, "--output");
   const std::vector<Wanted> wanted = wanted_archs(arguments);
   const std::vector<Built> specs = load_specs(arguments, wanted);
   BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
@@ -225,29 +232,36 @@ int run_build(const BuildArguments& arguments) {
     contents.specs.push_back(one.spec);
   }
   std::vector<Job> jobs = plan_jobs(specs, wanted);
-  build_jobs(jobs, specs, arguments.no_cache);
+  try {
+    const Interruptible interruptible;
+    build_jobs(jobs, specs, arguments.no_cache);
+  } catch (const Interrupted&) {
+    const auto built =
+        std::ranges::count_if(jobs, [](const Job& job) { return !job.result.binary.image.empty(); });
+    report_error(
+        fmt::format("interrupted: {} of {} kernels are built, the bundle is not written", built, jobs.size()),
+        arguments.no_cache ? "" : "the cache keeps those that are: building again goes on from there");
+    return kInterrupted;
+  }
 
   contents.nvrtc = Nvrtc::get().version();
   nlohmann::json report = nlohmann::json::array();
   std::string lines;  // printed once the bundle is written: a stdout that takes nothing must not cost it
   for (Job& job : jobs) {
-    if (arguments.json)
-      report.push_back(job_json(job, specs[job.spec].spec));
-    else
-      lines += print_job(job, specs[job.spec].spec) + "\n";
+    report.push_back(job_json(job, specs[job.spec].spec));
+    lines += print_job(job, specs[job.spec].spec) + "\n";
     contents.kernels.push_back(
         {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
   }
   const std::string path = write_bundle(arguments.output, contents);
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
   const auto bytes = encode_bundle(contents).size();
-  if (arguments.json) {
-    fmt::print("{}", json_text({{"path", path},
-                                {"bytes", bytes},
-                                {"nvrtc", contents.nvrtc},
-                                {"milliseconds", passed.count()},
-                                {"kernels", report}}));
-  } else {
+  arguments.json.write({{"path", path},
+                        {"bytes", bytes},
+                        {"nvrtc", contents.nvrtc},
+                        {"milliseconds", passed.count()},
+                        {"kernels", report}});
+  if (arguments.json.shows_text()) {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);
     fmt::print("{}wrote {}: {} kernels for {}, {}, in {}\n", lines, path, jobs.size(), join(archs),
@@ -263,7 +277,9 @@ void add_build_command(CLI::App& app, Action& action) {
   CLI::App* const command =
       app.add_subcommand("build", "Build kernels into a bundle, for GPUs that are elsewhere");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->type_name("FILE")->required();
+  command->add_option("SPEC", arguments->specs, "Spec files (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   command
       ->add_option("--arch", arguments->archs,
                    "Architectures, as sm_80,sm_89,sm_90a; sm_75:f16 with dtypes of its own")
@@ -275,6 +291,7 @@ void add_build_command(CLI::App& app, Action& action) {
       ->add_option("-o,--output", arguments->output,
                    "The bundle's file; or a folder for it, with a / at the end")
       ->type_name("PATH")
+      ->check(file_name())
       ->required();
   command
       ->add_option("--head-dim", arguments->head_dims,
@@ -289,7 +306,7 @@ void add_build_command(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->check(one_of({"f16", "bf16", "f32"}));
   command->add_flag("--no-cache", arguments->no_cache, "Build anew, and keep nothing but the bundle");
-  command->add_flag("--json", arguments->json, "Print what was built as JSON on stdout");
+  arguments->json.declare(*command, "what was built");
   command->callback([arguments, &action] { action = [arguments] { return run_build(*arguments); }; });
 }
 

@@ -10,7 +10,9 @@
 #include "runtime/output.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/json_option.h"
 #include "tools/text.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -27,7 +29,7 @@ Examples:
 
 struct BundleArguments {
   std::string path, folder;
-  bool json = false;
+  JsonOption json;
 };
 
 void extract(const BundleContents& contents, const std::string& folder) {
@@ -44,32 +46,29 @@ void extract(const BundleContents& contents, const std::string& folder) {
 
 int run_bundle(const BundleArguments& arguments) {
   const std::string path = bundle_file(arguments.path);
+  arguments.json.check_apart_from({path}, "BUNDLE");
   const BundleContents contents = read_bundle(path);
   if (!arguments.folder.empty()) extract(contents, arguments.folder);
   nlohmann::json kernels = nlohmann::json::array();
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    if (arguments.json) {
-      kernels.push_back({{"spec", spec_json(spec)},
-                         {"arch", kernel.arch},
-                         {"plan", kernel.plan},
-                         {"registers", kernel.binary.registers},
-                         {"spill_bytes", kernel.binary.spill_bytes},
-                         {"cubin_bytes", kernel.binary.image.size()}});
-    } else {
-      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
-                 print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
-    }
+    kernels.push_back({{"spec", spec_json(spec)},
+                       {"arch", kernel.arch},
+                       {"plan", kernel.plan},
+                       {"registers", kernel.binary.registers},
+                       {"spill_bytes", kernel.binary.spill_bytes},
+                       {"cubin_bytes", kernel.binary.image.size()}});
   }
-  if (arguments.json) {
-    fmt::print(
-        "{}",
-        json_text(
-            {{"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}}));
-  } else {
-    fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
-               contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);
+  arguments.json.write(
+      {{"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}});
+  if (!arguments.json.shows_text()) return kOk;
+  for (const BundleKernel& kernel : contents.kernels) {
+    const Spec& spec = contents.specs[kernel.spec];
+    fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
+               print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
   }
+  fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
+             contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);
   return kOk;
 }
 
@@ -85,8 +84,9 @@ void add_bundle_command(CLI::App& app, Action& action) {
   command
       ->add_option("--extract", arguments->folder,
                    "Also write every cubin into this folder, which is made where it is not there")
-      ->type_name("FOLDER");
-  command->add_flag("--json", arguments->json, "Print as JSON on stdout");
+      ->type_name("FOLDER")
+      ->check(file_name());
+  arguments->json.declare(*command, "what it holds");
   command->callback([arguments, &action] { action = [arguments] { return run_bundle(*arguments); }; });
 }
 

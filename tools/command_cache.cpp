@@ -10,6 +10,7 @@
 #include "runtime/options.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/json_option.h"
 #include "tools/text.h"
 #include "tools/validators.h"
 
@@ -29,24 +30,21 @@ Examples:
 
 struct CacheArguments {
   std::string what = "stats";
-  bool json = false;
+  JsonOption json;
 };
 
 std::string print_date(std::int64_t seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(static_cast<std::time_t>(seconds)));
 }
 
-int show_stats(const DiskCache& cache, bool json) {
+int show_stats(const DiskCache& cache, const JsonOption& json) {
   const CacheStats stats = cache.stats();
-  if (json) {
-    const nlohmann::json report{{"folder", stats.folder},
-                                {"entries", stats.entries},
-                                {"bytes", stats.bytes},
-                                {"limit", stats.limit},
-                                {"problem", stats.problem}};
-    fmt::print("{}", json_text(report));
-    return kOk;
-  }
+  json.write({{"folder", stats.folder},
+              {"entries", stats.entries},
+              {"bytes", stats.bytes},
+              {"limit", stats.limit},
+              {"problem", stats.problem}});
+  if (!json.shows_text()) return kOk;
   fmt::print("folder   {}\n", stats.folder.empty() ? "none" : stats.folder);
   fmt::print("entries  {}\n", stats.entries);
   fmt::print("size     {} of {}\n", print_bytes(static_cast<double>(stats.bytes)),
@@ -55,41 +53,43 @@ int show_stats(const DiskCache& cache, bool json) {
   return kOk;
 }
 
-int show_list(const DiskCache& cache, bool json) {
+int show_list(const DiskCache& cache, const JsonOption& json) {
   const auto files = cache.list();
   nlohmann::json report = nlohmann::json::array();
-  for (const auto& file : files) {
-    if (json) {
-      report.push_back({{"key", file.key},
-                        {"label", file.label},
-                        {"bytes", file.bytes},
-                        {"last_used", file.last_used},
-                        {"problem", file.problem}});
-    } else {
-      fmt::print("{}  {}  {:>10}  {}\n", file.key, print_date(file.last_used),
-                 print_bytes(static_cast<double>(file.bytes)),
-                 file.problem.empty() ? file.label : fmt::format("({})", file.problem));
-    }
-  }
-  if (json) fmt::print("{}", json_text(report));
+  for (const auto& file : files)
+    report.push_back({{"key", file.key},
+                      {"label", file.label},
+                      {"bytes", file.bytes},
+                      {"last_used", file.last_used},
+                      {"problem", file.problem}});
+  json.write(report);
+  if (!json.shows_text()) return kOk;
+  for (const auto& file : files)
+    fmt::print("{}  {}  {:>10}  {}\n", file.key, print_date(file.last_used),
+               print_bytes(static_cast<double>(file.bytes)),
+               file.problem.empty() ? file.label : fmt::format("({})", file.problem));
   return kOk;
+}
+
+int show_path(const DiskCache& cache, const JsonOption& json) {
+  json.write({{"folder", cache.folder()}});
+  if (json.shows_text()) fmt::print("{}\n", cache.folder());
+  return cache.folder().empty() ? kFailed : kOk;
+}
+
+int clear(const DiskCache& cache, const JsonOption& json) {
+  const int removed = cache.clear();
+  json.write({{"removed", removed}});
+  if (json.shows_text()) fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
+  return cache.stats().entries == 0 ? kOk : kFailed;
 }
 
 int run_cache(const CacheArguments& arguments) {
   const DiskCache cache = open_cache(environment().cache_dir);
   if (arguments.what == "list") return show_list(cache, arguments.json);
-  if (arguments.what == "stats") return show_stats(cache, arguments.json);
-  if (arguments.what == "path") {
-    fmt::print("{}\n", cache.folder());
-    return cache.folder().empty() ? kFailed : kOk;
-  }
-  const int removed = cache.clear();
-  if (arguments.json) {
-    fmt::print("{}", json_text({{"removed", removed}}));
-  } else {
-    fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
-  }
-  return cache.stats().entries == 0 ? kOk : kFailed;
+  if (arguments.what == "path") return show_path(cache, arguments.json);
+  if (arguments.what == "clear") return clear(cache, arguments.json);
+  return show_stats(cache, arguments.json);
 }
 
 }  // namespace
@@ -99,8 +99,9 @@ void add_cache_command(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand("cache", "Show or empty the disk cache of built kernels");
   command->footer(kFooter);
   command->add_option("WHAT", arguments->what, "stats, list, clear or path [stats]")
-      ->check(one_of({"stats", "list", "clear", "path"}));
-  command->add_flag("--json", arguments->json, "Print as JSON on stdout");
+      ->check(one_of({kCacheWords.begin(), kCacheWords.end()}))
+      ->type_name("WORD");
+  arguments->json.declare(*command, "the same");
   command->callback([arguments, &action] { action = [arguments] { return run_cache(*arguments); }; });
 }
 

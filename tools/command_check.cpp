@@ -8,8 +8,12 @@
 
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
 #include "tools/mask_lints.h"
+#include "tools/progress.h"
 #include "tools/report.h"
+#include "tools/spec_file.h"
 #include "tools/text.h"
 
 namespace fa::tools {
@@ -31,7 +35,7 @@ Examples:
 struct CheckArguments {
   std::vector<std::string> specs;
   bool strict = false;
-  bool json = false;
+  JsonOption json;
 };
 
 struct Checked {
@@ -48,9 +52,9 @@ struct Checked {
 };
 
 Checked check_spec(const std::string& path) {
-  Checked result{.path = path, .spec = std::nullopt, .diagnostics = {}};
+  Checked result{.path = spec_file_name(path), .spec = std::nullopt, .diagnostics = {}};
   try {
-    result.spec = Spec::load(path);
+    result.spec = read_spec(path);
     result.diagnostics = result.spec->warnings();
     for (Diagnostic& warning : lint(*result.spec)) result.diagnostics.push_back(std::move(warning));
   } catch (const SpecError& error) {
@@ -81,26 +85,36 @@ nlohmann::json to_json(const Checked& checked, bool ok) {
 
 int run_check(const CheckArguments& arguments) {
   bool all_ok = true, any_failed = false;
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
   nlohmann::json report = nlohmann::json::array();
+  const Interruptible interruptible;
+  Steps steps(arguments.specs.size());
   for (const auto& path : arguments.specs) {
+    if (is_interrupted()) break;
+    steps.next(spec_file_name(path));
     const Checked checked = check_spec(path);
     const bool ok = checked.spec && (!arguments.strict || checked.diagnostics.empty());
     all_ok = all_ok && ok;
     any_failed = any_failed || checked.failed;
-    if (arguments.json) {
-      report.push_back(to_json(checked, ok));
-      continue;
-    }
+    report.push_back(to_json(checked, ok));
+    if (!arguments.json.shows_text()) continue;
+    const ProgressHidden hidden;
     for (const auto& diagnostic : checked.diagnostics) report_diagnostic(diagnostic);
     if (!ok) continue;
     const Spec& spec = *checked.spec;
     const std::string dims = spec.head_dim() == spec.head_dim_v()
                                  ? fmt::format("{}", spec.head_dim())
                                  : fmt::format("{}/{}", spec.head_dim(), spec.head_dim_v());
-    fmt::print("{} {}: {}, head_dim {}, {}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)), path,
-               spec.name(), dims, dtype_name(spec.dtype()));
+    fmt::print("{} {}: {}, head_dim {}, {}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)),
+               checked.path, spec.name(), dims, dtype_name(spec.dtype()));
   }
-  if (arguments.json) fmt::print("{}", json_text(report));
+  const ProgressHidden hidden;
+  arguments.json.write(report);
+  if (report.size() < arguments.specs.size()) {
+    report_error(
+        fmt::format("interrupted: {} of {} specs are checked", report.size(), arguments.specs.size()));
+    return kInterrupted;
+  }
   return any_failed ? kFailed : all_ok ? kOk : kBadInput;
 }
 
@@ -110,9 +124,11 @@ void add_check_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* const command = app.add_subcommand("check", "Check specs and print every finding");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->specs, "Spec files (.fa)")->type_name("FILE")->required();
+  command->add_option("SPEC", arguments->specs, "Spec files (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   command->add_flag("--strict", arguments->strict, "Count warnings as errors");
-  command->add_flag("--json", arguments->json, "Print the findings as JSON on stdout");
+  arguments->json.declare(*command, "the findings");
   command->callback([arguments, &action] { action = [arguments] { return run_check(*arguments); }; });
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/output.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/targets.h"
 #include "tools/validators.h"
@@ -86,14 +87,19 @@ void add_emit_command(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "emit", "Print one stage of the compiler: import, ast, ir, facts, plan, source, ptx");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->type_name("FILE")->required();
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   command->add_option("--stage", arguments->stage, "import, ast, ir, facts, plan, source or ptx [source]")
       ->check(one_of({"import", "ast", "ir", "facts", "plan", "source", "ptx"}))
       ->type_name("STAGE");
-  command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")->type_name("FILE");
+  command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
+      ->type_name("FILE")
+      ->check(file_name());
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")
+      ->check(suggested(target_words(true)))
       ->group("Device");
   command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")

@@ -15,11 +15,16 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/describe.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/targets.h"
 #include "tools/text.h"
 #include "tools/tile_map.h"
+#include "tools/tile_share.h"
 #include "tools/tiles.h"
+#include "tools/validators.h"
 
 namespace fa::tools {
 
@@ -31,6 +36,7 @@ A100 where there is none. --gpu host explains the CPU kernel, as this machine's 
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
+The predicted time counts the tiles that the mask leaves.
 --tiles runs the mask's tile classes on the plan's tiles, as the kernel does: captured tensors are read from --tensor
 files, or filled as `facet run` fills them.
 
@@ -44,14 +50,13 @@ Examples:
 struct ExplainArguments {
   std::string spec_path;
   SpecArguments spec;
-  SizeArguments size{
-      .defaults = {.batch = 1, .num_q_heads = 16, .num_kv_heads = 16, .q_len = 4096, .kv_len = 4096}};
+  SizeArguments size;
   std::string gpu, plan;
   bool build = false;
   bool tiles = false;
   std::string map;
   std::vector<std::string> params, tensors;
-  bool json = false;
+  JsonOption json;
 };
 
 struct Explanation {
@@ -60,9 +65,12 @@ struct Explanation {
   ProblemSize size;
   Compiled compiled;
   Traffic traffic;
-  double predicted_ms = 0;  // 0 on the host
+  double predicted_ms = 0;        // 0 on the host
+  double predicted_dense_ms = 0;  // were no tile left out
+  std::optional<double> share;    // of tiles that the mask leaves, where they are counted
   std::optional<BuiltKernel> built;
   std::optional<TileReport> tiles;
+  bool reads_files = false;  // and not the example tensors alone
 };
 
 /// Which kv tiles the kernel visits.
@@ -84,8 +92,13 @@ TileReport explain_tiles(const ExplainArguments& arguments, const Spec& spec, co
   inputs.size = arguments.size.size();
   inputs.params = parse_assignments(arguments.params, "--set");
   inputs.files = parse_assignments(arguments.tensors, "--tensor");
+  Progress progress("making tensors");
   const Problem problem = make_mask_problem(spec, inputs);
-  TileReport report = report_tiles(problem, plan.tile_q, plan.tile_kv);
+  progress.relabel("classifying tiles");
+  TileReport report = report_tiles(problem, plan.tile_q, plan.tile_kv, nullptr, [&](double done) {
+    stop_if_interrupted();
+    progress.update(done);
+  });
   if (arguments.map.empty()) return report;
   write_output(arguments.map,
                tile_map_svg(report.grid, fmt::format("{}: {}", spec.name(), describe_size(inputs.size))));
@@ -100,18 +113,31 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
                      .compiled = front_end(spec, target, arguments.plan),
                      .traffic = {},
                      .predicted_ms = 0,
+                     .predicted_dense_ms = 0,
+                     .share = std::nullopt,
                      .built = std::nullopt,
-                     .tiles = std::nullopt};
+                     .tiles = std::nullopt,
+                     .reads_files = !arguments.tensors.empty()};
   const Plan& plan = result.compiled.choice.plan;
   result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
   if (target.family != Family::host) {
-    result.predicted_ms = predict(plan, spec.checked(), result.compiled.facts, target, result.size).ms;
     if (arguments.build) {
       const Progress progress("building with NVRTC");
       result.built = build_for_inspection(*result.compiled.source);
     }
   }
   if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
+  if (target.family != Family::host) {
+    ProblemInputs inputs;
+    inputs.size = result.size;
+    result.share = result.tiles ? result.tiles->share_of_work()
+                                : share_of_tiles(spec, inputs, plan.tile_q, plan.tile_kv);
+    const auto predicted = [&](double share) {
+      return predict(plan, spec.checked(), result.compiled.facts, target, result.size, share).ms;
+    };
+    result.predicted_ms = predicted(result.share.value_or(1));
+    result.predicted_dense_ms = predicted(1);
+  }
   return result;
 }
 
@@ -120,6 +146,22 @@ std::string products(const Explanation& e) {
   const auto& checked = e.spec.checked();
   if (e.target.family != Family::host) return describe_product(checked.dtype, e.target);
   return describe_products(host_shape(checked, e.compiled.choice.plan, host_cpu()));
+}
+
+std::string describe_prediction(const Explanation& e) {
+  return fmt::format("{}, {}", print_milliseconds(e.predicted_ms),
+                     print_rate(e.traffic.flops * e.share.value_or(1), e.predicted_ms, true));
+}
+
+/// What the prediction takes for granted about the mask; empty where there is none.
+std::string describe_assumption(const Explanation& e) {
+  if (!e.spec.checked().has_mask_mod()) return {};
+  if (!e.share) return "for every tile: counting those that the mask leaves would take long (--tiles does)";
+  const char* const tensors = e.spec.tensors().empty() ? ""
+                              : e.reads_files          ? ", of the given tensors"
+                                                       : ", of the example tensors";
+  return fmt::format("for the {:.2f}% of tiles that the mask leaves{}; for every tile {}", *e.share * 100,
+                     tensors, print_milliseconds(e.predicted_dense_ms));
 }
 
 void print_indented(const std::string& text) {
@@ -184,11 +226,12 @@ void print_explanation(const Explanation& e) {
        fmt::format("{} of these, {} at least; {:.1f}x less than standard", print_bytes(t.hbm_bytes),
                    print_bytes(t.least_bytes), t.standard_bytes / t.hbm_bytes));
   if (t.tensor_ms > 0) {
-    line("bound", fmt::format("{}: products {}, exp2 {}, memory {}", bound_name(t.bound),
-                              print_milliseconds(t.tensor_ms), print_milliseconds(t.exp2_ms),
-                              print_milliseconds(t.memory_ms)));
-    line("predicted",
-         fmt::format("{}, {}", print_milliseconds(e.predicted_ms), print_rate(t.flops, e.predicted_ms)));
+    line("bound",
+         fmt::format("{}: products {}, exp2 {}, memory {}{}", bound_name(t.bound),
+                     print_milliseconds(t.tensor_ms), print_milliseconds(t.exp2_ms),
+                     print_milliseconds(t.memory_ms), checked.has_mask_mod() ? ", for every score" : ""));
+    line("predicted", describe_prediction(e));
+    if (const std::string assumed = describe_assumption(e); !assumed.empty()) line("", assumed);
   }
   if (e.tiles) print_tiles(*e.tiles, checked.file, colour);
 }
@@ -229,6 +272,8 @@ nlohmann::json to_json(const Explanation& e) {
   result["bound"] = bound_name(t.bound);
   result["bound_ms"] = {{"tensor", t.tensor_ms}, {"exp2", t.exp2_ms}, {"memory", t.memory_ms}};
   result["predicted_ms"] = e.predicted_ms;
+  result["predicted_dense_ms"] = e.predicted_dense_ms;
+  result["share_of_tiles"] = e.share ? nlohmann::json(*e.share) : nullptr;
   if (e.built) {
     result["built"] = {{"registers", e.built->registers},
                        {"spill_bytes", e.built->spill_bytes},
@@ -243,10 +288,12 @@ int run_explain(const ExplainArguments& arguments) {
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   if (!arguments.tiles && !(arguments.map.empty() && arguments.params.empty() && arguments.tensors.empty()))
     throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
+  arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
+  arguments.json.check_apart_from({arguments.map}, "--map");
+  const Interruptible interruptible;
   const Explanation explanation = explain(arguments, spec);
-  if (arguments.json) {
-    fmt::print("{}", json_text(to_json(explanation)));
-  } else {
+  if (arguments.json.asked()) arguments.json.write(to_json(explanation));
+  if (arguments.json.shows_text()) {
     print_explanation(explanation);
     if (!arguments.map.empty()) fmt::print("  wrote {}\n", arguments.map);
   }
@@ -259,11 +306,14 @@ void add_explain_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* const command = app.add_subcommand("explain", "Say what the compiler knows and decides, and why");
   command->footer(kFooter);
-  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa)")->type_name("FILE")->required();
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   arguments->spec.declare(*command);
   arguments->size.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")
+      ->check(suggested(target_words(true)))
       ->group("Device");
   command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
@@ -276,13 +326,14 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->group("Tiles");
   command->add_option("--map", arguments->map, "With --tiles: write the picture here, as SVG")
       ->type_name("FILE.svg")
+      ->check(file_name())
       ->group("Tiles");
   declare_params(*command, arguments->params);
   command->add_option("--tensor", arguments->tensors, "Read a captured tensor from a file; may be repeated")
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false)
       ->group("Tiles");
-  command->add_flag("--json", arguments->json, "Print the explanation as JSON on stdout");
+  arguments->json.declare(*command, "the explanation");
   command->callback([arguments, &action] { action = [arguments] { return run_explain(*arguments); }; });
 }
 

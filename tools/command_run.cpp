@@ -15,7 +15,10 @@
 #include "tools/commands.h"
 #include "tools/describe.h"
 #include "tools/flops.h"
+#include "tools/interrupt.h"
+#include "tools/json_option.h"
 #include "tools/npy.h"
+#include "tools/progress.h"
 #include "tools/report.h"
 #include "tools/session.h"
 #include "tools/text.h"
@@ -44,8 +47,7 @@ Examples:
 struct RunArguments {
   std::string spec_path;
   SpecArguments spec;
-  SizeArguments size{
-      .defaults = {.batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 512, .kv_len = 512}};
+  SizeArguments size;
   DeviceArguments device;
   std::vector<std::string> params, tensors;
   std::string q, k, v, out, lse;
@@ -56,11 +58,13 @@ struct RunArguments {
   bool verify = false;
   bool checked = false;
   std::int64_t verify_rows = 0;
-  bool json = false;
+  JsonOption json;
 };
 
 void declare(CLI::App& command, RunArguments& arguments) {
-  command.add_option("SPEC", arguments.spec_path, "Spec file (.fa)")->type_name("FILE")->required();
+  command.add_option("SPEC", arguments.spec_path, "Spec file (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
   arguments.spec.declare(command);
   arguments.size.declare(command);
   declare_params(command, arguments.params);
@@ -72,7 +76,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
       ->type_name("N")
       ->group("Problem");
   const auto file = [&](const char* name, std::string& path, const char* description) {
-    command.add_option(name, path, description)->type_name("FILE.npy")->group("Files");
+    command.add_option(name, path, description)->type_name("FILE.npy")->check(file_name())->group("Files");
   };
   file("--q", arguments.q, "Read q from here: [batch, heads, q_len, head_dim]");
   file("--k", arguments.k, "Read k from here: [batch, kv_heads, kv_len, head_dim]");
@@ -101,7 +105,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
                   "Rows to compare [all, or a sample where that is long]")
       ->type_name("N")
       ->check(positive());
-  command.add_flag("--json", arguments.json, "Print the report as JSON on stdout");
+  arguments.json.declare(command, "the report");
 }
 
 /// Takes what a given file's shape says about the size where no option says it.
@@ -154,6 +158,7 @@ struct RunReport {
   std::int64_t nans = 0;
   std::optional<ErrorBound> bound;
   std::optional<Comparison> comparison;
+  bool is_interrupted = false;  // before it was compared
 };
 
 RunReport compute(const RunArguments& arguments, Options options, const Problem& problem,
@@ -184,10 +189,17 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
     const std::int64_t limit =
         arguments.verify_rows > 0 ? arguments.verify_rows : affordable_rows(problem.spec, problem.size);
     progress.relabel("computing the fp64 reference");
-    const auto reference = reference_forward(problem, sample_rows(problem.size, limit),
-                                             [&](double done) { progress.update(done); });
-    report.bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
-    report.comparison = compare(reference, *report.bound, problem.size, report.outputs.o, report.outputs.lse);
+    try {
+      const auto reference = reference_forward(problem, sample_rows(problem.size, limit), [&](double done) {
+        stop_if_interrupted();
+        progress.update(done);
+      });
+      report.bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
+      report.comparison =
+          compare(reference, *report.bound, problem.size, report.outputs.o, report.outputs.lse);
+    } catch (const Interrupted&) {
+      report.is_interrupted = true;
+    }
   }
   return report;
 }
@@ -253,9 +265,11 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
   line("compiled", describe_times(kernel.times()));
   if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
   line("problem", describe_problem(problem));
-  line("time", fmt::format("{}, median of {}; {}, counting {}", print_milliseconds(report.time.median),
-                           report.time.runs, print_rate(report.counted.flops, report.time.median),
-                           report.counted.what));
+  line("time",
+       fmt::format("{}, median of {}; {}, counting {}", print_milliseconds(report.time.median),
+                   report.time.runs,
+                   print_rate(report.counted.flops, report.time.median, kernel.device() == Device::cuda),
+                   report.counted.what));
   const auto& o = report.outputs.o;
   line("output",
        fmt::format("o {} {}, checksum {:016x}", print_shape(o.shape), dtype_name(o.dtype), checksum(o)));
@@ -316,6 +330,8 @@ int run_run(const RunArguments& arguments) {
     throw ArgumentError(fmt::format(
         "--out and --lse both name {}: the second would replace the first; name two files", arguments.lse));
   }
+  arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
+  arguments.json.check_apart_from({arguments.out, arguments.lse}, "--out or --lse");
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
@@ -324,22 +340,28 @@ int run_run(const RunArguments& arguments) {
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
   RunReport report;
+  const Interruptible interruptible;
   {
     Progress progress("making tensors");
     problem = make_problem(spec, inputs);
+    stop_if_interrupted();
     progress.relabel("compiling");
     kernel = compile_with(spec, options);
+    stop_if_interrupted();
     report = compute(arguments, options, *problem, *kernel, progress);
   }
 
   if (!arguments.out.empty()) write_npy(arguments.out, report.outputs.o);
   if (!arguments.lse.empty()) write_npy(arguments.lse, lse_tensor(report.outputs));
-  if (arguments.json) {
-    fmt::print("{}", json_text(to_json(*problem, *kernel, report)));
-  } else {
+  if (arguments.json.asked()) arguments.json.write(to_json(*problem, *kernel, report));
+  if (arguments.json.shows_text()) {
     print_report(*problem, *kernel, options.cuda_device, report);
     if (!arguments.out.empty()) fmt::print("  wrote {}\n", arguments.out);
     if (!arguments.lse.empty()) fmt::print("  wrote {}\n", arguments.lse);
+  }
+  if (report.is_interrupted) {
+    report_error("interrupted: computed and timed, not verified");
+    return kInterrupted;
   }
   return !report.comparison || report.comparison->holds() ? kOk : kFailed;
 }

@@ -3,7 +3,9 @@
 // status.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -12,7 +14,10 @@ class App;
 namespace fa::tools {
 
 /// Exit status: kOk only where everything that was asked for held.
-enum ExitStatus : int { kOk = 0, kFailed = 1, kBadInput = 2 };
+enum ExitStatus : int { kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130 };
+
+/// What `facet cache` does, by the word that asks for it.
+constexpr std::array<std::string_view, 4> kCacheWords = {"stats", "list", "clear", "path"};
 
 using Action = std::function<int()>;
 
@@ -24,6 +29,8 @@ void add_bench_command(CLI::App& app, Action& action);
 void add_build_command(CLI::App& app, Action& action);
 void add_bundle_command(CLI::App& app, Action& action);
 void add_cache_command(CLI::App& app, Action& action);
+void add_completion_command(CLI::App& app, Action& action);
+void add_help_command(CLI::App& app, Action& action);
 
 /// Reads the command line, and leaves what it asks for in `action`; nothing where it asks for no more than
 /// help. Returns the exit status so far: kBadInput where it is wrong, which has been said.

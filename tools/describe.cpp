@@ -96,10 +96,9 @@ std::string describe_problem(const Problem& problem) {
   return text;
 }
 
-std::string print_rate(double flops, double milliseconds) {
+std::string print_rate(double flops, double milliseconds, bool on_cuda) {
   const double gflops = milliseconds > 0 ? flops / milliseconds * 1e-6 : 0;
-  return gflops >= 1000 ? fmt::format("{:.4g} TFLOP/s", gflops / 1000)
-                        : fmt::format("{:.4g} GFLOP/s", gflops);
+  return on_cuda ? fmt::format("{:.4g} TFLOP/s", gflops / 1000) : fmt::format("{:.4g} GFLOP/s", gflops);
 }
 
 std::string json_text(const nlohmann::json& report) {

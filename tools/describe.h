@@ -19,8 +19,8 @@ std::string describe_cache(const CompileTimes& times);
 std::string describe_times(const CompileTimes& times);  // "41 ms (front end 4.1, build 36, load 1.1)"
 std::string describe_size(const ProblemSize& size);
 std::string describe_problem(const Problem& problem);  // size, params, dropout
-/// "83.6 GFLOP/s" or "312 TFLOP/s"
-std::string print_rate(double flops, double milliseconds);
+/// "83.6 GFLOP/s" on the host, "312 TFLOP/s" on a GPU
+std::string print_rate(double flops, double milliseconds, bool on_cuda);
 
 /// A report as it is printed. Bytes that are no UTF-8, which a file's name may have, become U+FFFD.
 std::string json_text(const nlohmann::json& report);

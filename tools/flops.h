@@ -9,7 +9,8 @@ namespace fa::tools {
 
 struct CountedFlops {
   double flops = 0;
-  std::string what;  // which scores are counted: "every score", "the scores kept", "the scores kept, by a sample"
+  std::string
+      what;  // which scores are counted: "every score", "the scores kept", "the scores kept, by a sample"
 };
 
 /// 2 B H Nq Nk (d + dv), the two products, times the share of scores that the mask keeps: what

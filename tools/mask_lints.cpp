@@ -107,13 +107,14 @@ class Linter {
   }
 
   void by_witness() {
+    mask_code_ = std::make_shared<const MaskCode>(checked_);
     for (const auto& [q_len, kv_len] : kLengths) {
       const std::optional<Problem> problem = example(spec_, q_len, kv_len);
       if (problem && empty_row(*problem)) break;
     }
     const std::optional<Problem> problem = example(spec_, 1024, 1024);
     if (!problem) return;
-    const TileReport report = report_tiles(*problem, 128, 64);
+    const TileReport report = report_tiles(*problem, 128, 64, mask_code_);
     if (report.scattered) {
       found_.push_back(warning_at(
           checked_, report.scattered->line, report.scattered->column,
@@ -138,7 +139,7 @@ class Linter {
   }
 
   bool empty_row(const Problem& problem) {
-    const MaskProbe probe(checked_, problem);
+    const MaskProbe probe(mask_code_, problem);
     const ProblemSize& size = problem.size;
     for (int b = 0; b < (probe.depends_on_b() ? size.batch : 1); ++b) {
       for (int h = 0; h < (probe.depends_on_h() ? size.num_q_heads : 1); ++h) {
@@ -254,6 +255,7 @@ class Linter {
   const std::vector<OutsideRead> outside_;
   HookIr hooks_;
   MaskPart mask_;
+  std::shared_ptr<const MaskCode> mask_code_;  // for all lengths
   double cost_left_ = kMostCostOfAll;
   std::vector<Diagnostic> found_;
 };

@@ -40,29 +40,31 @@ TileBounds TileGrid::bounds(int row, int column) const {
           .kv_hi = std::min((column + 1) * tile_kv, kv_len) - 1};
 }
 
-MaskProbe::MaskProbe(const CheckedSpec& spec, const Problem& problem)
-    : size_(problem.size), uniforms_(uniform_slots(problem)) {
+MaskCode::MaskCode(const CheckedSpec& spec) {
   HookIr hooks = lower(spec);
-  has_mask_ = hooks.mask_mod != nullptr;
-  if (!has_mask_) return;
+  has_mask = hooks.mask_mod != nullptr;
+  if (!has_mask) return;
   const Facts facts = analyse(spec, hooks);
-  depends_on_b_ = facts.mask_mod.has(DependsOn::b);
-  depends_on_h_ = facts.mask_mod.has(DependsOn::h);
-  classes_ = derive_tile_classes(hooks);
+  depends_on_b = facts.mask_mod.has(DependsOn::b);
+  depends_on_h = facts.mask_mod.has(DependsOn::h);
+  classes = derive_tile_classes(hooks);
   jit_ = std::make_unique<HookJit>(std::move(hooks));
-  mask_ = jit_->find("mask_mod");
-  if (!has_bounds()) return;
-  class_ = jit_->find("tile_class");
-  for (std::size_t j = 0; j < classes_.summaries.size(); ++j)
-    summaries_.push_back(jit_->find(fmt::format("summary.{}", j)));
+  mask = jit_->find("mask_mod");
+  if (classes.function == nullptr) return;
+  tile_class = jit_->find("tile_class");
+  for (std::size_t j = 0; j < classes.summaries.size(); ++j)
+    summaries.push_back(jit_->find(fmt::format("summary.{}", j)));
 }
 
+MaskProbe::MaskProbe(std::shared_ptr<const MaskCode> code, const Problem& problem)
+    : size_(problem.size), code_(std::move(code)), uniforms_(uniform_slots(problem)) {}
+
 bool MaskProbe::keeps(int b, int h, int q_idx, int kv_idx) const {
-  if (!has_mask_) return true;
+  if (!code_->has_mask) return true;
   std::vector<Slot> slots = {Slot::of(0.0f), Slot::of(b), Slot::of(h), Slot::of(q_idx), Slot::of(kv_idx)};
   slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
   Slot result;
-  mask_(slots.data(), &result);
+  code_->mask(slots.data(), &result);
   return result.i32() != 0;
 }
 
@@ -72,13 +74,13 @@ MaskProbe::Extrema MaskProbe::extrema(std::size_t summary, int b, int h, int fir
   slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
   const auto order = [&](const Slot& value) {
     const std::int32_t bits = value.i32();
-    return classes_.summaries[summary].is_float && bits < 0 ? bits ^ 0x7fffffff : bits;
+    return classes().summaries[summary].is_float && bits < 0 ? bits ^ 0x7fffffff : bits;
   };
   Extrema result;
   for (int i = first; i <= last; ++i) {
     slots[2] = Slot::of(i);
     Slot value;
-    summaries_[summary](slots.data(), &value);
+    code_->summaries[summary](slots.data(), &value);
     if (i == first || order(value) < order(result.low)) result.low = value;
     if (i == first || order(value) > order(result.high)) result.high = value;
   }
@@ -90,7 +92,7 @@ std::vector<Slot> MaskProbe::class_slots(int b, int h) const {
   slots[0] = Slot::of(b);
   slots[1] = Slot::of(h);
   slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
-  slots.resize(slots.size() + 2 * summaries_.size());
+  slots.resize(slots.size() + 2 * code_->summaries.size());
   return slots;
 }
 
@@ -101,7 +103,7 @@ std::int32_t MaskProbe::call_class(std::vector<Slot>& slots, const TileBounds& t
   slots[4] = Slot::of(tile.kv_lo);
   slots[5] = Slot::of(tile.kv_hi);
   Slot result;
-  class_(slots.data(), &result);
+  code_->tile_class(slots.data(), &result);
   return result.i32();
 }
 
@@ -110,12 +112,12 @@ TileClass MaskProbe::bounds_class(int b, int h, const TileBounds& tile) const {
 }
 
 std::int32_t MaskProbe::ask_bounds(int b, int h, const TileBounds& tile) const {
-  if (!has_mask_) return kTileFull;
-  if (!has_bounds()) return kTilePartial | (has_map() ? classes_.map->always_alike : 0);
+  if (!code_->has_mask) return kTileFull;
+  if (!has_bounds()) return kTilePartial | (has_map() ? classes().map->always_alike : 0);
   std::vector<Slot> slots = class_slots(b, h);
   std::size_t at = kTileArguments + uniforms_.size();
-  for (std::size_t j = 0; j < summaries_.size(); ++j) {
-    const bool of_query = classes_.summaries[j].of_query;
+  for (std::size_t j = 0; j < code_->summaries.size(); ++j) {
+    const bool of_query = classes().summaries[j].of_query;
     const Extrema pair =
         extrema(j, b, h, of_query ? tile.q_lo : tile.kv_lo, of_query ? tile.q_hi : tile.kv_hi);
     slots[at++] = pair.low;
@@ -144,8 +146,8 @@ struct MaskProbe::Asker {
   unsigned short* lines(bool of_rows) { return of_rows ? rows.data() : columns.data(); }
   bool differs(bool of_query, int i) const {
     const int idx = (of_query ? tile.q_lo : tile.kv_lo) + i;
-    for (std::size_t j = 0; j < probe.summaries_.size(); ++j) {
-      if (probe.classes_.summaries[j].of_query != of_query) continue;
+    for (std::size_t j = 0; j < probe.code_->summaries.size(); ++j) {
+      if (probe.classes().summaries[j].of_query != of_query) continue;
       const Extrema both = probe.extrema(j, b, h, idx - 1, idx);
       if (both.low.i32() != both.high.i32()) return true;
     }
@@ -186,7 +188,7 @@ TileClass MaskProbe::tile_class(int b, int h, const TileBounds& tile) const {
 }
 
 TileClass MaskProbe::open_class(int b, int h, const TileBounds& tile, int alike) const {
-  const TileMap& map = *classes_.map;
+  const TileMap& map = *classes().map;
   const TileSearch search = {.parts = TileParts::of(tile.q_hi - tile.q_lo + 1, tile.kv_hi - tile.kv_lo + 1),
                              .alike = {.row_block = map.row_block,
                                        .column_block = map.column_block,
@@ -203,7 +205,7 @@ TileClass MaskProbe::open_class(int b, int h, const TileBounds& tile, int alike)
 }
 
 TileClass MaskProbe::brute_force(int b, int h, const TileBounds& tile) const {
-  if (!has_mask_) return TileClass::full;
+  if (!code_->has_mask) return TileClass::full;
   std::vector<Slot> slots = {Slot::of(0.0f), Slot::of(b), Slot::of(h), Slot::of(0), Slot::of(0)};
   slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
   bool any = false;
@@ -213,7 +215,7 @@ TileClass MaskProbe::brute_force(int b, int h, const TileBounds& tile) const {
     for (int kv_idx = tile.kv_lo; kv_idx <= tile.kv_hi; ++kv_idx) {
       slots[4] = Slot::of(kv_idx);
       Slot kept;
-      mask_(slots.data(), &kept);
+      code_->mask(slots.data(), &kept);
       any |= kept.i32() != 0;
       all &= kept.i32() != 0;
     }
@@ -234,7 +236,8 @@ double MaskProbe::share_kept(int b, int h, const TileBounds& tile) const {
   return static_cast<double>(kept) / (kSamples * kSamples);
 }
 
-TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
+TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv,
+                             const std::function<void(double)>& on_progress) const {
   TileGrid grid{.tile_q = tile_q,
                 .tile_kv = tile_kv,
                 .rows = (size_.q_len + tile_q - 1) / tile_q,
@@ -243,18 +246,24 @@ TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
                 .kv_len = size_.kv_len,
                 .classes = {}};
   grid.classes.assign(static_cast<std::size_t>(grid.rows) * static_cast<std::size_t>(grid.columns),
-                      !has_mask_ ? TileClass::full : TileClass::partial);
+                      !code_->has_mask ? TileClass::full : TileClass::partial);
   if (!has_class()) return grid;
   const auto at = [&](int row, int column) -> TileClass& {
     return grid.classes[static_cast<std::size_t>(row) * static_cast<std::size_t>(grid.columns) +
                         static_cast<std::size_t>(column)];
   };
-  std::vector<int> alike(grid.classes.size(), has_map() ? classes_.map->always_alike : 0);
+  const int passes = (has_bounds() ? 1 : 0) + (has_map() ? 1 : 0);
+  int rows_begun = 0;
+  const auto begin_row = [&] {
+    if (on_progress) on_progress(static_cast<double>(rows_begun) / (static_cast<double>(grid.rows) * passes));
+    ++rows_begun;
+  };
+  std::vector<int> alike(grid.classes.size(), has_map() ? classes().map->always_alike : 0);
   if (has_bounds()) {
     // Every summary once per tile of its side; then one call a tile.
-    std::vector<std::vector<Extrema>> pairs(summaries_.size());
-    for (std::size_t j = 0; j < summaries_.size(); ++j) {
-      const bool of_query = classes_.summaries[j].of_query;
+    std::vector<std::vector<Extrema>> pairs(code_->summaries.size());
+    for (std::size_t j = 0; j < code_->summaries.size(); ++j) {
+      const bool of_query = classes().summaries[j].of_query;
       for (int i = 0; i < (of_query ? grid.rows : grid.columns); ++i) {
         const TileBounds tile = of_query ? grid.bounds(i, 0) : grid.bounds(0, i);
         pairs[j].push_back(
@@ -263,11 +272,12 @@ TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
     }
     std::vector<Slot> slots = class_slots(b, h);
     for (int row = 0; row < grid.rows; ++row) {
+      begin_row();
       for (int column = 0; column < grid.columns; ++column) {
         std::size_t to = kTileArguments + uniforms_.size();
-        for (std::size_t j = 0; j < summaries_.size(); ++j) {
+        for (std::size_t j = 0; j < code_->summaries.size(); ++j) {
           const Extrema& pair =
-              pairs[j][static_cast<std::size_t>(classes_.summaries[j].of_query ? row : column)];
+              pairs[j][static_cast<std::size_t>(classes().summaries[j].of_query ? row : column)];
           slots[to++] = pair.low;
           slots[to++] = pair.high;
         }
@@ -278,12 +288,27 @@ TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv) const {
     }
   }
   if (!has_map()) return grid;
-  for (int row = 0; row < grid.rows; ++row)
+  for (int row = 0; row < grid.rows; ++row) {
+    begin_row();
     for (int column = 0; column < grid.columns; ++column)
       if (at(row, column) == TileClass::partial)
         at(row, column) = open_class(b, h, grid.bounds(row, column),
                                      alike[static_cast<std::size_t>(&at(row, column) - grid.classes.data())]);
+  }
   return grid;
+}
+
+ChosenHeads choose_heads(const MaskProbe& probe, const ProblemSize& size, std::int64_t most) {
+  const int batches = probe.depends_on_b() ? size.batch : 1;
+  const int heads = probe.depends_on_h() ? size.num_q_heads : 1;
+  const std::int64_t all = std::int64_t{batches} * heads;
+  const std::int64_t count = std::clamp<std::int64_t>(most, 1, all);
+  ChosenHeads chosen{.heads = {}, .are_all = count == all};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = i * all / count;
+    chosen.heads.emplace_back(static_cast<int>(at / heads), static_cast<int>(at % heads));
+  }
+  return chosen;
 }
 
 }  // namespace fa::tools

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/analysis/tile_class.h"
@@ -34,27 +36,45 @@ struct TileGrid {
   TileBounds bounds(int row, int column) const;
 };
 
+/// A spec's mask and its tile classes, compiled for this machine: the same for every problem.
+struct MaskCode {
+  /// Throws as lowering and the code generator do.
+  explicit MaskCode(const CheckedSpec& spec);
+
+  bool has_mask = false;
+  bool depends_on_b = false, depends_on_h = false;
+  TileClasses classes;  // its functions are gone: they live in the machine code
+  HookJit::Function mask = nullptr;
+  HookJit::Function tile_class = nullptr;
+  std::vector<HookJit::Function> summaries;
+
+ private:
+  std::unique_ptr<HookJit> jit_;
+};
+
 class MaskProbe {
  public:
-  /// `problem` holds the numbers `spec` names (another spec than its own where only the mask differs), and
-  /// outlives the probe. Throws as lowering and the code generator do.
-  MaskProbe(const CheckedSpec& spec, const Problem& problem);
+  /// `problem` holds the numbers that the mask's spec names, and outlives the probe: its own spec may be
+  /// another one where only the mask differs.
+  MaskProbe(std::shared_ptr<const MaskCode> code, const Problem& problem);
+  MaskProbe(const CheckedSpec& spec, const Problem& problem)
+      : MaskProbe(std::make_shared<const MaskCode>(spec), problem) {}
 
   /// Whether a tile class could be derived; without, every tile is partial.
   bool has_class() const { return has_bounds() || has_map(); }
   /// Whether classes are found by parts and by elements where bounds leave them open.
-  bool has_map() const { return classes_.map.has_value(); }
-  bool has_bounds() const { return classes_.function != nullptr; }
-  const std::vector<std::string>& imprecise() const { return classes_.imprecise; }
+  bool has_map() const { return classes().map.has_value(); }
+  bool has_bounds() const { return classes().function != nullptr; }
+  const std::vector<std::string>& imprecise() const { return classes().imprecise; }
   /// What the classes go by. Its functions are gone: they live in the machine code.
-  const TileClasses& classes() const { return classes_; }
+  const TileClasses& classes() const { return code_->classes; }
   /// The value of one of its summaries at one q_idx or kv_idx, a float as its bits.
   std::int32_t summary_at(std::size_t summary, int b, int h, int index) const {
     return extrema(summary, b, h, index, index).low.i32();
   }
   /// Whether one element's answer may differ from batch entry to batch entry, from head to head.
-  bool depends_on_b() const { return depends_on_b_; }
-  bool depends_on_h() const { return depends_on_h_; }
+  bool depends_on_b() const { return code_->depends_on_b; }
+  bool depends_on_h() const { return code_->depends_on_h; }
 
   bool keeps(int b, int h, int q_idx, int kv_idx) const;
   /// The class that a kernel's walk goes by.
@@ -68,7 +88,9 @@ class MaskProbe {
   const Looks& looks() const { return looks_; }
   /// By evaluating the mask at every element.
   TileClass brute_force(int b, int h, const TileBounds& tile) const;
-  TileGrid classify(int b, int h, int tile_q, int tile_kv) const;
+  /// `on_progress` is told the share that is done, a row of tiles at a time, and may throw.
+  TileGrid classify(int b, int h, int tile_q, int tile_kv,
+                    const std::function<void(double)>& on_progress = {}) const;
   /// The share of a tile's elements that the mask keeps, by a sample of some 256.
   double share_kept(int b, int h, const TileBounds& tile) const;
 
@@ -84,16 +106,17 @@ class MaskProbe {
   TileClass open_class(int b, int h, const TileBounds& tile, int alike) const;
 
   ProblemSize size_;
-  TileClasses classes_;
-  bool has_mask_ = false;
-  bool depends_on_b_ = false, depends_on_h_ = false;
+  std::shared_ptr<const MaskCode> code_;
   std::vector<Slot> uniforms_;  // in the order of hook_args
-  std::unique_ptr<HookJit> jit_;
-  HookJit::Function mask_ = nullptr;
-  HookJit::Function class_ = nullptr;
-  std::vector<HookJit::Function> summaries_;
   mutable Looks looks_;
 };
+
+/// (b, h) that stand for all: every one that the mask tells apart, or `most` of them, evenly spread.
+struct ChosenHeads {
+  std::vector<std::pair<int, int>> heads;
+  bool are_all = true;
+};
+ChosenHeads choose_heads(const MaskProbe& probe, const ProblemSize& size, std::int64_t most);
 
 /// The arguments hooks take after the element's own, in the order of hook_args.
 std::vector<Slot> uniform_slots(const Problem& problem);

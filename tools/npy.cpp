@@ -5,13 +5,16 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "runtime/output.h"
+#include "tools/npy_type.h"
 
 namespace fa::tools {
 
@@ -65,61 +68,6 @@ bool parse_bool(std::string_view text, const std::string& path) {
   return false;
 }
 
-std::optional<DType> file_dtype(std::string_view descr) {
-  if (descr == "<f2") return DType::f16;
-  if (descr == "<f4") return DType::f32;
-  if (descr == "<i4") return DType::i32;
-  if (descr == "|i1") return DType::i8;
-  if (descr == "|u1") return DType::u8;
-  if (descr == "<i8") return DType::i64;
-  if (descr == "|b1") return DType::boolean;
-  if (descr == "<V2" || descr == "|V2") return DType::bf16;
-  return std::nullopt;
-}
-
-std::string_view file_descr(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "<f2";
-    case DType::bf16:
-    case DType::f32:
-      return "<f4";
-    case DType::i32:
-      return "<i4";
-    case DType::i8:
-      return "|i1";
-    case DType::u8:
-      return "|u1";
-    case DType::i64:
-      return "<i8";
-    case DType::boolean:
-      return "|b1";
-  }
-  return "";
-}
-
-/// What to run in NumPy so that the file fits.
-std::string_view numpy_type(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "np.float16";
-    case DType::bf16:
-    case DType::f32:
-      return "np.float32";
-    case DType::i32:
-      return "np.int32";
-    case DType::i8:
-      return "np.int8";
-    case DType::u8:
-      return "np.uint8";
-    case DType::i64:
-      return "np.int64";
-    case DType::boolean:
-      return "np.bool_";
-  }
-  return "";
-}
-
 bool readable_as(DType file, DType wanted) {
   const bool rounds = file == DType::f32 && (wanted == DType::f16 || wanted == DType::bf16);
   const bool widens = wanted == DType::f32 && (file == DType::f16 || file == DType::bf16);
@@ -137,13 +85,18 @@ void check_length(std::istream& in, const std::string& path, DType dtype,
   double wanted = dtype_bytes(dtype);
   for (const std::int64_t extent : shape) wanted *= static_cast<double>(extent);
   if (left < wanted)
-    throw ArgumentError(fmt::format("{}: is cut off: {:.0f} of {:.0f} data bytes", path, left, wanted));
+    throw ArgumentError(fmt::format("{}: is cut off: {:.0f} of {:.0f} data bytes; copy or save it again",
+                                    path, left, wanted));
 }
 
 std::ifstream open(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path))
-    throw ArgumentError(fmt::format("{}: cannot be read", path));
+  int reason = errno;
+  std::error_code error;
+  if (in && std::filesystem::is_directory(path, error)) reason = EISDIR;  // it opens, and then cannot be read
+  if (!in || reason == EISDIR)
+    throw ArgumentError(fmt::format("{}: cannot be read: {}", path, std::strerror(reason)));
   return in;
 }
 
@@ -177,19 +130,29 @@ std::string_view bytes_of(const HostTensor& tensor) {
 NpyHeader read_npy_header(std::istream& in, const std::string& path) {
   std::array<char, 8> start{};
   in.read(start.data(), start.size());
-  if (!in || std::string_view(start.data(), kMagic.size()) != kMagic)
-    damaged(path, "it does not start with \\x93NUMPY");
+  const std::string_view begin(start.data(), static_cast<std::size_t>(in.gcount()));
+  if (begin.empty()) damaged(path, "it is empty");
+  if (begin.starts_with("PK"))
+    damaged(path, "it is a ZIP archive, as .npz files are; save one array by np.save");
+  if (begin.substr(0, kMagic.size()) != kMagic.substr(0, begin.size()))
+    damaged(path, "it does not start with \\x93NUMPY; save it by np.save");
+  if (!in) damaged(path, fmt::format("it ends after {} bytes, within its header", begin.size()));
   const int major = static_cast<unsigned char>(start[6]);
-  if (major < 1 || major > 3) damaged(path, fmt::format("format version {} is unknown", major));
+  if (major < 1 || major > 3)
+    damaged(path, fmt::format("format version {} is unknown; versions 1 to 3 are read", major));
   std::array<unsigned char, 4> size_bytes{};
   const std::size_t size_length = major == 1 ? 2 : 4;
   in.read(reinterpret_cast<char*>(size_bytes.data()), static_cast<std::streamsize>(size_length));
+  if (!in)
+    damaged(path, fmt::format("it ends after {} bytes, within its header",
+                              start.size() + static_cast<std::size_t>(in.gcount())));
   std::size_t size = 0;
   for (std::size_t i = 0; i < size_length; ++i) size |= static_cast<std::size_t>(size_bytes[i]) << (8 * i);
-  if (!in || size > kMaxHeader) damaged(path, "its header is cut off");
+  if (size > kMaxHeader)
+    damaged(path, fmt::format("its header has {} bytes; at most {} are read", size, kMaxHeader));
   std::string text(size, '\0');
   in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) damaged(path, "its header is cut off");
+  if (!in) damaged(path, fmt::format("its header is cut off: {} of {} bytes", in.gcount(), size));
 
   NpyHeader header;
   header.data_offset = start.size() + size_length + size;
@@ -197,7 +160,7 @@ NpyHeader read_npy_header(std::istream& in, const std::string& path) {
   const char quote = descr.empty() ? ' ' : descr[0];
   const auto close = descr.find(quote, 1);
   if ((quote != '\'' && quote != '"') || close == std::string_view::npos) {
-    damaged(path, "it holds records, not plain numbers");
+    damaged(path, "it holds records, not plain numbers; save one of its fields");
   }
   header.descr = descr.substr(1, close - 1);
   header.fortran_order = parse_bool(value_of(text, "fortran_order", path), path);
@@ -221,8 +184,9 @@ HostTensor read_npy(std::istream& in, const std::string& path, const std::string
   const NpyHeader header = read_npy_header(in, path);
   const auto found = file_dtype(header.descr);
   if (!found || !readable_as(*found, dtype)) {
-    throw ArgumentError(fmt::format("{}: holds '{}', tensor '{}' is {}; save it with .astype({})", path,
-                                    header.descr, name, dtype_name(dtype), numpy_type(dtype)));
+    throw ArgumentError(fmt::format("{}: holds {}, tensor '{}' is {}; save it with .astype({})", path,
+                                    describe_descr(header.descr), name, dtype_name(dtype),
+                                    numpy_type(dtype)));
   }
   if (header.shape != shape) {
     throw ArgumentError(fmt::format("{}: has shape {}, tensor '{}' is {} for this problem", path,
@@ -237,8 +201,8 @@ HostTensor read_npy(std::istream& in, const std::string& path, const std::string
   in.read(reinterpret_cast<char*>(from_file.bytes.data()),
           static_cast<std::streamsize>(from_file.bytes.size()));
   if (static_cast<std::size_t>(in.gcount()) != from_file.bytes.size()) {
-    throw ArgumentError(
-        fmt::format("{}: is cut off: {} of {} data bytes", path, in.gcount(), from_file.bytes.size()));
+    throw ArgumentError(fmt::format("{}: is cut off: {} of {} data bytes; copy or save it again", path,
+                                    in.gcount(), from_file.bytes.size()));
   }
   if (dtype == DType::boolean)  // NumPy writes 0 and 1; a kernel may look at the lowest bit alone
     for (std::byte& byte : from_file.bytes) byte = byte == std::byte{0} ? byte : std::byte{1};

@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 
 #include "compiler/ir/out_of_memory.h"
 #include "tools/commands.h"
+#include "tools/text.h"
 
 namespace fa::tools {
 
@@ -17,23 +20,38 @@ void write_all(const char* text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-[[noreturn]] void end(const char* reason, const char* remedy) {
-  write_all("facet: error: ");
-  write_all(reason);
-  write_all(remedy);
+[[noreturn]] void end_with(const char* last_words) {
+  write_all(last_words);
+  write_all("\n");
   _exit(kFailed);
 }
 
+/// What helps, kept where it needs no memory.
+std::array<char, 200> remedy = {"give the process more"};
+
 [[noreturn]] void out_of_memory() {
-  end("out of memory",
-      "\nhelp: give the process more, or try smaller --batch, --heads, --q-len or --kv-len\n");
+  write_all("facet: error: out of memory\nhelp: ");
+  end_with(remedy.data());
 }
 
 }  // namespace
 
 void end_when_out_of_memory() {
   std::set_new_handler(out_of_memory);
-  on_llvm_failure(out_of_memory, [](const char* reason) { end(reason, "\n"); });
+  on_llvm_failure(out_of_memory, [](const char* reason) {
+    write_all("facet: error: ");
+    end_with(reason);
+  });
 }
+
+void suggest_smaller(const std::vector<std::string>& options) {
+  if (options.empty()) return;
+  const std::string text = "give the process more, or try smaller " + join(options, "or");
+  const std::size_t length = std::min(text.size(), remedy.size() - 1);
+  std::copy_n(text.data(), length, remedy.data());
+  remedy[length] = '\0';
+}
+
+const char* memory_remedy() { return remedy.data(); }
 
 }  // namespace fa::tools

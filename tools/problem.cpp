@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/spec/ast.h"
 #include "tools/npy.h"
 #include "tools/parallel.h"
 #include "tools/random.h"
@@ -41,6 +42,8 @@ Scalar parse_scalar(const ParamInfo& param, const std::string& text) {
   throw ArgumentError(fmt::format("param '{}' is f32, '{}' is not a number", param.name, text));
 }
 
+}  // namespace
+
 void check_size(const ProblemSize& size) {
   const auto positive = [](const char* name, int value, int limit) {
     if (value < 1) throw ArgumentError(fmt::format("{} is {}, it must be at least 1", name, value));
@@ -60,6 +63,8 @@ void check_size(const ProblemSize& size) {
   }
 }
 
+namespace {
+
 HostTensor read_or_fill(std::string name, DType dtype, std::vector<std::int64_t> shape,
                         const ProblemInputs& inputs, std::uint64_t stream) {
   if (const auto file = inputs.files.find(name); file != inputs.files.end()) {
@@ -73,25 +78,48 @@ HostTensor read_or_fill(std::string name, DType dtype, std::vector<std::int64_t>
 struct TensorShape {
   std::vector<std::int64_t> extents;
   std::int64_t elements = 1;
-  std::string problem;  // why there is no such tensor; empty where there is one
+  std::optional<Diagnostic> problem;  // why there is no such tensor, where there is none
 };
 
-TensorShape tensor_shape(const CheckedTensor& tensor, const Environment& environment) {
+/// What is wrong with a tensor in a problem of `size`, where the spec declares it, or says its `extent`.
+Diagnostic misfit(const CheckedSpec& spec, const CheckedTensor& tensor, std::optional<std::size_t> extent,
+                  std::string message, const ProblemSize& size) {
+  Diagnostic finding;
+  finding.place.file = spec.file;
+  finding.message = fmt::format("tensor '{}'{}", tensor.info.name, message);
+  finding.remedy =
+      fmt::format("here q_len is {}, kv_len {} and num_q_heads {}: choose others, or other params",
+                  size.q_len, size.kv_len, size.num_q_heads);
+  for (const AstItem& item : spec.ast->items) {
+    if (item.kind != ItemKind::tensor || item.name != tensor.info.name) continue;
+    const Span span = extent ? item.extents[*extent]->span : item.name_span;
+    finding.place = spec.ast->source->place(span);
+    finding.source_line = spec.ast->source->line(finding.place.line);
+    if (!span.nowhere()) finding.length = static_cast<int>(span.end - span.begin);
+  }
+  return finding;
+}
+
+TensorShape tensor_shape(const CheckedSpec& spec, const CheckedTensor& tensor, const Environment& environment,
+                         const ProblemSize& size) {
   TensorShape shape;
   for (std::size_t i = 0; i < tensor.extents.size(); ++i) {
     const std::int32_t extent = evaluate_scalar(tensor.extents[i], environment);
     if (extent < 1) {
-      shape.problem = fmt::format("tensor '{}': extent {} ({}) is {} for this problem, it must be at least 1",
-                                  tensor.info.name, i, tensor.info.extents[i], extent);
+      shape.problem = misfit(spec, tensor, i,
+                             fmt::format(": extent {} ({}) is {} for this problem, it must be at least 1", i,
+                                         tensor.info.extents[i], extent),
+                             size);
       return shape;
     }
     shape.extents.push_back(extent);
     shape.elements *= extent;
     if (shape.elements > kMostCaptured) {
-      shape.problem = fmt::format(
-          "tensor '{}' would have more than {} elements for this problem: an index is an i32; choose smaller "
-          "lengths or params",
-          tensor.info.name, kMostCaptured);
+      shape.problem =
+          misfit(spec, tensor, std::nullopt,
+                 fmt::format(" would have more than {} elements for this problem: an index is an i32",
+                             kMostCaptured),
+                 size);
       return shape;
     }
   }
@@ -205,8 +233,8 @@ bool tensors_fit(const Spec& spec, const ProblemInputs& inputs, std::int64_t mos
   const Environment environment = problem_environment(spec, inputs.size, params);
   std::int64_t elements = 0;
   for (const CheckedTensor& tensor : spec.checked().tensors) {
-    const TensorShape shape = tensor_shape(tensor, environment);
-    if (!shape.problem.empty()) return false;
+    const TensorShape shape = tensor_shape(spec.checked(), tensor, environment, inputs.size);
+    if (shape.problem) return false;
     elements += shape.elements;
   }
   return elements <= most;
@@ -245,8 +273,8 @@ Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
   const Environment environment = problem_environment(spec, problem.size, problem.params);
   std::uint64_t stream = 3;
   for (const auto& tensor : checked.tensors) {
-    TensorShape shape = tensor_shape(tensor, environment);
-    if (!shape.problem.empty()) throw ArgumentError(shape.problem);
+    TensorShape shape = tensor_shape(checked, tensor, environment, problem.size);
+    if (shape.problem) throw SpecError({*shape.problem});
     if (tensor.example != nullptr && !inputs.files.contains(tensor.info.name)) {
       HostTensor filled(tensor.info.name, tensor.info.dtype, std::move(shape.extents));
       fill_example(filled, tensor.example, environment);

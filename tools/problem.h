@@ -37,7 +37,11 @@ struct ProblemInputs {
   std::uint64_t data_seed = 1;
 };
 
-/// Throws ArgumentError naming the param, tensor or file that does not fit, with the remedy.
+/// Throws ArgumentError where a size is out of range, or heads are no multiple of kv heads.
+void check_size(const ProblemSize& size);
+
+/// Throws ArgumentError naming the param or file that does not fit, with the remedy; SpecError with the place
+/// of a tensor whose extents do not fit the size.
 Problem make_problem(const Spec& spec, const ProblemInputs& inputs);
 /// The same without q, k and v: all that hooks read. Cheap at any length.
 Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs);

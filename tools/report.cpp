@@ -1,12 +1,12 @@
-// Diagnostics, errors and progress on stderr.
+// Diagnostics, errors and warnings on stderr.
 #include "tools/report.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
+#include "tools/progress.h"
 #include "tools/text.h"
 
 namespace fa::tools {
@@ -28,6 +28,7 @@ void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stder
 
 void say(std::string text, bool is_error) {
   if (text.empty() || text.back() != '\n') text += '\n';
+  const ProgressHidden hidden;
   std::fflush(stdout);
   put(takes_colour(STDERR_FILENO) ? coloured(text, is_error) : text);
 }
@@ -46,42 +47,5 @@ void report_error(std::string_view message, std::string_view remedy) {
 }
 
 void report_warning(std::string_view message) { say(fmt::format("facet: warning: {}", message), false); }
-
-Progress::Progress(std::string label) : enabled_(isatty(STDERR_FILENO) != 0), label_(std::move(label)) {
-  draw();
-}
-
-Progress::~Progress() {
-  if (enabled_) put("\r\x1b[K");
-}
-
-void Progress::update(double done) {
-  if (!enabled_) return;
-  const std::lock_guard lock(mutex_);
-  done_ = std::max(done_, done);
-  if (std::chrono::steady_clock::now() - last_drawn_ > std::chrono::milliseconds(50)) draw();
-}
-
-void Progress::relabel(std::string label) {
-  if (!enabled_) return;
-  const std::lock_guard lock(mutex_);
-  label_ = std::move(label);
-  done_ = 0;
-  draw();
-}
-
-void Progress::draw() {
-  if (!enabled_) return;
-  last_drawn_ = std::chrono::steady_clock::now();
-  std::string bar;
-  if (done_ > 0) {
-    constexpr int kWidth = 24;
-    const int full = static_cast<int>(std::clamp(done_, 0.0, 1.0) * kWidth);
-    bar = fmt::format(" [{}{}] {:.0f}%", std::string(static_cast<std::size_t>(full), '#'),
-                      std::string(static_cast<std::size_t>(kWidth - full), '.'), done_ * 100);
-  }
-  put(fmt::format("\r\x1b[K{}{}", label_, bar));
-  std::fflush(stderr);
-}
 
 }  // namespace fa::tools

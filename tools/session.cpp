@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/interrupt.h"
+
 namespace fa::tools {
 
 namespace {
@@ -102,18 +104,21 @@ void* Session::place(const HostTensor& tensor) {
   return data;
 }
 
-void Session::launch(const Kernel& kernel, int copy) {
+void Session::launch(const Kernel& kernel, int copy, Stream stream) {
   ForwardArgs& args = copies_[static_cast<std::size_t>(copy)];
   const std::size_t needed = kernel.workspace_bytes(args);
   if (needed > args.workspace_bytes) {
     args.workspace = allocate(static_cast<std::int64_t>(needed));
     args.workspace_bytes = needed;
   }
-  kernel.forward(args);
+  kernel.forward(args, stream);
 }
 
 std::vector<double> Session::time(const Kernel& kernel, int runs) {
-  return memory_->time(runs, [&](int run) { launch(kernel, run % static_cast<int>(copies_.size())); });
+  return memory_->time(runs, [&](int run) {
+    stop_if_interrupted();
+    launch(kernel, run % static_cast<int>(copies_.size()));
+  });
 }
 
 Outputs Session::outputs() {

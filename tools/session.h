@@ -43,9 +43,9 @@ class Session {
   Session(const Problem& problem, Device device, int cuda_device = 0, Layout layout = Layout::bhsd,
           int copies = 1);
 
-  void launch(const Kernel& kernel, int copy = 0);
+  void launch(const Kernel& kernel, int copy = 0, Stream stream = nullptr);
   void synchronize() { memory_->synchronize(); }
-  /// Milliseconds of each of `runs` launches, taking turns on the copies.
+  /// Milliseconds of each of `runs` launches, taking turns on the copies. Throws Interrupted between two.
   std::vector<double> time(const Kernel& kernel, int runs);
   /// What the last launch on copy 0 wrote; waits for it.
   Outputs outputs();

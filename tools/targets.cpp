@@ -13,11 +13,14 @@
 
 namespace fa::tools {
 
-std::string target_names() {
+std::vector<std::string> target_words(bool with_host) {
   std::vector<std::string> names;
-  for (const auto& target : all_targets()) names.emplace_back(target.name);
-  return join(names, "or");
+  for (const auto& target : all_targets())
+    if (with_host || target.family != Family::host) names.emplace_back(target.name);
+  return names;
 }
+
+std::string target_names() { return join(target_words(true), "or"); }
 
 Target target_of_arch(std::string_view arch) {
   constexpr int kFirstWithSuffix = 90;  // sm_90a has what sm_90 has and wgmma; older ones have no such pair

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/compile.h"
 #include "compiler/target/target.h"
@@ -11,6 +12,8 @@
 
 namespace fa::tools {
 
+/// The targets' names, those of GPUs first.
+std::vector<std::string> target_words(bool with_host);
 /// "t4, a100, ... or host"
 std::string target_names();
 /// The target that stands for an architecture ("sm_80", "sm_90a"): the first of its compute capability, under

@@ -64,20 +64,6 @@ std::string in_words(const Proof& proof, const std::vector<const MaskPart*>& all
   return join(words) + " for all";
 }
 
-std::vector<std::pair<int, int>> choose_heads(const MaskProbe& probe, const ProblemSize& size,
-                                              std::int64_t most) {
-  const int batches = probe.depends_on_b() ? size.batch : 1;
-  const int heads = probe.depends_on_h() ? size.num_q_heads : 1;
-  const std::int64_t all = std::int64_t{batches} * heads;
-  const std::int64_t count = std::clamp<std::int64_t>(most, 1, all);
-  std::vector<std::pair<int, int>> chosen;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t at = i * all / count;
-    chosen.emplace_back(static_cast<int>(at / heads), static_cast<int>(at % heads));
-  }
-  return chosen;
-}
-
 /// What keeps a part's tiles open, and what to write instead.
 void explain_blocker(TileBlocker& blocker, const MaskProbe& leaf) {
   const bool has_note = !leaf.imprecise().empty();
@@ -111,23 +97,30 @@ std::vector<std::string> tables_by_index(const CheckedSpec& spec) {
 
 class Reporter {
  public:
-  Reporter(const Problem& problem, int tile_q, int tile_kv)
-      : problem_(problem), tile_q_(tile_q), tile_kv_(tile_kv), probe_(problem.spec.checked(), problem) {}
+  Reporter(const Problem& problem, int tile_q, int tile_kv, const std::shared_ptr<const MaskCode>& code,
+           const std::function<void(double)>& on_progress)
+      : problem_(problem),
+        tile_q_(tile_q),
+        tile_kv_(tile_kv),
+        on_progress_(on_progress),
+        code_(code),
+        probe_(code, problem) {}
 
   TileReport run() {
     report_.has_mask = problem_.spec.checked().has_mask_mod();
     if (report_.has_mask) {
       whole_ = mask_parts(problem_.spec.checked());
       leaves_ = leaves(whole_);
-      for (const MaskPart* leaf : leaves_) leaf_probes_.emplace_back(*leaf->spec, problem_);
+      const bool is_one = whole_.kind == MaskPart::Kind::leaf;
+      for (const MaskPart* leaf : leaves_)
+        leaf_probes_.emplace_back(is_one ? code_ : std::make_shared<const MaskCode>(*leaf->spec), problem_);
     }
     const auto tiles = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };
     const std::int64_t calls = tiles(problem_.size.q_len, tile_q_) * tiles(problem_.size.kv_len, tile_kv_) *
                                static_cast<std::int64_t>(leaf_probes_.size() + 1);
-    report_.looked_at = choose_heads(probe_, problem_.size, kMostCalls / std::max<std::int64_t>(calls, 1));
-    const std::int64_t all = std::int64_t{probe_.depends_on_b() ? problem_.size.batch : 1} *
-                             (probe_.depends_on_h() ? problem_.size.num_q_heads : 1);
-    report_.for_all = static_cast<std::int64_t>(report_.looked_at.size()) == all;
+    ChosenHeads chosen = choose_heads(probe_, problem_.size, kMostCalls / std::max<std::int64_t>(calls, 1));
+    report_.looked_at = std::move(chosen.heads);
+    report_.for_all = chosen.are_all;
     for (const auto& [b, h] : report_.looked_at) count(b, h);
     for (const auto& [key, tiles_of] : proofs_) {
       const auto& [tile_class, proof] = key;
@@ -146,13 +139,21 @@ class Reporter {
   }
 
  private:
+  TileGrid classify(const MaskProbe& probe, int b, int h) {
+    const auto grids = static_cast<double>(report_.looked_at.size() * (leaf_probes_.size() + 1));
+    const auto begun = static_cast<double>(classified_++);
+    return probe.classify(b, h, tile_q_, tile_kv_, [&](double done) {
+      if (on_progress_) on_progress_((begun + done) / grids);
+    });
+  }
+
   void count(int b, int h) {
     const auto start = std::chrono::steady_clock::now();
-    TileGrid grid = probe_.classify(b, h, tile_q_, tile_kv_);
+    TileGrid grid = classify(probe_, b, h);
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     report_.milliseconds += elapsed.count();
     std::vector<TileGrid> of_leaves;
-    for (const MaskProbe& leaf : leaf_probes_) of_leaves.push_back(leaf.classify(b, h, tile_q_, tile_kv_));
+    for (const MaskProbe& leaf : leaf_probes_) of_leaves.push_back(classify(leaf, b, h));
     std::vector<TileClass> classes(of_leaves.size());
     for (std::size_t i = 0; i < grid.classes.size(); ++i) {
       const TileClass tile_class = grid.classes[i];
@@ -262,6 +263,9 @@ class Reporter {
 
   const Problem& problem_;
   int tile_q_, tile_kv_;
+  const std::function<void(double)>& on_progress_;
+  std::int64_t classified_ = 0;  // grids: of the mask and of each leaf, for each (b, h)
+  std::shared_ptr<const MaskCode> code_;
   MaskProbe probe_;
   MaskPart whole_;
   std::vector<const MaskPart*> leaves_;
@@ -276,8 +280,10 @@ double TileReport::share_of_work() const {
   return tiles() == 0 ? 0 : 1 - static_cast<double>(counts[0]) / static_cast<double>(tiles());
 }
 
-TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv) {
-  return Reporter(problem, tile_q, tile_kv).run();
+TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv, std::shared_ptr<const MaskCode> code,
+                        const std::function<void(double)>& on_progress) {
+  if (code == nullptr) code = std::make_shared<const MaskCode>(problem.spec.checked());
+  return Reporter(problem, tile_q, tile_kv, code, on_progress).run();
 }
 
 }  // namespace fa::tools

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -51,7 +53,11 @@ struct TileReport {
   double share_of_work() const;
 };
 
-TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv);
+/// `code` is the mask of the problem's spec, where it is compiled already. `on_progress` is told now and then
+/// which share of the tiles is classified; it may throw.
+TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv,
+                        std::shared_ptr<const MaskCode> code = nullptr,
+                        const std::function<void(double)>& on_progress = {});
 
 void print_tiles(const TileReport& report, const std::string& file, bool colour);
 nlohmann::json tiles_json(const TileReport& report, const std::string& file);

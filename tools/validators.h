@@ -30,9 +30,37 @@ inline CLI::Validator seed() {
   return whole_number(0, std::numeric_limits<std::uint64_t>::max(), "of at least 0, below 2^64");
 }
 
+/// How the name of a validator begins that has the words themselves after it, for completion.
+constexpr std::string_view kWords = "words: ";
+
+inline CLI::Validator named_by(CLI::Validator validator, const std::vector<std::string>& words) {
+  return validator.description("").name(std::string(kWords) + CLI::detail::join(words, " "));
+}
+
+/// The words of a validator that names them, else none.
+inline std::vector<std::string> named_words(const CLI::Validator& validator) {
+  const std::string& name = validator.get_name();
+  if (!name.starts_with(kWords)) return {};
+  return CLI::detail::split(name.substr(kWords.size()), ' ');
+}
+
+/// The name of a file: `--out --verify` forgot it, and is not about a file of that name.
+inline CLI::Validator file_name() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (!text.starts_with("--")) return {};
+    return "it is '" + text + "', which looks like an option; a file of that name is './" + text + "'";
+  };
+  return {check, ""};
+}
+
 inline CLI::Validator one_of(const std::vector<std::string>& words) {
-  CLI::Validator validator = CLI::IsMember(words);
-  return validator.description("");
+  return named_by(CLI::IsMember(words), words);
+}
+
+/// Refuses nothing: the words are what completion offers, and whoever uses the value says what else it may
+/// be.
+inline CLI::Validator suggested(const std::vector<std::string>& words) {
+  return named_by({[](const std::string&) { return std::string(); }, ""}, words);
 }
 
 }  // namespace fa::tools

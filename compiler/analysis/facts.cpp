@@ -76,7 +76,7 @@ struct Rewrite {
 
 enum class Part { multiplier, addend };
 
-// The affine form is found anew in each copy: what one part does not use disappears from it.
+// The affine form is derived again in each copy: what one part does not use disappears from it.
 llvm::Function* build_part(const HookIr& hooks, Part part) {
   Rewrite rewrite(hooks, part == Part::multiplier ? "logit_multiplier" : "logit_addend");
   llvm::Value* value = rewrite.end()->getReturnValue();

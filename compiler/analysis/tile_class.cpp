@@ -56,12 +56,15 @@ class Bounds {
 
   void add_to_partial(llvm::Value* flags) { partial_ = builder_.CreateOr(partial_, flags); }
 
-  void finish() {
+  /// Whether it can be used; else it is too long.
+  bool finish() {
     llvm::Value* const of_kept = builder_.CreateSelect(may_drop_, partial_, builder_.getInt32(2));
     builder_.CreateRet(builder_.CreateSelect(may_keep_, of_kept, builder_.getInt32(0)));
+    if (transfer_.is_too_long()) return false;
     simplify(function_);
     narrow_integers(function_);
     simplify(function_);
+    return code_size(function_, false) <= kMostCode;
   }
 
  private:
@@ -85,9 +88,10 @@ bool derive_bounds(llvm::Function& mask, const std::vector<HookArg>& args, TileC
     bounds.add_to_partial(bounds.where_alike(rows, TileMap::kRowsAlike));
     bounds.add_to_partial(bounds.where_alike(columns, TileMap::kColumnsAlike));
   }
-  bounds.finish();
-  if (constant_class(classes)) classes.map.reset();
-  if (code_size(*classes.function, false) <= kMostCode) return true;
+  if (bounds.finish()) {
+    if (constant_class(classes)) classes.map.reset();
+    return true;
+  }
   classes.function->eraseFromParent();
   for (const Summary& summary : classes.summaries) summary.function->eraseFromParent();
   classes = {};

@@ -59,6 +59,9 @@ class Transfer {
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
+  /// Whether more was written than a class is worth. From then on everything may be, which is true of any
+  /// mask, and the caller drops what there is.
+  bool is_too_long();
 
  private:
   const Domain& tile() const { return domains_.front(); }
@@ -146,6 +149,8 @@ class Transfer {
   std::map<const llvm::Value*, llvm::Value*> points_;
   std::map<const llvm::Value*, bool> reads_box_;
   std::vector<std::string> imprecise_;
+  int asked_ = 0;  // questions since the beginning: the length is looked at now and then alone
+  bool is_too_long_ = false;
 };
 
 }  // namespace fa

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <cmath>
+#include <numbers>
 
 #include "compiler/analysis/code_size.h"
 #include "compiler/emit/expr.h"
@@ -75,21 +76,28 @@ std::string print_uniforms(const std::vector<HookArg>& args) {
 
 namespace {
 
-/// An addend that is a constant times something that each element finds.
+/// An addend that is a constant times something that each element finds; null members: another addend.
 struct AddendProduct {
   const llvm::ConstantFP* factor = nullptr;
   const llvm::Value* term = nullptr;
 };
 
-std::optional<AddendProduct> product_of(const llvm::Value& addend, const StageBody& of_element) {
+/// Whether the sum of two numbers of a table's type is `factor` to 2^-18 of it. bf16 has the range of f32; f16
+/// ends at 65504, and below 2^-3 the second number would lie where it has few digits.
+bool is_two_numbers_of(std::string_view type, double factor) {
+  return type != "F16" || (std::abs(factor) >= 0.125 && std::abs(factor) <= 32768);
+}
+
+AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element) {
   const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);
   if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return {};
-  const auto* factor = llvm::dyn_cast<llvm::ConstantFP>(product->getOperand(1));
+  const unsigned at = llvm::isa<llvm::ConstantFP>(product->getOperand(0)) ? 0 : 1;  // c * x and x * c
+  const auto* factor = llvm::dyn_cast<llvm::ConstantFP>(product->getOperand(at));
   const bool is_of_element =
       std::any_of(of_element.items.begin(), of_element.items.end(),
                   [&](const Region::Item* item) { return item->instruction == product; });
   if (factor == nullptr || !is_of_element) return {};
-  return AddendProduct{.factor = factor, .term = product->getOperand(0)};
+  return AddendProduct{.factor = factor, .term = product->getOperand(1 - at)};
 }
 
 class HooksPrinter {
@@ -244,11 +252,10 @@ PrintedHooks HooksPrinter::print() {
       !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
   const bool relative_addend =
       !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
-  const std::optional<AddendProduct> product = is_affine && facts_.multiplier_is_one &&
-                                                       can_divide_by(spec_.scale) && !relative_addend &&
-                                                       !facts_.addend_is_linear
-                                                   ? product_of(*split_.result(*hooks_.logit_addend), addend)
-                                                   : std::nullopt;
+  AddendProduct product;
+  if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !relative_addend &&
+      !facts_.addend_is_linear)
+    product = product_of(*split_.result(*hooks_.logit_addend), addend);
   const bool asks_elements =
       room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
   if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
@@ -301,7 +308,13 @@ PrintedHooks HooksPrinter::print() {
   text += flag("kStagesColumns", !staging_.columns.empty());
   text += flag("kStagesElements", staging_.element != nullptr);
   text += flag("kStagedRowsAreEven", staging_.rows_are_even);
-  text += flag("kAddendIsProduct", product.has_value());
+  text += flag("kAddendIsProduct", product.term != nullptr);
+  std::string_view staged_type = type_of_widened(staging_, split_, product.term);
+  if (!staged_type.empty() && !is_two_numbers_of(staged_type, product.factor->getValueAPF().convertToFloat() /
+                                                                  (spec_.scale * std::numbers::log2e)))
+    staged_type = "";
+  text += flag("kAddendTermIsElement", !staged_type.empty());
+  if (!staged_type.empty()) text += fmt::format("  using StagedType = {};\n", staged_type);
   text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));
   text += size("kMaskSize", keep.size(fast));
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
@@ -327,12 +340,12 @@ PrintedHooks HooksPrinter::print() {
     if (!facts_.addend_is_zero)
       text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *hooks_.logit_addend,
                                    addend);
-    if (product) {
-      text += "\n" + print_function("float addend_factor()",
-                                    fmt::format("    return {};\n",
-                                                printer(Stage::element, {}).value(*product->factor)));
+    if (product.term != nullptr) {
+      text += "\n" + print_function(
+                         "float addend_factor()",
+                         fmt::format("    return {};\n", printer(Stage::element, {}).value(*product.factor)));
       text += "\n" + print_function(fmt::format("float addend_term({})", kElementParameters),
-                                    print_body(addend, *product->term));
+                                    print_body(addend, *product.term));
     }
     text += "\n" + print_function(fmt::format("float logit(float s, {})", kElementParameters),
                                   "    return fmaf(multiplier(p, head, row, column), s, "

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "compiler/emit/host_elementary.h"
 #include "compiler/emit/host_parts.h"
 #include "compiler/emit/host_products.h"
 #include "compiler/ir/simplify.h"
@@ -209,7 +210,8 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
                         .facts = facts,
                         .cpu = cpu,
                         .shape = host_shape(spec, plan, cpu),
-                        .module = *hooks.module};
+                        .module = *hooks.module,
+                        .calls_elementary = has_many_elementary_calls(*hooks.module)};
   std::vector<llvm::Function*> scalar_hooks;
   for (llvm::Function& function : *hooks.module) scalar_hooks.push_back(&function);
 

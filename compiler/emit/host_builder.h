@@ -33,6 +33,7 @@ struct HostModule {
   const HostCpu& cpu;
   HostShape shape;
   llvm::Module& module;
+  bool calls_elementary = false;  // elementary functions are called: in place they would be too long
 
   llvm::LLVMContext& context() const { return module.getContext(); }
   /// An internal function whose pointer arguments do not alias; its body is empty yet.

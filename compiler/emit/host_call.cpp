@@ -1,7 +1,6 @@
 #include "compiler/emit/host_call.h"
 
-#include "compiler/emit/host_math.h"
-#include "compiler/emit/host_widen.h"
+#include "compiler/emit/host_elementary.h"
 #include "fa/error.h"
 
 #pragma GCC diagnostic push
@@ -31,7 +30,7 @@ void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* cal
     llvm::IRBuilder<> at(found);
     at.setFastMathFlags(build.ir().getFastMathFlags());
     const std::vector<llvm::Value*> args(found->arg_begin(), found->arg_end());
-    if (llvm::Value* made = elementary(at, host.cpu, *found, args)) {
+    if (llvm::Value* made = elementary(at, host, *found, args)) {
       found->replaceAllUsesWith(made);
       found->eraseFromParent();
     }

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 
-#include "compiler/emit/host_math.h"
-#include "compiler/ir/exact_math.h"
-#include "compiler/ir/functions.h"
+#include "compiler/emit/host_elementary.h"
 #include "fa/error.h"
 
 #pragma GCC diagnostic push
@@ -31,42 +29,6 @@ void mark_constant(llvm::Instruction* load) {
 }
 
 }  // namespace
-
-llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
-                        const std::vector<llvm::Value*>& args) {
-  if (args.empty()) return nullptr;
-  llvm::Value* x = args[0];
-  if (const auto exact = exact_function_of(from)) return ExactMath(ir).call(*exact, x);
-  if (const auto sine = sine_of(from)) return ExactMath(ir).call(*sine, x);
-  HostMath math(ir, cpu);
-  switch (from.getIntrinsicID()) {
-    case llvm::Intrinsic::exp:
-      return math.exp(x);
-    case llvm::Intrinsic::exp2:
-      return math.exp2(x);
-    case llvm::Intrinsic::log:
-      return math.log(x);
-    case llvm::Intrinsic::log2:
-      return math.log2(x);
-    case llvm::Intrinsic::tanh:
-      return math.tanh(x);
-    case llvm::Intrinsic::fptosi_sat:
-      return math.to_i32(x);
-    default:
-      break;
-  }
-  const llvm::Function* callee = from.getCalledFunction();
-  const std::string_view name = callee ? std::string_view(callee->getName()) : "";
-  if (name == kSigmoidName) return math.sigmoid(x);
-  if (name == kRsqrtName) return math.rsqrt(x);
-  if (name == kErfName) return math.erf(x);
-  if (name == kAtanName) return math.atan(x);
-  if (name == kLog1pName) return math.log1p(x);
-  if (name == kExpm1Name) return math.expm1(x);
-  if (name == kAtan2Name) return math.atan2(x, args[1]);
-  if (name == kPowName) return math.pow(x, args[1]);
-  return nullptr;
-}
 
 HookInliner::HookInliner(const HostModule& host, HostBuilder& body, llvm::IRBuilder<>& before,
                          llvm::Value* params, llvm::Value* b, llvm::Value* h, Wide rows)
@@ -227,7 +189,7 @@ llvm::Value* HookInliner::clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instr
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from)) {
     std::vector<llvm::Value*> args;
     for (const llvm::Use& arg : call->args()) args.push_back(operand(arg).parts[0]);
-    if (llvm::Value* made = elementary(ir, host_.cpu, *call, args)) return made;
+    if (llvm::Value* made = elementary(ir, host_, *call, args)) return made;
   }
   llvm::Instruction* copy = from.clone();
   for (llvm::Use& use : copy->operands())
@@ -241,8 +203,7 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
   llvm::Value* made = nullptr;
   const unsigned opcode = from.getOpcode();
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&from)) return widened_call(ir, *call, operands);
-  if (opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem)
-    return divide(ir, from, operands[0], operands[1]);
+  if (from.isIntDivRem()) return divide(ir, from, operands[0], operands[1]);
   if (opcode == llvm::Instruction::FPExt && from.getOperand(0)->getType()->isBFloatTy()) {
     llvm::Value* bits = ir.CreateBitCast(operands[0], body_.vec(ir.getInt16Ty()));
     bits = ir.CreateShl(ir.CreateZExt(bits, body_.vec(ir.getInt32Ty())), 16);
@@ -268,7 +229,7 @@ llvm::Value* HookInliner::widened(llvm::IRBuilder<>& ir, const llvm::Instruction
 
 llvm::Value* HookInliner::widened_call(llvm::IRBuilder<>& ir, const llvm::CallInst& from,
                                        const std::vector<llvm::Value*>& operands) {
-  if (llvm::Value* made = elementary(ir, host_.cpu, from, operands)) return made;
+  if (llvm::Value* made = elementary(ir, host_, from, operands)) return made;
   llvm::Type* type = body_.vec(from.getType());
   switch (const llvm::Intrinsic::ID id = from.getIntrinsicID()) {
     case llvm::Intrinsic::abs:  // its second operand is an immediate
@@ -348,13 +309,20 @@ llvm::Value* HookInliner::gather(llvm::IRBuilder<>& ir, const llvm::LoadInst& fr
 
 llvm::Value* HookInliner::divide(llvm::IRBuilder<>& ir, const llvm::Instruction& from, llvm::Value* a,
                                  llvm::Value* b) {
-  const bool remainder = from.getOpcode() == llvm::Instruction::SRem;
+  const unsigned opcode = from.getOpcode();
   const bool narrow = from.getType()->isIntegerTy(32);
-  if (llvm::isa<llvm::Constant>(b) || !narrow) return remainder ? ir.CreateSRem(a, b) : ir.CreateSDiv(a, b);
+  if (llvm::isa<llvm::Constant>(b) || !narrow)
+    return ir.CreateBinOp(static_cast<llvm::Instruction::BinaryOps>(opcode), a, b);
   // A quotient of 32-bit integers rounds correctly in double, and there are no vector divisions of integers.
+  const bool is_signed = opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem;
+  const bool remainder = opcode == llvm::Instruction::SRem || opcode == llvm::Instruction::URem;
   llvm::Type* f64 = body_.vec(ir.getDoubleTy());
-  llvm::Value* quotient = ir.CreateFDiv(ir.CreateSIToFP(a, f64), ir.CreateSIToFP(b, f64));
-  quotient = ir.CreateFPToSI(quotient, body_.vec(from.getType()));
+  const auto wide = [&](llvm::Value* x) {
+    return is_signed ? ir.CreateSIToFP(x, f64) : ir.CreateUIToFP(x, f64);
+  };
+  llvm::Value* quotient = ir.CreateFDiv(wide(a), wide(b));
+  llvm::Type* type = body_.vec(from.getType());
+  quotient = is_signed ? ir.CreateFPToSI(quotient, type) : ir.CreateFPToUI(quotient, type);
   return remainder ? ir.CreateSub(a, ir.CreateMul(quotient, b)) : quotient;
 }
 

@@ -10,11 +10,6 @@
 
 namespace fa {
 
-/// What `from` calls, of `args`, by ExactMath or HostMath; null where it is none of compiler/ir/functions.h
-/// and its like.
-llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostCpu& cpu, const llvm::CallInst& from,
-                        const std::vector<llvm::Value*>& args);
-
 class HookInliner {
  public:
   /// `before` stands ahead of the kv loop that `body` emits into; `rows` are the panel's query rows. Loads

@@ -175,7 +175,8 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
                 .tile_kv = plan.tile_kv,
                 .shared_memory = shared_memory,
                 .tile_map = shape_of(classes),
-                .tile_map_entry = "facet_tile_map"};
+                .tile_map_entry = "facet_tile_map",
+                .overlaps_tile_map = classes.map && target.compute_capability >= FA_OVERLAPS_FROM};
 }
 
 }  // namespace fa

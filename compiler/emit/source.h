@@ -31,7 +31,8 @@ struct Source {
   // Filled by `tile_map_entry`, launched with kMapThreads before the forward pass; without, that is not
   // there.
   std::optional<TileMapShape> tile_map{};
-  std::string tile_map_entry{};  // "facet_tile_map"
+  std::string tile_map_entry{};    // "facet_tile_map"
+  bool overlaps_tile_map = false;  // the forward kernel may start while that one runs, and waits for it
 };
 
 /// What a kernel runs where a condition of the head has one of its values (compiler/ir/head_case.h).

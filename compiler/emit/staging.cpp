@@ -104,6 +104,15 @@ Staging stage_elements(const StageSplit& split, const std::vector<const StageBod
   return {};
 }
 
+std::string_view type_of_widened(const Staging& staging, const StageSplit& split, const llvm::Value* value) {
+  const auto* widened = llvm::dyn_cast_or_null<llvm::FPExtInst>(value);
+  if (staging.element == nullptr || widened == nullptr ||
+      split.canonical(*widened->getOperand(0)) != staging.element)
+    return "";
+  const llvm::Type& type = *widened->getOperand(0)->getType();
+  return type.isHalfTy() ? "F16" : type.isBFloatTy() ? "Bf16" : "";
+}
+
 bool is_column_worth_staging(const StageSplit& split, bool fast) {
   const StageBody& column = split.stage(Stage::column);
   return !column.fields.empty() && (column.reads() || column.size(fast) >= kWorthStaging);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/emit/hooks.h"
 #include "compiler/emit/stages.h"
@@ -26,6 +27,10 @@ struct Staging {
 /// `split` knows of score_mod alone.
 Staging stage_elements(const StageSplit& split, const std::vector<const StageBody*>& score,
                        const StagingRoom& room);
+
+/// The element type (templates/common/dtype.cuh) of the table if `value` is its staged element as a float, of
+/// 16 bits; else empty.
+std::string_view type_of_widened(const Staging& staging, const StageSplit& split, const llvm::Value* value);
 
 /// Whether what score_mod asks for of a column reads memory or takes long. `split` knows of score_mod alone.
 bool is_column_worth_staging(const StageSplit& split, bool fast);

@@ -27,10 +27,14 @@
 //   popcount    llvm.ctpop.i32
 //
 // The rest of a hook is made of these instructions only:
-//   fadd fsub fmul fdiv fneg fcmp   add sub mul sdiv udiv srem urem and or xor shl ashr icmp   select
-//   sitofp (i32 -> float)   uitofp, zext (i1 -> float, i32)   sext (i8 -> i32, i32 -> i64)   fpext (half,
-//   bfloat -> float) getelementptr and load from a tensor argument   phi, br and a counted loop per large
-//   reduction   ret
+//   fadd fsub fmul fdiv fneg fcmp
+//   add sub mul sdiv udiv srem urem and or xor shl ashr icmp
+//   select
+//   sitofp (i32 -> float)   uitofp, zext (i1 -> float, i32)   sext (i8 -> i32, i32 -> i64)
+//   fpext (half, bfloat -> float)
+//   getelementptr and load from a tensor argument
+//   phi, br: a counted loop per large reduction
+//   ret
 // i64 appears in addresses alone. `sdiv` and `srem` never see a zero or overflowing divisor.
 #pragma once
 

@@ -12,12 +12,12 @@
 //
 // The analysis adds what kernels evaluate, on the raw dot product s = q.k, in base 2 and with the scale
 // folded in:
-//   float @logit           (float %s, ...)  = log2(e) * score_mod(scale * s)      general score_mod
-//   float @logit_multiplier(float %s, ...)  and  @logit_addend(...)                affine: logit = multiplier
-//   * s + addend (+ row_addend)
-//   float @logit_row_addend(...)    the terms of the addend that do not depend on kv_idx; then @logit_addend
-//   lacks them float @logit_addend_slope(...)  = c                                            addend = c *
-//   kv_idx + rest
+//   float @logit(float %s, ...)     of a general score_mod: log2(e) * score_mod(scale * s)
+//   float @logit_multiplier(...)    of an affine one: logit = multiplier * s + addend (+ row_addend)
+//   float @logit_addend(...)
+//   float @logit_row_addend(...)    the terms of the addend that do not depend on kv_idx, where there are any;
+//                                   @logit_addend is without them
+//   float @logit_addend_slope(...)  c, where the addend is c * kv_idx + what does not depend on kv_idx
 // with the constants log2(e) and scale pushed to where they cost least (the factor that depends on least).
 // Contract of every caller: 0 <= b < batch, 0 <= h < num_q_heads, 0 <= q_idx < q_len, 0 <= kv_idx < kv_len.
 // Lengths are at most 2^24, so an index converts to float exactly.

@@ -1,9 +1,9 @@
 // Simplifies a hook. The pass list is short, because lowering leaves little to do and both back ends optimise
 // again:
 //
-//   hoist_invariants   moves out of loops what does not change in them
-//   early-cse   folds constants and ranges (InstSimplify), shares equal values and loads, removes what is
-//   unused
+//   hoist_invariants  moves out of loops what does not change in them
+//   early-cse         folds constants and ranges (InstSimplify), shares equal values and loads, removes what
+//                     is unused
 //
 // instcombine and gvn are left out on purpose. They would undo what lowering arranges for the row / column
 // split (one sitofp of a difference in place of a difference of sitofps, one wide compare in place of two)

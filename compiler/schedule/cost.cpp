@@ -117,14 +117,18 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 }
 
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-             const ProblemSize& size) {
+             const ProblemSize& size, double share_of_tiles) {
   const double ctas = static_cast<double>(size.batch) * size.num_q_heads * ceil_div(size.q_len, plan.tile_q);
   const double ctas_of_busiest_sm = std::max(1.0, std::ceil(ctas / target.num_sms));
   Cost cost;
   cost.ctas = static_cast<int>(std::min<double>(plan.min_ctas, ctas_of_busiest_sm));
   cost.step = step_cost(plan, spec, facts, target, cost.ctas);
-  const double cta_cycles = ceil_div(size.kv_len, plan.tile_kv) * cost.step.total + kCtaLatency / cost.ctas;
-  const double memory_ms = count_traffic(spec, facts, plan, target, size).memory_ms;
+  const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
+  const double cta_cycles = steps * cost.step.total + kCtaLatency / cost.ctas;
+  // Each tensor is read once all the same; what is read again is K and V of the tiles that are left.
+  const Traffic traffic = count_traffic(spec, facts, plan, target, size);
+  const double bytes = traffic.least_bytes + share_of_tiles * (traffic.hbm_bytes - traffic.least_bytes);
+  const double memory_ms = traffic.memory_ms * bytes / traffic.hbm_bytes;
   cost.ms = std::max(ctas_of_busiest_sm * cta_cycles / (target.clock_ghz * 1e6), memory_ms);
   return cost;
 }

@@ -22,8 +22,9 @@ struct Cost {
 
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                    int ctas);
-/// `plan` must be legal.
+/// `plan` must be legal. `share_of_tiles` is what the mask leaves of them, evenly over the rows; each costs a
+/// whole step.
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-             const ProblemSize& size);
+             const ProblemSize& size, double share_of_tiles = 1);
 
 }  // namespace fa

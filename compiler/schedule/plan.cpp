@@ -49,9 +49,32 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
   plan.q_in_registers = number == 1;
 }
 
+/// With the one value that the host takes for each field of warps, shared memory and registers.
+Plan as_on_host(const Plan& plan) {
+  return {.family = Family::host,
+          .loop_order = plan.loop_order,
+          .tile_q = plan.tile_q,
+          .tile_kv = plan.tile_kv,
+          .warps = 1,
+          .stages = 1,
+          .q_in_registers = false,
+          .min_ctas = 1};
+}
+
+/// Calls `take` with each word of `text`.
+void for_each_word(std::string_view text, const auto& take) {
+  for (auto begin = text.find_first_not_of(kSpace); begin != std::string_view::npos;
+       begin = text.find_first_not_of(kSpace, begin)) {
+    const auto end = std::min(text.find_first_of(kSpace, begin), text.size());
+    take(text.substr(begin, end - begin));
+    begin = end;
+  }
+}
+
 void set_word(Plan& plan, std::string_view word) {
   for (const Family family : kFamilies) {
     if (word == family_name(family)) {
+      if (family == Family::host) plan = as_on_host(plan);
       plan.family = family;
       return;
     }
@@ -66,25 +89,31 @@ void set_word(Plan& plan, std::string_view word) {
 }  // namespace
 
 std::string Plan::print() const {
-  return fmt::format("{} {} tile_q={} tile_kv={} warps={} stages={} q_in_registers={} min_ctas={}",
-                     family_name(family), kLoopOrder, tile_q, tile_kv, warps, stages, q_in_registers ? 1 : 0,
-                     min_ctas);
+  std::string text =
+      fmt::format("{} {} tile_q={} tile_kv={}", family_name(family), kLoopOrder, tile_q, tile_kv);
+  const Plan usual = as_on_host(*this);
+  const auto add = [&](std::string_view name, int value, int on_host) {
+    // On the host they say nothing, but where one is wrong.
+    if (family != Family::host || value != on_host) text += fmt::format(" {}={}", name, value);
+  };
+  add("warps", warps, usual.warps);
+  add("stages", stages, usual.stages);
+  add(kQInRegisters, q_in_registers ? 1 : 0, usual.q_in_registers ? 1 : 0);
+  add("min_ctas", min_ctas, usual.min_ctas);
+  return text;
 }
 
 Plan parse_plan(std::string_view text, const Plan& base) {
   Plan plan = base;
-  for (auto begin = text.find_first_not_of(kSpace); begin != std::string_view::npos;
-       begin = text.find_first_not_of(kSpace, begin)) {
-    const auto end = std::min(text.find_first_of(kSpace, begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
+  const auto is_field = [](std::string_view word) { return word.find('=') != std::string_view::npos; };
+  // The family first: what it sets, the fields may say otherwise, wherever they stand.
+  for_each_word(text, [&](std::string_view word) {
+    if (!is_field(word)) set_word(plan, word);
+  });
+  for_each_word(text, [&](std::string_view word) {
     const auto equals = word.find('=');
-    if (equals == std::string_view::npos) {
-      set_word(plan, word);
-    } else {
-      set_field(plan, word.substr(0, equals), word.substr(equals + 1));
-    }
-    begin = end;
-  }
+    if (is_field(word)) set_field(plan, word.substr(0, equals), word.substr(equals + 1));
+  });
   return plan;
 }
 

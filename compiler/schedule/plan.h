@@ -24,7 +24,8 @@ struct Plan {
   bool q_in_registers = false;  // keep Q fragments in registers for the whole kv loop
   int min_ctas = 1;             // CTAs an SM should hold: the register budget NVRTC gets
 
-  /// "sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2"
+  /// "sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2"; of the host's only
+  /// what it has: "host q_outer tile_q=96 tile_kv=64".
   std::string print() const;
   bool operator==(const Plan&) const = default;
 };

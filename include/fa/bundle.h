@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "fa/error.h"
+#include "fa/export.h"
 #include "fa/kernel.h"
 
-namespace fa {
+namespace fa FA_API {
 
 /// A bundle is not what `facet build` wrote, is another version's, or lacks what was asked for.
 class BundleError : public Error {
@@ -54,4 +55,4 @@ class Bundle {
 /// needs no GPU. Throws BundleError that names the file, what is wrong with it and the remedy.
 Bundle load_bundle(const std::string& path);
 
-}  // namespace fa
+}  // namespace fa FA_API

@@ -1,4 +1,6 @@
-// What goes wrong in Facet, as types. The library never prints and never aborts: it throws one of these.
+// What goes wrong in Facet, as types. The library never prints and never aborts: it throws one of these. But
+// where memory runs out it throws std::bad_alloc, and in `compile` LLVM may end the process
+// (docs/architecture.md, "What always holds").
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace fa {
+#include "fa/export.h"
+
+namespace fa FA_API {
 
 /// A position in a spec: 1-based line and column; line 0 means "the whole file".
 struct Place {
@@ -77,4 +81,4 @@ class InternalError : public Error {
   using Error::Error;
 };
 
-}  // namespace fa
+}  // namespace fa FA_API

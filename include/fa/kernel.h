@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "fa/export.h"
 #include "fa/options.h"
 #include "fa/spec.h"
 
-namespace fa {
+namespace fa FA_API {
 
 /// A view of caller-owned memory, [batch, heads, length, dim]; strides in elements. The innermost stride must
 /// be 1. BSHD memory is the same view with other strides. `data` lives where the kernel runs (device or host
@@ -47,7 +48,7 @@ struct NamedScalar {
 };
 
 /// Arguments of one forward call. Nothing here is copied beyond the launch; memory stays the caller's. o, lse
-/// and the workspace lie apart from each other.
+/// and the workspace share no memory with each other, nor with what the call reads.
 struct ForwardArgs {
   Tensor q;              // [B, num_q_heads, q_len, head_dim]
   Tensor k;              // [B, num_kv_heads, kv_len, head_dim]
@@ -112,4 +113,4 @@ class Kernel {
 /// remedy).
 Kernel compile(const Spec& spec, const Options& options = {});
 
-}  // namespace fa
+}  // namespace fa FA_API

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <memory>
 
-namespace fa {
+#include "fa/export.h"
+
+namespace fa FA_API {
 
 class DeviceBuffer;  // runtime/
 
@@ -25,4 +27,4 @@ class GpuMemory {
   std::unique_ptr<DeviceBuffer> buffer_;
 };
 
-}  // namespace fa
+}  // namespace fa FA_API

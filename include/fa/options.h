@@ -4,7 +4,9 @@
 
 #include <string>
 
-namespace fa {
+#include "fa/export.h"
+
+namespace fa FA_API {
 
 enum class Device { automatic, cuda, host };  // automatic: the NVIDIA GPU where there is one, else the host
 
@@ -27,4 +29,4 @@ struct Options {
   std::string target = {};
 };
 
-}  // namespace fa
+}  // namespace fa FA_API

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "fa/error.h"
+#include "fa/export.h"
 
-namespace fa {
+namespace fa FA_API {
 
 /// Element types. `f16`, `bf16`, `f32` for q, k, v and o; all eight for captured tensors.
 enum class DType : std::uint8_t { f16, bf16, f32, i32, i8, boolean, i64, u8 };
@@ -106,4 +107,4 @@ class Spec {
   std::shared_ptr<const CheckedSpec> checked_;
 };
 
-}  // namespace fa
+}  // namespace fa FA_API

@@ -12,11 +12,11 @@
 //              has a whole step. Both barriers also say that every warp is done with the buffer that the
 //              following copy overwrites. After the last tile zeros are copied (not where kEndsCopies): a
 //              branch around the copy would keep ptxas from filling its latencies with exponentials.
-// Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the
-// hooks,
+// Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the hooks,
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
 
+#include "common/dependent_launch.cuh"
 #include "common/dropout.cuh"
 #include "common/hooks.cuh"
 #include "common/lane_store.cuh"
@@ -24,7 +24,7 @@
 #include "common/odd_outputs.cuh"
 #include "common/output_tile.cuh"
 #include "common/products.cuh"
-#include "common/score_tile.cuh"
+#include "common/score_product.cuh"
 #include "common/shared_map.cuh"
 #include "common/softmax.cuh"
 #include "common/staged_reads.cuh"
@@ -36,20 +36,21 @@ namespace fa {
 
 /// What a plan and a spec fix at compile time. The generated unit derives from this and fills it in.
 template <class Config, class Hooks, class Classes>
-struct Forward : ScoreTile<Config, Hooks, Classes>,
-                 OutputTile<Config, ScoreTile<Config, Hooks, Classes>::kHooksKeepQTile> {
-  using Scores = ScoreTile<Config, Hooks, Classes>;
+struct Forward : ScoreProduct<Config, Hooks, Classes>,
+                 OutputTile<Config, ScoreProduct<Config, Hooks, Classes>::kHooksKeepQTile> {
+  using Scores = ScoreProduct<Config, Hooks, Classes>;
   using Output = OutputTile<Config, Scores::kHooksKeepQTile>;
   using Output::kDTiles;
   using Output::o;
   using Output::softmax;
+  using Scores::k_lane;
   using Scores::kHasShift;
   using Scores::kHooksKeepQTile;
   using Scores::kIsRaw;
   using Scores::kMTiles;
-  using Scores::kNTiles;
   using Scores::kRowsPerWarp;
   using Scores::kTileKv;
+  using Scores::q_lane;
   using Scores::s;
   using typename Output::OTile;
   using Element = typename Config::Element;
@@ -64,10 +65,6 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   using KTile = typename Map::KTile;
   using VTile = typename Map::VTile;
   using Reads = StagedReads<Config, Hooks>;
-  static constexpr int kKSteps = QTile::kSteps;  // product steps of Q K^T
-  static constexpr int
-      kUnrolledSteps =  // all where Q's fragments are registers, which have no index at run time
-      Config::kQInRegisters ? kKSteps : Product::kUnrolledSteps;
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
   static constexpr int kSharedBytes =
@@ -85,15 +82,8 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
   // up to 15% of the instructions. f32 spills more with it, up to 380 bytes.
   static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
 
-  unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1]
-                      [Product::kQWords];
-
-  // Shared-memory addresses of this lane's part of the warp's rows of Q and of the first K buffer.
-  unsigned q_lane;
-  unsigned k_lane;
-
-  /// The same in the first V buffer, found anew because a register more would spill: Q's address elsewhere,
-  /// with V's lane pattern.
+  /// The same in the first V buffer: Q's address elsewhere, with V's lane pattern. Computed again each time,
+  /// because one more register would spill.
   __device__ __forceinline__ unsigned v_lane() const {
     const int lane = threadIdx.x % 32;
     return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128 - Product::lane_offset_q(lane) +
@@ -102,62 +92,6 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
   static constexpr int kBaseV = 1;
-
-  /// S += Q K^T for one kv tile.
-  __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
-#pragma unroll(kUnrolledSteps)
-    for (int step = 0; step < kKSteps; ++step) {
-      unsigned q[kMTiles][Product::kQWords];
-      read_q(q, step);
-#pragma unroll
-      for (int n = 0; n < kNTiles; n += 2)
-        Product::template multiply_qk<KTile>(s, n, q, k_lane_of_stage, step);
-    }
-    if constexpr (Product::kLosesInfinities) restore_infinities(k_lane_of_stage);
-  }
-
-  /// Of scores that are NaN, what they would be were no infinity lost: a key far below all others is masked
-  /// out, not the end of its rows. Tiles of finite numbers pay one comparison for two scores.
-  __device__ __forceinline__ void restore_infinities(unsigned k_lane_of_stage) {
-    bool lost = false;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; i += 2) lost |= unordered(s[m][n][i], s[m][n][i + 1]);
-    if (!__any_sync(0xffffffffu, lost)) return;
-#pragma unroll
-    for (int n = 0; n < kNTiles; n += 2) {
-      float again[kMTiles][2][4] = {};
-#pragma unroll(Config::kQInRegisters ? kKSteps : 1)
-      for (int step = 0; step < kKSteps; ++step) {
-        unsigned q[kMTiles][Product::kQWords];
-        read_q(q, step);
-        Product::template multiply_hi<KTile>(again, n, q, k_lane_of_stage, step);
-      }
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          float& x = s[m][n + i / 4][i % 4];
-          x = x != x ? again[m][i / 4][i % 4] : x;
-        }
-    }
-  }
-
-  /// The fragments of this warp's rows of Q and of step `step`'s columns.
-  __device__ __forceinline__ void read_q(unsigned (&q)[kMTiles][Product::kQWords], int step) const {
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m) {
-      if constexpr (Config::kQInRegisters) {
-#pragma unroll
-        for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
-      } else {
-        Product::template load_q<QTile>(q[m], q_lane, m, step);
-      }
-    }
-  }
 
   /// O += P V for one kv tile; P goes from the score accumulators to A fragments without leaving the thread.
   /// The exponentials of a step stand right before its products, so that they fill the tensor cores' latency.
@@ -202,18 +136,14 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
 
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
   /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow).
-  __device__ __forceinline__ void rescale(float scale, float shift) {
+  __device__ __forceinline__ void rescale(const float (&tile_max)[kMTiles][2], float scale, float shift) {
     float m_new[kMTiles][2];
     bool stale = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float tile_max = s[m][0][2 * half];
-#pragma unroll
-        for (int n = 0; n < kNTiles; ++n)
-          tile_max = fmaxf(tile_max, fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
-        m_new[m][half] = quad_max(tile_max) * scale;
+        m_new[m][half] = quad_max(tile_max[m][half]) * scale;
         if constexpr (kHasShift) m_new[m][half] += shift;
         stale |= softmax[m][half].is_stale(m_new[m][half]);
       }
@@ -283,14 +213,11 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
     if constexpr (Config::kQInRegisters) {
       await_copies<0>();
       __syncthreads();
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-        for (int step = 0; step < kKSteps; ++step)
-          Product::template load_q<QTile>(q_fragments[m][step], q_lane, m, step);
+      this->keep_q();
       __syncthreads();  // K and V take over the room
     }
     const typename Hooks::Head head = this->find_head(params);
+    if constexpr (Classes::kHasTileMap) await_tile_map();
     Walk walk;
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
@@ -333,10 +260,12 @@ struct Forward : ScoreTile<Config, Hooks, Classes>,
       close_copies();
       if constexpr (Hooks::kAddendIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
-      multiply_qk(k_lane + stage * KTile::kBytes);
+      this->multiply_qk(params, k_lane + stage * KTile::kBytes);
       const float slope = Hooks::kAddendIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
-      rescale(scale, shift);
+      float tile_max[kMTiles][2];
+      this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
+      rescale(tile_max, scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();

@@ -11,7 +11,8 @@
 // product:
 //   identity  logit = p.scale_log2 * s
 //   affine    logit = multiplier * s + addend: fold the multiplication into the FMA before exp2 where addend
-//   is zero general   logit(s)
+//             is zero
+//   general   logit(s)
 // `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
 // `mask` is true where the element is kept. It does not depend on s.
 //
@@ -21,7 +22,8 @@
 // Where kHasSink, sink(p, b, h) is one more base-2 logit of every row, that of a key without a value.
 //
 // Where kAddendIsProduct, the multiplier is p.scale_log2 and the addend addend_factor() * addend_term(p,
-// head, row, column): tiles may add it to raw scores in one instruction.
+// head, row, column): tiles may add it to raw scores in one instruction. Where kAddendTermIsElement, that
+// term is the staged element alone, of type StagedType.
 //
 // Where kAddendIsLinear, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
 // grows from one kv_idx to the next.
@@ -41,6 +43,7 @@
 // away. `q_idx_f` and `kv_idx_f` are the same indices as floats, exact because lengths are at most 2^24.
 #pragma once
 
+#include "common/dtype.cuh"
 #include "common/math.cuh"
 #include "params.h"
 
@@ -67,6 +70,8 @@ struct IdentityHooks {
   static constexpr bool kStagesElements = false;
   static constexpr bool kStagedRowsAreEven = false;  // staged_row grows by one number from row to row
   static constexpr bool kAddendIsProduct = false;
+  static constexpr bool kAddendTermIsElement = false;
+  using StagedType = Bf16;
 
   // Instructions of each part (compiler/emit/code_size.h), by which kernels decide how often it may be there.
   static constexpr int kScoreSize = 0;  // of logit, or of multiplier and addend

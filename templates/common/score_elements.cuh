@@ -4,6 +4,7 @@
 // the instructions.
 #pragma once
 
+#include "common/element_product.cuh"
 #include "common/hooks.cuh"
 #include "common/products.cuh"
 #include "common/shared_map.cuh"
@@ -42,7 +43,7 @@ struct ScoreElements {
   static constexpr bool kColumnsApart = (Hooks::kColumnReads || (!kIdentity && !Hooks::kAddendIsLinear)) &&
                                         !(Hooks::kStagesColumns && !Hooks::kElementReads);
   // Whether the compiler may keep the q tile's number (block_q_tile): where rows are asked for in every tile,
-  // to find it anew costs more than it frees. With a score class or a linear addend, they are not.
+  // to compute it again costs more than it frees. With a score class or a linear addend, they are not.
   static constexpr bool kHooksKeepQTile = !kIsRaw || Config::kDropout;
 
   using Reads = StagedReads<Config, Hooks>;
@@ -63,13 +64,16 @@ struct ScoreElements {
   static constexpr bool kBeginsWithAddend = Hooks::kAddendIsProduct && Hooks::kStagesElements && !kHasShift &&
                                             kScoreCopies == Copies::all &&
                                             Products<typename Config::Element>::kStagesOutput;
+  // Whether that takes products alone (common/element_product.cuh).
+  static constexpr bool kBeginsByProduct = kBeginsWithAddend && Hooks::kAddendTermIsElement;
+  using Begin = ElementProduct<Reads, typename Hooks::StagedType>;
 
   static constexpr bool kRowIsLong = 2 * kMTiles * Hooks::kRowSize > kMostCode;
 
   float s[kMTiles][kNTiles][4];  // scores, then probabilities
   typename Hooks::Row rows[kMTiles][2];
 
-  /// What the hooks know of this head. What is cheap to find is found anew in every tile: kept, it would take
+  /// What the hooks know of this head. What is cheap is computed again in every tile: kept, it would take
   /// registers that the products need.
   __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
     const auto [b, h] = block_head(params);
@@ -179,6 +183,11 @@ struct ScoreElements {
     }
   }
 
+  static __device__ __forceinline__ const unsigned char* staged() {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    return shared + SharedMap<Config, Hooks>::kReadsOffset;
+  }
+
   /// Scores of the tile's columns from `end` on to -inf.
   __device__ __forceinline__ void drop_from(int end) {
     const int left = end - 2 * static_cast<int>(threadIdx.x % 4);
@@ -203,11 +212,6 @@ struct ScoreElements {
                                                                      int kv_idx, float kv_idx_f) {
     if constexpr (Hooks::kColumnReads) clamp_column(params, kv_idx, kv_idx_f);
     return Hooks::column(params, head, kv_idx, kv_idx_f);
-  }
-
-  static __device__ __forceinline__ const unsigned char* staged() {
-    extern __shared__ __align__(1024) unsigned char shared[];
-    return shared + SharedMap<Config, Hooks>::kReadsOffset;
   }
 
   /// Column kv_idx, which is `offset` columns from this thread's first one.

@@ -28,7 +28,10 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   /// Raw scores before Q K^T.
   __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
                                                int kv0) {
-    if constexpr (Elements::kBeginsWithAddend) {
+    if constexpr (Elements::kBeginsByProduct) {
+      Elements::Begin::template by_product<true>(s, this->staged(), threadIdx.x / 32 * Elements::kRowsPerWarp,
+                                                 Hooks::addend_factor() / params.scale_log2);
+    } else if constexpr (Elements::kBeginsWithAddend) {
       const typename Hooks::Head head = this->head_of_tile(params, kept);
       if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
       const float factor = Hooks::addend_factor() / params.scale_log2;

@@ -64,46 +64,45 @@ struct StagedReads {
     return reinterpret_cast<const Column*>(at + kElementBytes)[column];
   }
 
-  /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. What
-  /// is past the end is left as it is: the scores there end as -inf, or are not stored.
+  /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Past
+  /// the end are zeros, or copies of the last row: the scores there end as -inf, or are not stored, but must
+  /// not be NaN, which would spread (common/element_product.cuh).
   static __device__ __forceinline__ void start_elements(unsigned char* to, const ForwardParams& params,
                                                         const typename Hooks::Head& head, int first_row,
                                                         int kv0) {
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    unsigned long long odd = 0;
+    bool odd = false;
     if constexpr (kRowsAreEven) {
       const Piece piece = piece_of(0, params, head, first_row, kv0);
       const long long step =
           kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
-      const int bytes = min(max(piece.left, 0), kValuesOfChunk) * static_cast<int>(sizeof(Value));
-      const int rows = params.q_len - piece.row;  // from the first that this thread copies
-      odd = reinterpret_cast<unsigned long long>(piece.from) |
-            static_cast<unsigned long long>(step) * sizeof(Value);
-      if (odd % 16 == 0) {
+      odd = !is_whole(piece) || static_cast<unsigned long long>(step) * sizeof(Value) % 16 != 0;
+      if (!odd) {
+        const int rows = piece.left > 0 ? params.q_len - piece.row : 0;  // from the first of this thread
         const Value* from = piece.from;
 #pragma unroll
         for (int i = 0; i < kPieces; ++i, from += step)
-          copy_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from,
-                        i * kRowsOfPass < rows ? bytes : 0);
+          copy_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
       }
     } else {
 #pragma unroll 4  // all of them at once would take registers that scores hold
       for (int i = 0; i < kPieces; ++i) {
         const Piece piece = piece_of(i, params, head, first_row, kv0);
-        odd |= reinterpret_cast<unsigned long long>(piece.from);
-        if (is_aligned(piece.from))
-          copy_async_16(smem + piece.to, piece.from,
-                        min(max(piece.left, 0), kValuesOfChunk) * static_cast<int>(sizeof(Value)));
+        if (is_whole(piece))
+          copy_async_16(smem + piece.to, piece.from, piece.left > 0);
+        else
+          odd = true;
       }
     }
-    if (odd % 16 == 0) return;
+    if (!odd) return;
 #pragma unroll 1
     for (int i = 0; i < kPieces; ++i) {
       const Piece piece = piece_of(i, params, head, first_row, kv0);
-      if (!kRowsAreEven && is_aligned(piece.from)) continue;
+      if (!kRowsAreEven && is_whole(piece)) continue;
 #pragma unroll
       for (int value = 0; value < kValuesOfChunk; ++value)
-        if (value < piece.left) reinterpret_cast<Value*>(to + piece.to)[value] = __ldg(piece.from + value);
+        reinterpret_cast<Value*>(to + piece.to)[value] =
+            value < piece.left ? __ldg(piece.from + value) : static_cast<Value>(0);
     }
   }
 
@@ -163,13 +162,16 @@ struct StagedReads {
             place(row, column), params.kv_len - (kv0 + column)};
   }
 
-  static __device__ __forceinline__ bool is_aligned(const Value* from) {
-    return reinterpret_cast<unsigned long long>(from) % 16 == 0;
+  /// Whether one copy brings it: it is aligned, and kv_len does not cut it.
+  static __device__ __forceinline__ bool is_whole(const Piece& piece) {
+    return reinterpret_cast<unsigned long long>(piece.from) % 16 == 0 &&
+           (piece.left >= kValuesOfChunk || piece.left <= 0);
   }
 
-  /// `bytes` of the 16, then zeros.
-  static __device__ __forceinline__ void copy_async_16(unsigned smem, const void* gmem, int bytes) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem), "r"(bytes)
+  /// Writes zeros where `valid` is false, and reads nothing.
+  static __device__ __forceinline__ void copy_async_16(unsigned smem, const void* gmem, bool valid) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
+                 "r"(valid ? 16 : 0)
                  : "memory");
   }
 };

@@ -51,18 +51,32 @@ __device__ __forceinline__ int ordered_int(float x) {
 
 __device__ __forceinline__ float ordered_float(int x) { return __int_as_float(x < 0 ? x ^ 0x7fffffff : x); }
 
+/// Extrema that tell nothing of any summary.
+struct AnyPairs {
+  __device__ __forceinline__ int2 operator()(int) const { return {-0x7fffffff - 1, 0x7fffffff}; }
+};
+
+/// Whether a box is empty whatever the summaries are: above a causal mask's diagonal, say. Most of a class is
+/// constant then, and not computed.
+template <class Classes>
+__device__ __forceinline__ bool is_empty_for_any_tensor(const ForwardParams& p, int b, int h,
+                                                        const TileBox& box) {
+  return Classes::tile_class(p, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi) == kTileEmpty;
+}
+
 /// What a word of the map says of its 32 tiles.
 struct MapWord {
   unsigned some, full, plain;
 };
 
+/// By plain loads: see await_tile_map.
 template <class Classes>
 __device__ __forceinline__ MapWord read_map(const ForwardParams& p, int tile_q, int tile_kv, int b, int h,
                                             int q_tile, int word) {
   const int* const from = p.tile_map + map_row(Classes::kMap, p, tile_q, tile_kv, b, h, q_tile) +
                           word * bits_a_tile(Classes::kMap);
-  MapWord found = {static_cast<unsigned>(__ldg(from)), static_cast<unsigned>(__ldg(from + 1)), 0};
-  if constexpr (Classes::kMap.has_plain) found.plain = static_cast<unsigned>(__ldg(from + 2));
+  MapWord found = {static_cast<unsigned>(from[0]), static_cast<unsigned>(from[1]), 0};
+  if constexpr (Classes::kMap.has_plain) found.plain = static_cast<unsigned>(from[2]);
   return found;
 }
 

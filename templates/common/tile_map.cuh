@@ -11,6 +11,7 @@
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
+#include "common/dependent_launch.cuh"
 #include "common/tile_blocks.cuh"
 #include "common/tile_class.cuh"
 #include "common/tile_parts.h"
@@ -25,6 +26,7 @@ class TileMapPass {
       : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
 
   __device__ __forceinline__ void run() {
+    let_forward_start();
     const int bytes = kBytesAWord * map_words(p_, kTileKv);
     const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
     if constexpr (kByBlocks)
@@ -123,6 +125,12 @@ class TileMapPass {
         const int byte = kQueriesStay ? other : own;
         const int first_kv = byte * kTilesPerByte;
         if constexpr (kNeedsSummaries) {
+          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, p_.q_len) - 1,
+                               first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, p_.kv_len) - 1};
+          if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
+            if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte, 0, 0, 0);
+            continue;
+          }
           if (is_first) clear<kQueriesStay>();
           clear<!kQueriesStay>();
           __syncthreads();

@@ -27,6 +27,9 @@ constexpr int kMapTiles = 4;      // q tiles that it looks at in one round
 // as 64 registers a thread leave.
 constexpr int kMapThreads = 256;
 constexpr int kMapBlocksAnSm = 4;
+// The compute capability from which on kernels wait for the pass themselves (common/dependent_launch.cuh). A macro, as
+// the preprocessor asks.
+#define FA_OVERLAPS_FROM 90
 
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry

@@ -37,7 +37,7 @@ struct WalkStep {
 
 /// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
 /// so that what runs last is short.
-/// Read anew like block_head, unless it may be kept.
+/// Read again like block_head, unless it may be kept.
 template <bool kMayBeKept>
 __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
   const int x = kMayBeKept ? static_cast<int>(blockIdx.x) : block_index_x();
@@ -50,7 +50,7 @@ struct BlockHead {
   int h;
 };
 
-/// Read anew each time (common/registers.cuh).
+/// Read again each time (common/registers.cuh).
 __device__ __forceinline__ BlockHead block_head(const ForwardParams& params) {
   const auto [x, y, z] = block_index();
   const int of_turn = x & ((1 << params.head_shift) - 1);

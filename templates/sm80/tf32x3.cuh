@@ -4,7 +4,7 @@
 //
 // Rounding is two integer operations, which is all that finite numbers need; cvt.rna.tf32 takes two more for
 // the rest. So infinities and NaN have a lo that is NaN, and a hi that may be anything: scores that come out
-// NaN are found anew from his that cvt.rna makes (multiply_hi).
+// NaN are computed again, from the hi that cvt.rna makes (multiply_again).
 //
 // Tensor cores add with truncation, so a long chain of them drifts toward zero by half a spacing a link. Each
 // step's three products therefore start from zero, the small ones first, and their sum is added to the
@@ -89,9 +89,9 @@ struct Products<Tf32x3> {
   /// s[.][0], s[.][1] += q K^T over one step's columns of tiles n and n + 1, to tf32's precision, with the
   /// infinities and NaN that f32 would have.
   template <class KTile, int kM>
-  static __device__ __forceinline__ void multiply_hi(float (&s)[kM][2][4], int n,
-                                                     const unsigned (&q)[kM][kQWords], unsigned k_lane,
-                                                     int step) {
+  static __device__ __forceinline__ void multiply_again(float (&s)[kM][2][4], int n,
+                                                        const unsigned (&q)[kM][kQWords], unsigned k_lane,
+                                                        int step) {
     unsigned k[4];
     ldmatrix_x4(k, KTile::at(k_lane, n * 8, step));
 #pragma unroll

@@ -42,7 +42,9 @@ std::vector<std::string> words_of(std::string_view bytes) {
 /// NVIDIA's, read nothing but the spec, and take no time that grows with the numbers.
 bool is_harmless(const std::vector<std::string>& words) {
   const bool is_known = words[0] == "explain" || words[0] == "emit" || words[0] == "check";
-  return is_known && std::ranges::all_of(words, [](const std::string& word) {
+  const auto json = std::ranges::find_if(words, [](const auto& word) { return word.starts_with("--json"); });
+  const bool writes_json = json != words.end() && (*json != "--json" || json + 1 != words.end());
+  return is_known && !writes_json && std::ranges::all_of(words, [](const std::string& word) {
            const bool is_path = word.find('/') != word.npos && word != spec_path();
            const bool is_short_option = word.starts_with('-') && !word.starts_with("--");
            return !is_path && !is_short_option && word.find("ptx") == word.npos &&

@@ -18,6 +18,7 @@
 #include "tests/generated/made_up.h"
 #include "tests/generated/shrink.h"
 #include "tests/numeric/cases.h"
+#include "tests/skip.h"
 #include "tools/mask_probe.h"
 #include "tools/parallel.h"
 
@@ -77,16 +78,6 @@ void check_all(const Range& range, bool parallel, const std::function<std::strin
   INFO("failed:" << numbers);
   CHECK(failed.empty());
   WARN(fmt::format("{} made-up specs from {} on, {} failed", range.count, range.first, failed.size()));
-}
-
-bool skip_without_nvrtc() {
-  try {
-    Nvrtc::get();
-    return false;
-  } catch (const BuildError& error) {
-    WARN("skipped: " << error.what());
-    return true;
-  }
 }
 
 /// What one build cost: CPU time of its thread, so that other work on the machine counts little.
@@ -211,7 +202,7 @@ TEST_CASE("made-up specs: every one is accepted", "[generated]") {
 }
 
 TEST_CASE("made-up specs: NVRTC builds them for sm_75, sm_80 and sm_90", "[generated][nvrtc]") {
-  if (skip_without_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   std::mutex mutex;
   std::vector<BuildCost> costs;
   check_all(made_up_range(12), true, [&](const MadeUp& made) {

@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 
-#include "runtime/device_target.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/pairwise.h"
@@ -141,13 +140,6 @@ std::vector<std::string> failures(const std::vector<Case>& cases, Device device,
     }
   }
   return wrong;
-}
-
-bool skip_without_gpu() {
-  const std::string& reason = why_no_cuda(0);
-  if (reason.empty()) return false;
-  WARN("skipped: " << reason);
-  return true;
 }
 
 }  // namespace fa::tools

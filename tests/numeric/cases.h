@@ -7,6 +7,7 @@
 #include "fa/kernel.h"
 #include "fa/options.h"
 #include "fa/spec.h"
+#include "tests/skip.h"
 #include "tools/bounds.h"
 #include "tools/problem.h"
 #include "tools/session.h"
@@ -58,7 +59,6 @@ std::string failure(const Kernel& kernel, const Problem& problem, Layout layout 
 /// One forward pass from scratch.
 Outputs run_forward(const Kernel& kernel, const Problem& problem, Layout layout = Layout::bhsd);
 
-/// Why tests on a GPU cannot run here; empty where they can. Warns with the reason.
-bool skip_without_gpu();
+using tests::skip_without_gpu;
 
 }  // namespace fa::tools

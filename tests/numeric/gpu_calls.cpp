@@ -14,6 +14,7 @@
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
 #include "tests/numeric/placed.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tools;
@@ -158,7 +159,7 @@ TEST_CASE("cuda: every GPU of the process computes the same", "[numeric][gpu]") 
   if (skip_without_gpu()) return;
   const int devices = device_count();
   if (devices < 2) {
-    WARN("skipped: one GPU only");
+    tests::skip("one GPU only");
     return;
   }
   for (const std::string& name : kSpecs) {
@@ -214,7 +215,7 @@ TEST_CASE("cuda: rows and heads may lie past 2^31 and 2^32 elements", "[numeric]
   constexpr std::int64_t kDim = 64, kHeads = 2, kElements = (std::int64_t{1} << 32) + (1 << 21);
   constexpr std::size_t kBytes = 2;
   if (device_memory(device).free < kElements * 2 + (std::int64_t{1} << 30)) {
-    WARN("skipped: less than 10 GB of the GPU's memory are free");
+    tests::skip("less than 10 GB of the GPU's memory are free");
     return;
   }
   DeviceBuffer memory(device, static_cast<std::size_t>(kElements) * kBytes);

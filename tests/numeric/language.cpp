@@ -12,6 +12,7 @@
 #include "runtime/nvrtc.h"
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
+#include "tests/skip.h"
 #include "tools/parallel.h"
 
 using namespace fa;
@@ -75,16 +76,6 @@ const char* const kItems[] = {
     "score_mod = soft(score + soft(0.1 * q_idx, 2), 20)\nmask_mod = near(q_idx, kv_idx) or near(kv_idx, 3)",
 };
 
-bool skip_without_nvrtc() {
-  try {
-    Nvrtc::get();
-    return false;
-  } catch (const BuildError& error) {
-    WARN("skipped: " << error.what());
-    return true;
-  }
-}
-
 Spec spec_of(const char* items, DType dtype) {
   return Spec::parse(fmt::format("attention language\nhead_dim 64\n{}\n", items)).with_dtype(dtype);
 }
@@ -112,7 +103,7 @@ std::string refusal(const Spec& spec, std::string_view target) {
 }  // namespace
 
 TEST_CASE("every part of the language builds for sm_75, sm_80 and sm_90", "[nvrtc]") {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   constexpr std::array<std::string_view, 3> kTargets = {"t4", "a100", "h200"};
   constexpr std::array kDTypes = {DType::f32, DType::f16, DType::bf16};
   struct Build {
@@ -139,7 +130,7 @@ TEST_CASE("every part of the language builds for sm_75, sm_80 and sm_90", "[nvrt
 }
 
 TEST_CASE("what a checked call runs first builds, too", "[nvrtc]") {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   int probes = 0;
   for (const char* items : kItems) {
     const std::optional<Spec> probe = probe_of(spec_of(items, DType::f16));

@@ -12,22 +12,13 @@
 #include "tests/compiler/analysis/table_masks.h"
 #include "tests/golden.h"
 #include "tests/numeric/cases.h"
+#include "tests/skip.h"
 #include "tools/parallel.h"
 
 using namespace fa;
 using namespace fa::tools;
 
 namespace {
-
-bool skip_without_nvrtc() {
-  try {
-    Nvrtc::get();
-    return false;
-  } catch (const BuildError& error) {
-    WARN("skipped: " << error.what());
-    return true;
-  }
-}
 
 struct Build {
   std::string spec;
@@ -111,7 +102,7 @@ int most_spilled(const Build& build) {
 }  // namespace
 
 TEST_CASE("every spec builds for sm_80 and spills nothing", "[nvrtc][slow]") {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   std::vector<Build> builds;
   for (const auto& spec : test::all_specs()) {
     for (const DType dtype : {DType::bf16, DType::f16}) {
@@ -128,7 +119,7 @@ TEST_CASE("every spec builds for sm_80 and spills nothing", "[nvrtc][slow]") {
 }
 
 TEST_CASE("every spec builds for every architecture", "[nvrtc][slow]") {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   // Each spec meets each architecture; dtypes and head dims take turns.
   std::vector<Build> builds;
   const auto specs = test::all_specs();
@@ -148,7 +139,7 @@ TEST_CASE("every spec builds for every architecture", "[nvrtc][slow]") {
 // All of them: minutes, and a table of the spills for docs/performance.md. Hidden: it runs where its tag is
 // asked for; one architecture by `-c t4`.
 TEST_CASE("every spec, dtype, head_dim and architecture builds", "[.][matrix][slow]") {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   for (const std::string_view target : kArchitectures) {
     DYNAMIC_SECTION(target) {
       std::vector<Build> builds;
@@ -177,7 +168,7 @@ namespace {
 
 /// Every `step`th mask over tables, on one architecture after the other.
 void build_table_masks(int step) {
-  if (skip_without_nvrtc()) return;
+  if (fa::tests::skip_without_nvrtc()) return;
   std::vector<const test::TableMask*> masks;
   for (const test::TableMaskKind& kind : test::table_masks())
     for (const test::TableMask& mask : kind.masks) masks.push_back(&mask);

@@ -1,5 +1,6 @@
 // Calls without queries or keys, and inputs that hold NaN and infinities: as the reference has it, on the
 // host and on a GPU.
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -80,6 +81,42 @@ void check_odd_numbers(Device device) {
   }
 }
 
+/// Numbers that are not finite, or that a factor makes so, in a table read at the element: kernels that
+/// multiply its tiles by tensor cores must not let them out of their own element.
+void check_odd_table(Device device) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    for (const std::string table : {"bf16", "f16"}) {
+      for (const std::string mask : {"", "\nmask_mod = kv_idx <= q_idx"}) {
+        const Spec spec = Spec::parse("attention odd_table\nhead_dim 64\nscale 0.2\ndtype " +
+                                      std::string(dtype_name(dtype)) + "\ntensor a : " + table +
+                                      "[q_len, kv_len]\nscore_mod = score + 3.0 * a[q_idx, kv_idx]" + mask);
+        ProblemInputs inputs;
+        inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 2, .q_len = kLength, .kv_len = kLength};
+        const Problem sound = make_problem(spec, inputs);
+        const Kernel kernel = compile(spec, uncached(device));
+        const auto check = [&](const char* what, const std::vector<std::array<int, 2>>& places,
+                               double number) {
+          Problem problem = sound;
+          for (const auto& [row, column] : places)
+            problem.tensors[0].set(std::int64_t{row} * kLength + column, number);
+          INFO(dtype_name(dtype) << ", " << table << mask << ", " << what << ": "
+                                 << difference(kernel, problem));
+          CHECK(difference(kernel, problem).empty());
+        };
+        check("-inf at a few places", {{0, 1}, {70, 3}, {70, 4}, {149, 0}, {149, 149}, {100, 66}}, -kInf);
+        check("-inf where a mask may hide it", {{3, 9}, {40, 120}}, -kInf);
+        check("inf", {{90, 20}}, kInf);
+        check("NaN", {{12, 5}, {148, 148}}, kNan);
+        check("the largest", {{20, 20}, {130, 100}}, table == "f16" ? 65504.0 : 3.3895e38);
+        check("the lowest", {{20, 19}, {130, 100}}, table == "f16" ? -65504.0 : -3.3895e38);
+        std::vector<std::array<int, 2>> all;
+        for (int column = 0; column < kLength; ++column) all.push_back({77, column});
+        check("-inf in all of a row", all, -kInf);
+      }
+    }
+  }
+}
+
 /// Sizes of zero: what is written, and that nothing else is.
 void check_no_rows(Device device) {
   for (const std::string name : {"full", "sliding_window_alibi", "dropout"}) {
@@ -144,6 +181,12 @@ TEST_CASE("host: no queries write nothing, no keys leave zeros and -inf", "[nume
 
 TEST_CASE("cuda: NaN and infinities go where the reference's go", "[numeric][gpu]") {
   if (!skip_without_gpu()) check_odd_numbers(Device::cuda);
+}
+TEST_CASE("host: odd numbers in a table stay at their element", "[numeric]") {
+  check_odd_table(Device::host);
+}
+TEST_CASE("cuda: odd numbers in a table stay at their element", "[numeric][gpu]") {
+  if (!skip_without_gpu()) check_odd_table(Device::cuda);
 }
 TEST_CASE("cuda: no queries write nothing, no keys leave zeros and -inf", "[numeric][gpu]") {
   if (!skip_without_gpu()) check_no_rows(Device::cuda);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kHooks[] = {
     "score_mod = score + a[q_idx, kv_idx]",
+    "score_mod = score + 0.00001 * f[q_idx, kv_idx]",
     "score_mod = score - 0.25 * c[b, h, q_idx, kv_idx]\nmask_mod = q_idx + 3 >= kv_idx",
     "score_mod = 2.0 * score + d[h, q_idx, kv_idx] * e[kv_idx]\nmask_mod = d[h, q_idx, kv_idx] < 6",
     "score_mod = 10.0 * tanh((score + a[q_idx, kv_idx]) / 10.0) + f[q_idx, kv_idx]",

@@ -93,6 +93,7 @@ TEST_CASE("a bundle's bytes give back all of it", "[runtime][bundle]") {
   const Binary& binary = after.kernels[3].binary;
   CHECK(binary.tile_map_entry == "facet_tile_map");
   CHECK(binary.launch.tile_map_threads == 512);
+  CHECK(binary.launch.overlaps_tile_map);
   REQUIRE(binary.launch.tile_map);
   CHECK(binary.launch.tile_map->of_batch);
   CHECK_FALSE(binary.launch.tile_map->of_head);
@@ -240,9 +241,11 @@ TEST_CASE("a kernel of a bundle is loaded once, launched as it was built, and ou
   CHECK(kernel->target() == "sm_90a");
   CHECK(kernel->plan() == "plan sm_90a");
   CHECK(kernel->spec().name() == "causal");
-  void* const at = reinterpret_cast<void*>(0x1000);
-  const Tensor x = Tensor::bhsd(at, DType::bf16, 2, 3, 130, 64);
-  kernel->forward({.q = x, .k = x, .v = x, .o = x});
+  const auto at = [](std::uintptr_t address) {
+    return Tensor::bhsd(reinterpret_cast<void*>(address), DType::bf16, 2, 3, 130, 64);
+  };
+  const Tensor x = at(0x1000);
+  kernel->forward({.q = x, .k = x, .v = x, .o = at(0x1000000)});
   CHECK(fake().launches == 1);
   CHECK(fake().launch.grid[0] == 3);
   CHECK(fake().launch.block[0] == 128);
@@ -341,7 +344,7 @@ TEST_CASE("an architecture is a word, since files are named by it", "[runtime][b
 
 TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]") {
   const std::string abi = launch_abi();
-  CHECK(abi.find("params 2, " + std::to_string(sizeof(ForwardParams)) +
+  CHECK(abi.find("params 3, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
                  "; tile map: blocks of 4 x 8 tiles") != std::string::npos);

@@ -40,6 +40,7 @@ inline BundleContents sample_bundle() {
   windowed.tile_map_entry = "facet_tile_map";
   windowed.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
   windowed.launch.tile_map_threads = 512;
+  windowed.launch.overlaps_tile_map = true;
   return contents;
 }
 

@@ -15,6 +15,7 @@
 
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
@@ -250,7 +251,7 @@ TEST_CASE("a disk without room leaves nothing behind", "[runtime][cache]") {
   const TemporaryFolder folder;
   const std::string mount = "mount -t tmpfs -o size=16k,mode=700 tmpfs '" + folder.path() + "' 2>/dev/null";
   if (getuid() != 0 || std::system(mount.c_str()) != 0) {
-    WARN("skipped: mounting a small tmpfs needs root");
+    skip("mounting a small tmpfs needs root");
     return;
   }
   {

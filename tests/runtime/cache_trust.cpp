@@ -5,6 +5,7 @@
 #include "runtime/cache.h"
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
@@ -63,7 +64,7 @@ TEST_CASE("cache: what others may have written is not used", "[cache]") {
   REQUIRE(chmod(folder.path().c_str(), 0700) == 0);
 
   if (geteuid() != 0) {
-    WARN("skipped: files of another user, which only root can make");
+    skip("files of another user, which only root can make");
     return;
   }
   constexpr uid_t kNobody = 65534;

@@ -10,6 +10,7 @@
 #include "runtime/memory_cache.h"
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
@@ -151,7 +152,7 @@ TEST_CASE("what was asked for is the memory key", "[runtime][compile]") {
 TEST_CASE("a GPU that is not there is an error, and automatic means the host", "[runtime][compile]") {
   const std::string& problem = why_no_cuda(0);
   if (problem.empty()) {
-    WARN("skipped: this machine has a usable GPU");
+    tests::skip("what is said without a GPU: there is one");
     return;
   }
   CHECK_THROWS_AS(compile(causal("no_gpu"), {.device = Device::cuda}), Error);

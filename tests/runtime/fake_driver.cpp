@@ -31,19 +31,25 @@ CUresult attribute(int* value, CUdevice_attribute which, CUdevice) {
   return kDone;
 }
 
-CUresult launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                unsigned bz, unsigned shared_memory, CUstream stream, void** arguments, void** extra) {
+CUresult launch(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
   if (extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   FakeDriver& f = fake();
+  bool overlaps = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      return CUDA_ERROR_INVALID_VALUE;
+    overlaps = config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  }
   ++f.launches;
   f.previous = f.launch;
   f.launch = {.function = function,
-              .grid = {gx, gy, gz},
-              .block = {bx, by, bz},
-              .shared_memory = shared_memory,
-              .stream = stream,
+              .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+              .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+              .shared_memory = config->sharedMemBytes,
+              .stream = config->hStream,
               .params = {},
-              .context = f.contexts.empty() ? nullptr : f.contexts.back()};
+              .context = f.contexts.empty() ? nullptr : f.contexts.back(),
+              .overlaps = overlaps};
   std::memcpy(&f.launch.params, arguments[0], sizeof(ForwardParams));
   return f.launch_result;
 }

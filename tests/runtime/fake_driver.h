@@ -19,6 +19,7 @@ struct FakeLaunch {
   CUstream stream = nullptr;
   ForwardParams params = {};
   CUcontext context = nullptr;  // current at the launch
+  bool overlaps = false;        // it may start before the launch before it has ended
 };
 
 struct FakeMemset {

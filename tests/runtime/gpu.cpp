@@ -13,17 +13,12 @@
 #include "runtime/memory_cache.h"
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
 
 namespace {
-
-bool has_gpu() {
-  if (why_no_cuda(0).empty()) return true;
-  WARN("skipped: " << why_no_cuda(0));
-  return false;
-}
 
 std::uint16_t to_bf16(float x) {
   std::uint32_t bits = 0;
@@ -116,7 +111,7 @@ Spec causal() {
 }  // namespace
 
 TEST_CASE("the GPU and the host agree, from every cache and on any stream", "[runtime][gpu]") {
-  if (!has_gpu()) return;
+  if (skip_without_gpu()) return;
   const TemporaryFolder folder;
   const CudaDevice& device = CudaDevice::get(0);
   Problem problem(device);
@@ -140,7 +135,7 @@ TEST_CASE("the GPU and the host agree, from every cache and on any stream", "[ru
 }
 
 TEST_CASE("no keys leave zeros and -inf on the GPU", "[runtime][gpu]") {
-  if (!has_gpu()) return;
+  if (skip_without_gpu()) return;
   const CudaDevice& device = CudaDevice::get(0);
   Problem problem(device);
   const Kernel kernel = compile(causal(), {.device = Device::cuda});
@@ -157,7 +152,7 @@ TEST_CASE("no keys leave zeros and -inf on the GPU", "[runtime][gpu]") {
 }
 
 TEST_CASE("a forward is captured in a graph and replayed", "[runtime][gpu]") {
-  if (!has_gpu()) return;
+  if (skip_without_gpu()) return;
   std::string error;
   const DynLib lib = DynLib::open("libcuda.so.1", error);
   REQUIRE(lib);
@@ -190,14 +185,14 @@ TEST_CASE("a forward is captured in a graph and replayed", "[runtime][gpu]") {
 }
 
 TEST_CASE("a missing device is refused with a remedy", "[runtime][gpu]") {
-  if (!has_gpu()) return;
+  if (skip_without_gpu()) return;
   CHECK(message_of<DeviceError>([] {
           compile(causal(), {.device = Device::cuda, .cuda_device = 99});
         }).find("there is no CUDA device 99") == 0);
 }
 
 TEST_CASE("time on the device is measured", "[runtime][gpu]") {
-  if (!has_gpu()) return;
+  if (skip_without_gpu()) return;
   const CudaDevice& device = CudaDevice::get(0);
   Problem problem(device);
   const Kernel kernel = compile(causal(), {.device = Device::cuda});

@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/runtime/emulated_amx.h"
 #include "tests/runtime/host_problem.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::test;
@@ -14,7 +15,7 @@ namespace {
 
 bool has_avx512() {
   if (host_cpu().triple.starts_with("x86_64") && host_cpu().avx512) return true;
-  WARN("skipped: this CPU lacks AVX-512");
+  tests::skip("this CPU lacks AVX-512");
   return false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/catch.h"
 #include "tests/runtime/host_problem.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::test;
@@ -40,7 +41,7 @@ HostCase host_case_for(const Kind& kind, const std::string& text) {
 
 TEST_CASE("host kernel: code for other x86 CPUs") {
   if (!host_cpu().triple.starts_with("x86_64")) {
-    WARN("skipped: this is no x86-64 machine");
+    tests::skip("this is no x86-64 machine");
     return;
   }
   std::vector<std::int8_t> table(300);
@@ -51,7 +52,7 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
       .mask = [](int, int, int q, int kv) { return q / 3 >= kv / (q % 5 + 1); }};
   for (const Kind& kind : kKinds) {
     if (host_cpu().features.find(kind.needs) == std::string::npos) {
-      WARN("skipped " << kind.name << ": this CPU lacks " << kind.needs);
+      tests::skip(std::string("code for ") + kind.name + ": this CPU lacks " + kind.needs);
       continue;
     }
     for (const char* dtype : {"f32", "f16", "bf16"}) {
@@ -72,7 +73,7 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
 // What the machine that runs the tests cannot run it can still make.
 TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
   if (!host_cpu().triple.starts_with("x86_64")) {
-    WARN("skipped: this is no x86-64 machine");
+    tests::skip("this is no x86-64 machine");
     return;
   }
   const HostCpu cpu = HostCpu::from_features(host_cpu().triple, "sapphirerapids",

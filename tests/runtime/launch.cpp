@@ -32,6 +32,14 @@ Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary
 }
 
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+Binary with_tile_map(bool overlaps) {
+  Binary binary = kBinary;
+  binary.launch.tile_map_threads = 512;
+  binary.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
+  binary.launch.overlaps_tile_map = overlaps;
+  return binary;
+}
+
 Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length, std::int64_t dim = 64) {
   return Tensor::bhsd(at(address), DType::bf16, 3, heads, length, dim);
 }
@@ -65,13 +73,14 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
                   "7\nparam t : f32 = 0.5\n"
                   "tensor slopes : f32[num_q_heads]\ntensor doc : i32[batch, kv_len]\n"
                   "score_mod = score * t + slopes[h] + doc[b, kv_idx]\nmask_mod = q_idx - kv_idx < window\n");
-  ForwardArgs args = {.q = tensor(0x100, 6, 130),
-                      .k = tensor(0x200, 2, 1000),
-                      .v = tensor(0x300, 2, 1000, 128),
-                      .o = tensor(0x400, 6, 130, 128)};
+  ForwardArgs args = {.q = tensor(0x100000000, 6, 130),
+                      .k = tensor(0x200000000, 2, 1000),
+                      .v = tensor(0x300000000, 2, 1000, 128),
+                      .o = tensor(0x400000000, 6, 130, 128)};
   args.lse = reinterpret_cast<float*>(0x1000500);
-  args.tensors = {{.name = "doc", .data = at(0x700), .dtype = DType::i32, .shape = {3, 1000}, .rank = 2},
-                  {.name = "slopes", .data = at(0x600), .dtype = DType::f32, .shape = {6}, .rank = 1}};
+  args.tensors = {
+      {.name = "doc", .data = at(0x700000000), .dtype = DType::i32, .shape = {3, 1000}, .rank = 2},
+      {.name = "slopes", .data = at(0x600000000), .dtype = DType::f32, .shape = {6}, .rank = 1}};
   args.params = {{.name = "t", .value = 2.0f}};
   kernel.forward(args, at(0x9000));
 
@@ -89,10 +98,10 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(launch.block[2] == 1);
   CHECK(launch.shared_memory == 50000);
   const ForwardParams& p = launch.params;
-  CHECK(p.q == at(0x100));
-  CHECK(p.k == at(0x200));
-  CHECK(p.v == at(0x300));
-  CHECK(p.o == at(0x400));
+  CHECK(p.q == at(0x100000000));
+  CHECK(p.k == at(0x200000000));
+  CHECK(p.v == at(0x300000000));
+  CHECK(p.o == at(0x400000000));
   CHECK(p.lse == at(0x1000500));
   CHECK(p.q_strides.batch == 6 * 130 * 64);
   CHECK(p.q_strides.head == 130 * 64);
@@ -111,8 +120,8 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(p.keep_scale == 1.0f);
   CHECK(p.params[0].i32 == 7);
   CHECK(p.params[1].f32 == 2.0f);
-  CHECK(p.tensors[0] == at(0x600));
-  CHECK(p.tensors[1] == at(0x700));
+  CHECK(p.tensors[0] == at(0x600000000));
+  CHECK(p.tensors[1] == at(0x700000000));
   CHECK(fake().contexts.empty());
   CHECK(fake().allocations.empty());
 }
@@ -122,10 +131,10 @@ TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][
   const CudaDevice device(fake_table(), 0);
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
   const auto shift = [&](int heads, int kv_heads, int kv_len) {
-    kernel.forward({.q = tensor(0x100, heads, 130),
-                    .k = tensor(0x200, kv_heads, kv_len),
-                    .v = tensor(0x300, kv_heads, kv_len),
-                    .o = tensor(0x400, heads, 130)});
+    kernel.forward({.q = tensor(0x100000000, heads, 130),
+                    .k = tensor(0x200000000, kv_heads, kv_len),
+                    .v = tensor(0x300000000, kv_heads, kv_len),
+                    .o = tensor(0x400000000, heads, 130)});
     CHECK(fake().launch.grid[0] == 3U << fake().launch.params.head_shift);
     return fake().launch.params.head_shift;
   };
@@ -144,8 +153,10 @@ TEST_CASE("the caller's context is used as it is, and another is put back", "[ru
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
-  const ForwardArgs args = {
-      .q = tensor(0x100, 1, 1), .k = tensor(0x200, 1, 1), .v = tensor(0x300, 1, 1), .o = tensor(0x400, 1, 1)};
+  const ForwardArgs args = {.q = tensor(0x100000000, 1, 1),
+                            .k = tensor(0x200000000, 1, 1),
+                            .v = tensor(0x300000000, 1, 1),
+                            .o = tensor(0x400000000, 1, 1)};
   fake().pushes = 0;
   fake().contexts = {fake_context()};
   kernel.forward(args);
@@ -163,8 +174,10 @@ TEST_CASE("dropout reaches the kernel as a threshold", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\ndropout 0.25\n");
-  ForwardArgs args = {
-      .q = tensor(0x100, 1, 1), .k = tensor(0x200, 1, 1), .v = tensor(0x300, 1, 1), .o = tensor(0x400, 1, 1)};
+  ForwardArgs args = {.q = tensor(0x100000000, 1, 1),
+                      .k = tensor(0x200000000, 1, 1),
+                      .v = tensor(0x300000000, 1, 1),
+                      .o = tensor(0x400000000, 1, 1)};
   args.seed = 0x123456789abcdef0u;
   kernel.forward(args);
   CHECK(fake().launch.params.drop_threshold == 16384);
@@ -184,14 +197,11 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
           "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  Binary binary = kBinary;
-  binary.launch.tile_map_threads = 512;
-  binary.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
-  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
-  ForwardArgs args = {.q = tensor(0x100, 2, 130),
-                      .k = tensor(0x200, 1, 4000),
-                      .v = tensor(0x300, 1, 4000),
-                      .o = tensor(0x400, 2, 130)};
+  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", with_tile_map(false));
+  ForwardArgs args = {.q = tensor(0x100000000, 2, 130),
+                      .k = tensor(0x200000000, 1, 4000),
+                      .v = tensor(0x300000000, 1, 4000),
+                      .o = tensor(0x400000000, 2, 130)};
   // For each of 3 batch entries 3 q tiles, each with the 63 kv tiles of 2 words, 3 bits a tile.
   const std::size_t bytes = 3 * 3 * 2 * 3 * 4;
   CHECK(kernel.workspace_bytes(args) == bytes);
@@ -217,16 +227,45 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
   CHECK(fake().launch.function == fake_function());
   CHECK(fake().launch.grid[0] == 3 * 2);
   CHECK(fake().launch.params.tile_map == at(0x1000000));
+  CHECK_FALSE(fake().launch.overlaps);
   args.q.shape[2] = args.o.shape[2] = 0;
   CHECK(kernel.workspace_bytes(args) == 0);
+}
+
+TEST_CASE("a forward kernel that waits for its tile map itself may start before it is filled",
+          "[runtime][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Binary binary = with_tile_map(true);
+  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
+  ForwardArgs args = {.q = tensor(0x10000000, 2, 130),
+                      .k = tensor(0x20000000, 1, 4000),
+                      .v = tensor(0x30000000, 1, 4000),
+                      .o = tensor(0x40000000, 2, 130)};
+  args.workspace = at(0x1000000);
+  args.workspace_bytes = kernel.workspace_bytes(args);
+  kernel.forward(args);
+  REQUIRE(fake().launches == 2);
+  CHECK_FALSE(fake().previous.overlaps);  // it reads what the caller's kernels wrote
+  CHECK(fake().launch.overlaps);
+
+  reset_fake();
+  fake().driver_version = 12020;  // graphs of its time do not know of it
+  const CudaDevice older(fake_table(), 0);
+  const Kernel in_turn = fake_kernel(older, "attention a\nhead_dim 64\ndtype bf16\n", binary);
+  in_turn.forward(args);
+  REQUIRE(fake().launches == 2);
+  CHECK_FALSE(fake().launch.overlaps);
 }
 
 TEST_CASE("no queries launch nothing; no keys leave zeros and -inf", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
-  kernel.forward(
-      {.q = tensor(0, 2, 0), .k = tensor(0x200, 2, 5), .v = tensor(0x300, 2, 5), .o = tensor(0, 2, 0)});
+  kernel.forward({.q = tensor(0, 2, 0),
+                  .k = tensor(0x200000000, 2, 5),
+                  .v = tensor(0x300000000, 2, 5),
+                  .o = tensor(0, 2, 0)});
   ForwardArgs none = {.q = tensor(0, 2, 3), .k = tensor(0, 2, 3), .v = tensor(0, 2, 3), .o = tensor(0, 2, 3)};
   for (Tensor* t : {&none.q, &none.k, &none.v, &none.o}) t->shape[0] = 0;
   kernel.forward(none);
@@ -234,7 +273,7 @@ TEST_CASE("no queries launch nothing; no keys leave zeros and -inf", "[runtime][
   CHECK(fake().memsets.empty());
 
   ForwardArgs args = {
-      .q = tensor(0x100, 2, 5), .k = tensor(0, 1, 0), .v = tensor(0, 1, 0), .o = tensor(0x1000, 2, 5)};
+      .q = tensor(0x100000000, 2, 5), .k = tensor(0, 1, 0), .v = tensor(0, 1, 0), .o = tensor(0x1000, 2, 5)};
   args.lse = reinterpret_cast<float*>(0x1000500);
   kernel.forward(args, at(0x9000));
   CHECK(fake().launches == 0);
@@ -285,8 +324,10 @@ TEST_CASE("what the driver refuses is told with its name and a remedy", "[runtim
         "(Options::plan, FA_PLAN)");
   const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
   fake().launch_result = CUDA_ERROR_LAUNCH_FAILED;
-  const ForwardArgs args = {
-      .q = tensor(0x100, 1, 1), .k = tensor(0x200, 1, 1), .v = tensor(0x300, 1, 1), .o = tensor(0x400, 1, 1)};
+  const ForwardArgs args = {.q = tensor(0x100000000, 1, 1),
+                            .k = tensor(0x200000000, 1, 1),
+                            .v = tensor(0x300000000, 1, 1),
+                            .o = tensor(0x400000000, 1, 1)};
   CHECK(message_of<DeviceError>([&] { kernel.forward(args); }) ==
         "launching the forward kernel: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
   CHECK(fake().contexts.empty());  // popped all the same

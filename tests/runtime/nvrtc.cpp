@@ -8,17 +8,12 @@
 #include "runtime/nvrtc_find.h"
 #include "tests/catch.h"
 #include "tests/runtime/temporary.h"
+#include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
 
 namespace {
-
-bool has_nvrtc() {
-  if (!nvrtc_search().library.empty()) return true;
-  WARN("skipped: " << nvrtc_search().problem);
-  return false;
-}
 
 Source doubling() {
   return {.text =
@@ -41,7 +36,7 @@ const char* nothing(const char*) { return nullptr; }
 }  // namespace
 
 TEST_CASE("a source becomes cubin, PTX and figures", "[runtime][nvrtc]") {
-  if (!has_nvrtc()) return;
+  if (skip_without_nvrtc()) return;
   const Built built = build_source(doubling());
   CHECK(built.cubin.substr(1, 3) == "ELF");
   CHECK(built.ptx.find(".target sm_80") != std::string::npos);
@@ -54,7 +49,7 @@ TEST_CASE("a source becomes cubin, PTX and figures", "[runtime][nvrtc]") {
 }
 
 TEST_CASE("spills are counted", "[runtime][nvrtc]") {
-  if (!has_nvrtc()) return;
+  if (skip_without_nvrtc()) return;
   Source source = doubling();
   source.text =
       "extern \"C\" __global__ void __launch_bounds__(1024, 2) entry(float* x) {\n"
@@ -72,7 +67,7 @@ TEST_CASE("spills are counted", "[runtime][nvrtc]") {
 }
 
 TEST_CASE("a source NVRTC refuses is a BuildError that carries the log", "[runtime][nvrtc]") {
-  if (!has_nvrtc()) return;
+  if (skip_without_nvrtc()) return;
   Source source = doubling();
   source.text += "__device__ int broken() { return undefined_name; }\n";
   try {
@@ -91,7 +86,7 @@ TEST_CASE("a source NVRTC refuses is a BuildError that carries the log", "[runti
 }
 
 TEST_CASE("an arch NVRTC does not know becomes the newest virtual one before it", "[runtime][nvrtc]") {
-  if (!has_nvrtc()) return;
+  if (skip_without_nvrtc()) return;
   const Nvrtc& nvrtc = Nvrtc::get();
   CHECK(nvrtc_arch(nvrtc, "sm_80") == "sm_80");
   CHECK(nvrtc_arch(nvrtc, "compute_80") == "compute_80");
@@ -113,7 +108,7 @@ TEST_CASE("an arch NVRTC does not know becomes the newest virtual one before it"
 }
 
 TEST_CASE("a second build comes from the disk", "[runtime][nvrtc]") {
-  if (!has_nvrtc()) return;
+  if (skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const DiskCache cache(folder.path(), 1 << 20);
   const BuildResult first = build(doubling(), cache, "twice");

@@ -6,6 +6,7 @@
 #include "runtime/nvrtc_find.h"
 #include "tests/catch.h"
 #include "tests/runtime/bundle_fixture.h"
+#include "tests/skip.h"
 #include "tests/tools/command.h"
 #include "tests/tools/temporary.h"
 
@@ -14,12 +15,6 @@ using namespace fa::tools;
 using nlohmann::json;
 
 namespace {
-
-bool has_nvrtc() {
-  if (!nvrtc_search().library.empty()) return true;
-  WARN("skipped: " << nvrtc_search().problem);
-  return false;
-}
 
 std::string causal() { return source_path("specs/causal.fa"); }
 std::string document() { return source_path("specs/document.fa"); }
@@ -35,7 +30,7 @@ std::string loads(const std::string& program) {
 }  // namespace
 
 TEST_CASE("build makes one bundle of specs, sizes and architectures", "[tools][bundle]") {
-  if (!has_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("out/");
   const std::vector<std::string> words{"build", causal(), document(),   "--arch", "sm_80,sm_90a",
@@ -108,7 +103,7 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
 }
 
 TEST_CASE("an architecture of a bundle may have dtypes of its own", "[tools][bundle]") {
-  if (!has_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("mixed");
   const auto built =
@@ -123,7 +118,7 @@ TEST_CASE("an architecture of a bundle may have dtypes of its own", "[tools][bun
 }
 
 TEST_CASE("what is asked for twice is built once", "[tools][bundle]") {
-  if (!has_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("twice");
   const auto built = facet({"build", causal(), "--arch", "sm_80,sm_80,sm_90a:bf16,sm_90a:f16+f16",
@@ -184,10 +179,7 @@ TEST_CASE("a program that runs bundles holds neither LLVM nor NVRTC", "[tools][b
 }
 
 TEST_CASE("the example's result is right on this GPU", "[tools][bundle][gpu]") {
-  if (!why_no_cuda(0).empty()) {
-    WARN("skipped: " << why_no_cuda(0));
-    return;
-  }
+  if (tests::skip_without_gpu()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("x.facet-bundle");
   const DeviceInfo& info = CudaDevice::get(0).info();

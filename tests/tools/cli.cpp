@@ -36,7 +36,8 @@ TEST_CASE("facet without a command shows help and fails; with --help it succeeds
   CHECK(nothing.status == 2);
   CHECK(missing(nothing.err, {"check", "bench"}) == "");
   CHECK(nothing.out.empty());
-  for (const char* command : {"check", "explain", "emit", "run", "bench", "build", "bundle", "cache"}) {
+  for (const char* command :
+       {"check", "explain", "emit", "run", "bench", "build", "bundle", "cache", "help", "completion"}) {
     const auto help = facet({command, "--help"});
     CHECK(help.status == 0);
     CHECK(missing(help.out, {"Examples:", std::string("facet ") + command}) == "");
@@ -197,7 +198,8 @@ TEST_CASE("run reads and writes .npy files") {
   CHECK(facet(wrong).status == 2);
   wrong = files;
   wrong[7] = folder.file("none.npy");
-  CHECK(first_line(facet(wrong).err) == "facet: error: " + folder.file("none.npy") + ": cannot be read");
+  CHECK(first_line(facet(wrong).err) ==
+        "facet: error: " + folder.file("none.npy") + ": cannot be read: No such file or directory");
 }
 
 TEST_CASE("run takes params, captured tensors and dropout by name") {

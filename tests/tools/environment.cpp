@@ -1,6 +1,7 @@
 // FA_* variables reach every command that they speak of, and a bad one is named.
 #include "runtime/device_target.h"
 #include "tests/catch.h"
+#include "tests/skip.h"
 #include "tests/tools/command.h"
 
 using namespace fa;
@@ -57,7 +58,7 @@ TEST_CASE("another GPU's kernels are not quietly replaced by the host's", "[tool
   CHECK(both.status == 2);
   CHECK(missing(both.err, {"--gpu", "--device host"}) == "");
   if (why_no_cuda(0).empty()) {
-    WARN("skipped: what is said without a GPU; there is one");
+    tests::skip("what is said without a GPU: there is one");
     return;
   }
   const auto result = facet_with("FA_TARGET=", kRun, {"--gpu", "a100"});

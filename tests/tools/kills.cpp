@@ -4,11 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <random>
 
+#include "runtime/aside.h"
 #include "runtime/bundle_file.h"
 #include "runtime/cache.h"
 #include "runtime/nvrtc_find.h"
@@ -51,6 +53,12 @@ bool run_for(const std::vector<std::string>& words, const std::string& cache,
   waitpid(child, &status, 0);
   CHECK((WIFSIGNALED(status) || WEXITSTATUS(status) == 0));
   return WIFSIGNALED(status);
+}
+
+std::ptrdiff_t files_aside(const std::string& folder) {
+  return std::ranges::count_if(std::filesystem::directory_iterator(folder), [](const auto& file) {
+    return file.path().filename().string().starts_with(kAside);
+  });
 }
 
 /// A command, and what must hold whenever it ends.
@@ -113,6 +121,11 @@ void check_outputs_bundles_and_cache(int kills) {
     WARN("no bundles: " << nvrtc_search().problem);
   }
   kill_often(commands, cache, kills);
+  // What the killed have left goes with the next that ends.
+  run_for(commands[0].words, cache, {});
+  run_for({"cache", "list"}, cache, {});
+  CHECK(files_aside(folder.file(".")) == 0);
+  CHECK(files_aside(cache) == 0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/tools/temporary.h"
+#include "tools/npy_type.h"
 #include "tools/problem.h"
 
 using namespace fa;
@@ -79,7 +80,7 @@ TEST_CASE("NumPy's integers: int64 keeps its numbers, a hook reads their low 32 
       folder.write("b.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }", "\xc8"));
   CHECK(read_npy(bytes, "b", DType::u8, {1}).get(0) == 200);
   CHECK_THROWS_WITH(read_npy(wide, "ids", DType::i32, {2}),
-                    wide + ": holds '<i8', tensor 'ids' is i32; save it with .astype(np.int32)");
+                    wide + ": holds int64 ('<i8'), tensor 'ids' is i32; save it with .astype(np.int32)");
 }
 
 TEST_CASE("a scalar's worth of shapes") {
@@ -96,18 +97,20 @@ TEST_CASE("what does not fit is refused by name") {
   const TemporaryFolder folder;
   const auto f64 =
       folder.write("d.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", "12345678"));
-  CHECK_THROWS_WITH(read_npy(f64, "slopes", DType::f32, {1}),
-                    f64 + ": holds '<f8', tensor 'slopes' is f32; save it with .astype(np.float32)");
+  CHECK_THROWS_WITH(
+      read_npy(f64, "slopes", DType::f32, {1}),
+      f64 + ": holds float64 ('<f8'), tensor 'slopes' is f32; save it with .astype(np.float32)");
   const auto i32 =
       folder.write("i.npy", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (1,), }", "1234"));
   CHECK_THROWS_WITH(read_npy(i32, "q", DType::bf16, {1}),
-                    i32 + ": holds '<i4', tensor 'q' is bf16; save it with .astype(np.float32)");
+                    i32 + ": holds int32 ('<i4'), tensor 'q' is bf16; save it with .astype(np.float32)");
   CHECK_THROWS_WITH(read_npy(i32, "t", DType::i32, {2, 1}),
                     i32 + ": has shape [1], tensor 't' is [2, 1] for this problem");
   const auto big =
       folder.write("b.npy", npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234"));
-  CHECK_THROWS_WITH(read_npy(big, "t", DType::f32, {1}),
-                    big + ": holds '>f4', tensor 't' is f32; save it with .astype(np.float32)");
+  CHECK_THROWS_WITH(
+      read_npy(big, "t", DType::f32, {1}),
+      big + ": holds big-endian float32 ('>f4'), tensor 't' is f32; save it with .astype(np.float32)");
   const auto fortran =
       folder.write("f.npy", npy("{'descr': '|i1', 'fortran_order': True, 'shape': (2, 2), }", "1234"));
   CHECK_THROWS_WITH(read_npy(fortran, "t", DType::i8, {2, 2}),
@@ -127,20 +130,25 @@ TEST_CASE("damaged npy files are refused with what is wrong") {
     return std::string("accepted");
   };
   CHECK(refused(good) == "accepted");
-  CHECK(refused("") == ": not a readable .npy file: it does not start with \\x93NUMPY");
-  CHECK(refused("PK zip file") == ": not a readable .npy file: it does not start with \\x93NUMPY");
-  CHECK(refused(good.substr(0, 9)) == ": not a readable .npy file: its header is cut off");
-  CHECK(refused(good.substr(0, 60)) == ": not a readable .npy file: its header is cut off");
-  CHECK(refused(good.substr(0, good.size() - 1)) == ": is cut off: 7 of 8 data bytes");
+  CHECK(refused("") == ": not a readable .npy file: it is empty");
+  CHECK(refused("PK zip file") ==
+        ": not a readable .npy file: it is a ZIP archive, as .npz files are; save one array by np.save");
+  CHECK(refused("1.0 2.0\n") ==
+        ": not a readable .npy file: it does not start with \\x93NUMPY; save it by np.save");
+  CHECK(refused(good.substr(0, 4)) == ": not a readable .npy file: it ends after 4 bytes, within its header");
+  CHECK(refused(good.substr(0, 9)) == ": not a readable .npy file: it ends after 9 bytes, within its header");
+  CHECK(refused(good.substr(0, 60)) == ": not a readable .npy file: its header is cut off: 50 of 118 bytes");
+  CHECK(refused(good.substr(0, good.size() - 1)) == ": is cut off: 7 of 8 data bytes; copy or save it again");
   std::string version = good;
   version[6] = 9;
-  CHECK(refused(version) == ": not a readable .npy file: format version 9 is unknown");
+  CHECK(refused(version) ==
+        ": not a readable .npy file: format version 9 is unknown; versions 1 to 3 are read");
   CHECK(refused(npy("{'fortran_order': False, 'shape': (2,), }", "")) ==
         ": not a readable .npy file: its header has no 'descr'");
   CHECK(refused(npy("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,), }", "")) ==
-        ": not a readable .npy file: it holds records, not plain numbers");
+        ": not a readable .npy file: it holds records, not plain numbers; save one of its fields");
   CHECK_THROWS_WITH(read_npy(folder.file("none.npy"), "t", DType::i32, {2}),
-                    folder.file("none.npy") + ": cannot be read");
+                    folder.file("none.npy") + ": cannot be read: No such file or directory");
   CHECK_THROWS_AS(read_npy(folder.file(""), "t", DType::i32, {2}), ArgumentError);
 }
 
@@ -187,7 +195,7 @@ TEST_CASE("memory is asked for only where the data is there, and only as much as
   const auto path = folder.write(
       "t.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4), }", "some"));
   CHECK_THROWS_WITH(read_npy(path, "t", DType::f32, {many, 4}),
-                    path + ": is cut off: 4 of 17592186044416 data bytes");
+                    path + ": is cut off: 4 of 17592186044416 data bytes; copy or save it again");
   CHECK_THROWS_AS(HostTensor("t", DType::f32, {many, many}), std::bad_alloc);
   CHECK_THROWS_AS(HostTensor("t", DType::f32, {std::int64_t{1} << 61}), std::bad_alloc);
   CHECK(HostTensor("t", DType::f32, {many, many, 0}).bytes.empty());
@@ -225,4 +233,35 @@ TEST_CASE("a shape whose extents are no whole numbers is refused", "[tools]") {
   CHECK(says("(4, x20)") == refused + "(4, x20) has 'x20' for an extent");
   CHECK(says("(4, 1.5)") == refused + "(4, 1.5) has '1.5' for an extent");
   CHECK(says("(4,, 5)") == refused + "(4,, 5) has '' for an extent");
+}
+
+TEST_CASE("what a file holds is said in words", "[tools]") {
+  CHECK(describe_descr("<f8") == "float64 ('<f8')");
+  CHECK(describe_descr(">i2") == "big-endian int16 ('>i2')");
+  CHECK(describe_descr("|u1") == "uint8 ('|u1')");
+  CHECK(describe_descr("<c16") == "complex128 ('<c16')");
+  CHECK(describe_descr("|b1") == "bool ('|b1')");
+  CHECK(describe_descr("<U5") == "text ('<U5')");
+  CHECK(describe_descr("|O") == "Python objects ('|O')");
+  CHECK(describe_descr("<V2") == "two raw bytes ('<V2')");
+  CHECK(describe_descr("<M8[s]") == "times ('<M8[s]')");
+  for (const char* odd : {"", "<", "f", "<fx", "<f99999999999", "?"})
+    CHECK(describe_descr(odd) == "something else ('" + std::string(odd) + "')");
+}
+
+TEST_CASE("a file that cannot be opened or is no file says why", "[tools]") {
+  const TemporaryFolder folder;
+  const auto says = [](const std::string& path) {
+    try {
+      read_npy_header(path);
+    } catch (const ArgumentError& error) {
+      return std::string(error.what()).substr(path.size());
+    }
+    return std::string("accepted");
+  };
+  CHECK(says(folder.file("")) == ": cannot be read: Is a directory");
+  CHECK(says(folder.file("none.npy")) == ": cannot be read: No such file or directory");
+  CHECK(says(folder.write("file", "") + "/t.npy") == ": cannot be read: Not a directory");
+  CHECK(says(folder.write("long.npy", std::string("\x93NUMPY\x02\0\0\0\x10\0", 12))) ==
+        ": not a readable .npy file: its header has 1048576 bytes; at most 65536 are read");
 }

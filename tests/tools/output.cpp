@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/catch.h"
+#include "tests/skip.h"
 #include "tests/tools/command.h"
 #include "tests/tools/temporary.h"
 #include "tools/npy.h"
@@ -26,7 +27,7 @@ const std::string kRun =
 std::string device(const TemporaryFolder& folder, const std::string& name, unsigned minor) {
   if (geteuid() != 0) return "/dev/" + name;
   if (mknod(folder.file(name).c_str(), S_IFCHR | 0666, makedev(1, minor)) == 0) return folder.file(name);
-  WARN("skipped: device nodes cannot be made here");
+  tests::skip("device nodes cannot be made here");
   return {};
 }
 
@@ -123,6 +124,18 @@ TEST_CASE("runs that write one file at once each write all of it", "[tools][outp
   CHECK(result.err == "");
   CHECK(is_whole_output(folder.file("o")));
   CHECK(files_in(folder) == 2);
+}
+
+TEST_CASE("an output may replace the file that an input was read from", "[tools][output]") {
+  const TemporaryFolder folder;
+  CHECK(in_folder(folder, kRun + "--out x && cp x first && ln -s x link && " + kRun +
+                              "--q x --verify --out apart && " + kRun +
+                              "--q x --k link --verify --out y && " + kRun +
+                              "--q x --out link && cmp x apart")
+            .status == 0);
+  CHECK(fs::is_symlink(folder.file("link")));
+  CHECK(in_folder(folder, "cp first x && " + kRun + "--q x --k x --out x && cmp x y && ! cmp -s x apart")
+            .status == 0);
 }
 
 TEST_CASE("two outputs need two files", "[tools][output]") {

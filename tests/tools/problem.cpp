@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/catch.h"
+#include "tests/tools/command.h"
 #include "tests/tools/temporary.h"
 #include "tools/npy.h"
 #include "tools/timing.h"
@@ -35,6 +36,18 @@ ProblemInputs with(void (*change)(ProblemInputs&)) {
   ProblemInputs inputs = small();
   change(inputs);
   return inputs;
+}
+
+/// "file:line:col: message" of what make_problem throws about the spec.
+std::string misfit(const Spec& spec, const ProblemInputs& inputs) {
+  try {
+    make_problem(spec, inputs);
+  } catch (const SpecError& error) {
+    const Diagnostic& found = error.diagnostics().at(0);
+    return found.place.file + ":" + std::to_string(found.place.line) + ":" +
+           std::to_string(found.place.column) + ": " + found.message;
+  }
+  return "accepted";
 }
 
 }  // namespace
@@ -97,12 +110,32 @@ TEST_CASE("input that does not fit is refused by name") {
         "param 'window' is i32, '3000000000' is not a 32-bit integer");
   CHECK(refused([](ProblemInputs& i) { i.params = {{"cap", "big"}}; }) ==
         "param 'cap' is f32, 'big' is not a number");
-  CHECK(refused([](ProblemInputs& i) { i.params = {{"window", "-1"}}; }) ==
-        "tensor 'bias': extent 1 (2 * window + 1) is -1 for this problem, it must be at least 1");
   CHECK(refused([](ProblemInputs& i) { i.files = {{"bios", "x.npy"}}; }) ==
         "spec 't' has no tensor 'bios'; it has q, k, v, bias and table");
   CHECK(refused([](ProblemInputs& i) { i.dropout = 0.1F; }) ==
         "spec 't' has no dropout; add a line `dropout 0.1` to it");
+}
+
+TEST_CASE("an extent that does not fit the problem is refused where the spec has it", "[tools]") {
+  CHECK(
+      misfit(spec(), with([](ProblemInputs& i) { i.params = {{"window", "-1"}}; })) ==
+      "<spec>:5:32: tensor 'bias': extent 1 (2 * window + 1) is -1 for this problem, it must be at least 1");
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "t.fa", "attention t\nhead_dim 16\ntensor x : f32[kv_len - 512] = 1.0\nscore_mod = score + x[0]\n");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"run", file, "--device", "host"},
+                                                  {"bench", file, "--device", "host", "--q-len", "512"},
+                                                  {"explain", file, "--tiles", "--gpu", "a100"}}) {
+    const auto result = facet(command);
+    CHECK(result.status == 2);
+    const std::size_t at = result.err.find(file + ":3:16: error: ");
+    REQUIRE(at != std::string::npos);
+    CHECK(missing(result.err.substr(at),
+                  {"error: tensor 'x': extent 0 (kv_len - 512) is 0 for this problem, it must be at least 1\n"
+                   "   3 | tensor x : f32[kv_len - 512] = 1.0\n"
+                   "     |                ^~~~~~~~~~~~\n"
+                   "help: here q_len is 512, kv_len 512 and num_q_heads "}) == "");
+  }
 }
 
 TEST_CASE("random fillers keep to their types' ranges") {
@@ -136,9 +169,9 @@ TEST_CASE("a tensor of more elements than an index can name is refused before it
       "attention t\nhead_dim 16\ntensor t : i32[65536, 65536] = i0 + i1\nmask_mod = t[q_idx, kv_idx] > 3\n");
   ProblemInputs inputs;
   inputs.size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 4, .kv_len = 4};
-  CHECK_THROWS_WITH(make_problem(wide, inputs),
-                    "tensor 't' would have more than 2147483647 elements for this problem: an index is an "
-                    "i32; choose smaller lengths or params");
+  CHECK(
+      misfit(wide, inputs) ==
+      "<spec>:3:8: tensor 't' would have more than 2147483647 elements for this problem: an index is an i32");
   CHECK_FALSE(tensors_fit(wide, inputs, std::int64_t{1} << 40));
   inputs.size = {
       .batch = 65536, .num_q_heads = 65536, .num_kv_heads = 1, .q_len = 1 << 24, .kv_len = 1 << 24};

@@ -179,9 +179,16 @@ TEST_CASE("masks through floats: brute force never contradicts a tile class", "[
 }
 
 TEST_CASE("many masks: brute force never contradicts a tile class", "[analysis][slow]") {
-  check_soundness(1500, 60, 77, [](std::mt19937& random) { return RandomMask(random).boolean(3); });
-  check_soundness(1500, 60, 1234, [](std::mt19937& random) { return PlausibleMask(random).boolean(3); });
-  check_soundness(1500, 60, 4321, [](std::mt19937& random) { return FloatMask(random).boolean(4); });
+  // Of 90,000: masks that are constant have no class.
+  CHECK(check_soundness(1500, 60, 77, [](std::mt19937& random) {
+          return RandomMask(random).boolean(3);
+        }).tiles >= 67500);
+  CHECK(check_soundness(1500, 60, 1234, [](std::mt19937& random) {
+          return PlausibleMask(random).boolean(3);
+        }).tiles >= 85500);
+  CHECK(check_soundness(1500, 60, 4321, [](std::mt19937& random) {
+          return FloatMask(random).boolean(4);
+        }).tiles >= 78750);
 }
 
 TEST_CASE("the specs: brute force never contradicts a tile class, and the shares that are exact",
@@ -198,7 +205,8 @@ TEST_CASE("the specs: brute force never contradicts a tile class, and the shares
       const Problem problem = fa::tools::make_mask_problem(
           spec, {.size = lengths(q_len, kv_len), .params = {}, .files = {}, .dropout = {}});
       const MaskProbe probe(spec.checked(), problem);
-      if (!probe.has_class()) continue;
+      INFO(spec.name());
+      REQUIRE(probe.has_class());
       for (const auto& [tile_q, tile_kv] : {std::pair{128, 64}, {64, 128}, {96, 64}, {16, 16}}) {
         const auto grid = probe.classify(0, 1, tile_q, tile_kv);
         const int step = 1 + grid.rows * grid.columns / 150;

@@ -18,6 +18,18 @@ TEST_CASE("a printed plan parses back", "[schedule]") {
   for (const Plan& plan : {kPlan, other, Plan{}}) CHECK(parse_plan(plan.print(), Plan{}) == plan);
 }
 
+TEST_CASE("a plan of the host prints what the host has, and takes back what it printed before",
+          "[schedule]") {
+  Plan host{.family = Family::host, .tile_q = 96, .tile_kv = 64, .warps = 1};
+  CHECK(host.print() == "host q_outer tile_q=96 tile_kv=64");
+  CHECK(parse_plan("host q_outer tile_q=96 tile_kv=64 warps=1 stages=1 q_in_registers=0 min_ctas=1",
+                   Plan{}) == host);
+  CHECK(parse_plan(host.print(), kPlan) == host);
+  host.warps = 4;
+  CHECK(host.print() == "host q_outer tile_q=96 tile_kv=64 warps=4");
+  CHECK(parse_plan("warps=4 host tile_q=96 tile_kv=64", kPlan) == host);
+}
+
 TEST_CASE("fields left out of a plan keep those of the base", "[schedule]") {
   Plan expected = kPlan;
   CHECK(parse_plan("", kPlan) == expected);

@@ -1,0 +1,32 @@
+"""The table of bench/tables.py about CPUs."""
+import statistics
+
+from table_records import Body, Problem, newest, runs_of, times
+
+HOSTS = {"host_xeon_amx_f32": "Xeon", "host_xeon_amx_bf16": "Xeon", "host_h200s_xeon_f32": "Xeon beside the H200",
+         "host_h200s_xeon_bf16": "Xeon beside the H200", "host_zen4_f32": "Zen 4 EPYC"}
+HOST_ROWS = ("full", "softcap", "alibi", "causal", "window 256")
+
+
+def host_cell(row):
+    """Facet's ms, and how many times as long the peer takes: with its block mask as it is, and compiled, where it makes one."""
+    with_mask = row["ratio_with_set_up"]
+    beside = f"{times(with_mask['eager'])} / {times(with_mask['compiled'])}" if with_mask else times(row["ratio"])
+    return f"{statistics.median(row['facet_ms']):.1f} ({beside})"
+
+
+def host(root, *records):
+    """Facet on CPUs beside PyTorch, a line a machine and dtype."""
+    rows, shown = [], []
+    for runs, cpu in zip(records, HOSTS.values()):
+        pairs = newest(runs, "rows", lambda row: row["row"])
+        by_name = {row["row"]: row for _, row in pairs}
+        if missing := [name for name in HOST_ROWS if name not in by_name]:
+            raise Problem(f"{runs[-1].file} has no row {', '.join(missing)}; measure it without --only")
+        batch, heads, n, dim = runs[-1]["shape"]
+        gflops = 4 * batch * heads * n * n * dim / statistics.median(by_name["full"]["facet_ms"]) / 1e6
+        rows.append([f"{cpu}, {runs[-1].get('dtype', 'f32')}", f"{gflops:.0f}", *(host_cell(by_name[name]) for name in HOST_ROWS),
+                     f"{runs[-1]['facet_first_ms'] / 1000:.2f}"])
+        shown += runs_of(pairs)
+    return Body(["2 cores of a", "dense, GFLOP/s", "dense, ms", "softcap, ms", "ALiBi and causal, ms", "causal, ms",
+                 "window 256, ms", "first call, s"], rows, shown)

@@ -1,0 +1,63 @@
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 version 2 declares listeners only then
+#include "tests/skip.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "runtime/device_target.h"
+#include "runtime/nvrtc_find.h"
+#include "tests/catch.h"
+
+namespace fa::tests {
+namespace {
+
+std::string running;                                // the test case
+std::map<std::string, std::set<std::string>> kept;  // by reason: names of test cases
+
+#if __has_include(<catch2/catch_all.hpp>)
+using Listener = Catch::EventListenerBase;
+#else
+using Listener = Catch::TestEventListenerBase;
+#endif
+
+class Skips : public Listener {
+ public:
+  using Listener::Listener;
+
+  void testCaseStarting(const Catch::TestCaseInfo& info) override { running = info.name; }
+
+  void testRunEnded(const Catch::TestRunStats&) override {
+    std::cout.flush();
+    for (const auto& [reason, names] : kept)
+      fmt::print(stderr, "skipped {} test case{}{}: {}\n", names.size(), names.size() == 1 ? "" : "s",
+                 names.size() == 1 ? fmt::format(" ('{}')", *names.begin()) : "", reason);
+  }
+};
+CATCH_REGISTER_LISTENER(Skips)
+
+}  // namespace
+
+void skip(const std::string& reason) { kept[reason].insert(running); }
+
+bool skip_without_gpu() {
+  const std::string& reason = why_no_cuda(0);
+  if (reason.empty()) return false;
+  const char* required = std::getenv("FA_REQUIRE_GPU");
+  if (required != nullptr && std::string_view(required) == "1") FAIL("FA_REQUIRE_GPU=1, and " << reason);
+  skip(reason);
+  return true;
+}
+
+bool skip_without_nvrtc() {
+  if (!nvrtc_search().library.empty()) return false;
+  skip(nvrtc_search().problem);
+  return true;
+}
+
+}  // namespace fa::tests
