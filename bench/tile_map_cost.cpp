@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/problem.h"
-#include "tools/session.h"
+#include "tools/problem/problem.h"
+#include "tools/problem/session.h"
 
 namespace {
 

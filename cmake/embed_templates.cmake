@@ -1,7 +1,7 @@
 # Writes OUTPUT: a .cpp that holds every file of TEMPLATE_DIR as text, so that an installed Facet needs no source tree.
 file(GLOB_RECURSE files RELATIVE ${TEMPLATE_DIR} ${TEMPLATE_DIR}/*.cuh ${TEMPLATE_DIR}/*.h ${TEMPLATE_DIR}/*.cu)
 list(SORT files)
-set(text "#include \"compiler/emit/templates.h\"\n\nnamespace fa {\nnamespace {\nconstexpr EmbeddedTemplate kTemplates[] = {\n")
+set(text "#include \"compiler/emit/cuda/templates.h\"\n\nnamespace fa {\nnamespace {\nconstexpr EmbeddedTemplate kTemplates[] = {\n")
 foreach(file ${files})
   file(READ ${TEMPLATE_DIR}/${file} body)
   string(APPEND text "    {\"${file}\", R\"FACET(${body})FACET\"},\n")

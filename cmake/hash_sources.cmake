@@ -1,7 +1,7 @@
 # Writes OUTPUT: a .cpp that holds one hash of all sources in ROOT by which a host kernel's machine code is made. It is
 # part of the disk cache's keys, so that no change of the compiler finds what an earlier one built.
-file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/compiler/*.cpp ${ROOT}/compiler/*.h ${ROOT}/runtime/host_*.cpp
-     ${ROOT}/runtime/host_*.h ${ROOT}/templates/*.h)
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/compiler/*.cpp ${ROOT}/compiler/*.h ${ROOT}/runtime/host/*.cpp
+     ${ROOT}/runtime/host/*.h ${ROOT}/templates/*.h)
 list(SORT files)
 set(all "")
 foreach(file ${files})
@@ -9,7 +9,7 @@ foreach(file ${files})
   string(APPEND all "${file} ${hash}\n")
 endforeach()
 string(SHA256 hash "${all}")
-set(text "#include \"compiler/emit/sources_hash.h\"\n\nnamespace fa {\n\nstd::string_view sources_hash() { return \"${hash}\"; }\n\n}  // namespace fa\n")
+set(text "#include \"compiler/emit/host/sources_hash.h\"\n\nnamespace fa {\n\nstd::string_view sources_hash() { return \"${hash}\"; }\n\n}  // namespace fa\n")
 if(EXISTS ${OUTPUT})
   file(READ ${OUTPUT} old)
 endif()

@@ -2,7 +2,7 @@
 #include "compiler/compile.h"
 
 #include "compiler/analysis/score_class.h"
-#include "compiler/emit/source.h"
+#include "compiler/emit/cuda/source.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "compiler/analysis/facts.h"
-#include "compiler/analysis/tile_class.h"
-#include "compiler/emit/source.h"
+#include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/emit/cuda/source.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 

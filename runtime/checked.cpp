@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "compiler/ir/import/import.h"
-#include "compiler/ir/outside.h"
-#include "runtime/device_memory.h"
+#include "compiler/ir/range/outside.h"
+#include "runtime/cuda/device_memory.h"
 
 namespace fa {
 namespace {

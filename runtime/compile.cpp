@@ -7,15 +7,15 @@
 #include <chrono>
 #include <future>
 
-#include "runtime/arguments.h"
-#include "runtime/build.h"
+#include "runtime/build/build.h"
+#include "runtime/build/device_target.h"
+#include "runtime/build/key.h"
+#include "runtime/call/arguments.h"
 #include "runtime/checked.h"
-#include "runtime/device_target.h"
-#include "runtime/host_jit.h"
-#include "runtime/host_run.h"
-#include "runtime/key.h"
-#include "runtime/memory_cache.h"
-#include "runtime/options.h"
+#include "runtime/host/jit.h"
+#include "runtime/host/run.h"
+#include "runtime/store/memory_cache.h"
+#include "runtime/system/options.h"
 
 namespace fa {
 namespace {

@@ -12,9 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGES = ["spec", "ir", "analysis", "target", "schedule", "emit"]  # each sees itself and what is left of it
 LLVM_DOOR = "compiler/ir/llvm.h"
 SHARED = re.compile(r"^templates/[\w/]+\.h$")  # plain C++, shared by host and device (.cuh is for the device alone)
-# runtime/'s files that know no compiler, as CMakeLists.txt lists them; the headers beside them, and those that go with none.
-BUNDLE = {stem for stem in re.findall(r"^  (runtime/\w+)\.cpp$", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)}
-BUNDLE |= {"runtime/binary", "runtime/bundle_state", "runtime/kernel_state"}
+# runtime/'s folders that know no compiler, as CMakeLists.txt lists them.
+BUNDLE = tuple(f"runtime/{folder}/" for folder in re.search(r"set\(FA_BUNDLE_FOLDERS ([\w ]+)\)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1].split())
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([\w/.+-]+)[">]')
 CUDA = re.compile(r"^(cuda|nvrtc|nv[A-Z_])")
 
@@ -70,8 +69,8 @@ def forbidden(source, target, angled, llvm_is_in):
             return f"a stage includes only what is left of it: {' < '.join(STAGES)} < compile"
     if room == "runtime" and target.startswith("tools/"):
         return "runtime/ does not know tools/"
-    if source.rsplit(".", 1)[0] in BUNDLE:
-        known = target.startswith(("fa/", "compiler/spec/")) or SHARED.match(target) or target.rsplit(".", 1)[0] in BUNDLE
+    if source.startswith(BUNDLE):
+        known = target.startswith(("fa/", "compiler/spec/")) or SHARED.match(target) or target.startswith(BUNDLE)
         return None if known else "a program with a bundle has no compiler: fa_bundle sees compiler/spec/, templates/ and itself"
     return None
 

@@ -48,7 +48,7 @@ struct ForwardParams {
   ParamValue params[kMaxParams];
   const void* tensors[kMaxTensors];
 
-  int* tile_map;  // common/tile_map.h; workspace of the call, null where the mask needs none
+  int* tile_map;  // common/tiles/tile_map.h; workspace of the call, null where the mask needs none
 
   // Blocks are numbered with 2^head_shift heads taking turns at each q tile, then the q tiles, then the heads
   // left: where some tiles have more work, those of several heads run first and what runs last is short.

@@ -10,8 +10,8 @@
 #include <set>
 #include <string_view>
 
-#include "runtime/device_target.h"
-#include "runtime/nvrtc_find.h"
+#include "runtime/build/device_target.h"
+#include "runtime/build/nvrtc_find.h"
 #include "tests/catch.h"
 
 namespace fa::tests {

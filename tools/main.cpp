@@ -1,7 +1,7 @@
-// The facet command. See tools/commands.h.
-#include "tools/commands.h"
-#include "tools/out_of_memory.h"
-#include "tools/standard_streams.h"
+// The facet command. See tools/command/commands.h.
+#include "tools/command/commands.h"
+#include "tools/console/out_of_memory.h"
+#include "tools/console/standard_streams.h"
 
 namespace {
 

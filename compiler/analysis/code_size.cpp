@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/analysis/code_size.h"
-#include "compiler/ir/exact_math.h"
 #include "compiler/ir/functions.h"
+#include "compiler/ir/math/exact_math.h"
 
 namespace fa {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "compiler/analysis/tile_class_match.h"
+#include "compiler/analysis/tiles/match.h"
 
 namespace fa {
 namespace {

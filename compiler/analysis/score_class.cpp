@@ -1,7 +1,7 @@
 #include "compiler/analysis/score_class.h"
 
-#include "compiler/analysis/tile_class_transfer.h"
-#include "compiler/ir/narrow.h"
+#include "compiler/analysis/tiles/transfer/transfer.h"
+#include "compiler/ir/range/narrow.h"
 #include "compiler/ir/simplify.h"
 
 #pragma GCC diagnostic push

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "compiler/analysis/facts.h"
-#include "compiler/analysis/tile_class.h"
+#include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/ir/hook_ir.h"
 
 namespace fa {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/ir/bounds.h"
-#include "compiler/ir/free_loops.h"
-#include "compiler/spec/fold.h"
+#include "compiler/ir/lower/free_loops.h"
+#include "compiler/ir/range/bounds.h"
+#include "compiler/spec/check/fold.h"
 
 namespace fa {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler/spec/ast.h"
+#include "compiler/spec/parse/ast.h"
 
 namespace fa {
 namespace {

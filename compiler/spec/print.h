@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler/spec/ast.h"
+#include "compiler/spec/parse/ast.h"
 #include "compiler/spec/spec.h"
 
 namespace fa {

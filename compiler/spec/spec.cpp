@@ -9,9 +9,9 @@
 #include <fstream>
 #include <utility>
 
-#include "compiler/spec/check.h"
+#include "compiler/spec/check/check.h"
 #include "compiler/spec/dtype.h"
-#include "compiler/spec/parser.h"
+#include "compiler/spec/parse/parser.h"
 #include "compiler/spec/spec.h"
 #include "compiler/spec/words.h"
 

@@ -11,7 +11,7 @@
 
 namespace fa {
 
-struct Ast;  // compiler/spec/ast.h
+struct Ast;  // compiler/spec/parse/ast.h
 
 constexpr int kMaxSpecParams = 16;  // templates/params.h holds as many; a test compares the two
 constexpr int kMaxSpecTensors = 16;

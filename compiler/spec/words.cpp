@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compiler/spec/ast.h"
+#include "compiler/spec/parse/ast.h"
 
 namespace fa {
 namespace {

@@ -31,7 +31,7 @@ struct FunctionInfo {
 };
 
 /// Functions of one argument that the checker writes out in operations and other functions
-/// (check_composite.cpp).
+/// (check/composite.cpp).
 enum class Composite : std::uint8_t { relu, gelu, silu, softplus, sign, tan };
 
 struct CompositeInfo {

@@ -1,6 +1,6 @@
 // The machines, as literals: from datasheets and the CUDA programming guide's technical specifications.
 // The host describes itself by its name alone, since the pure compiler may not look at the machine;
-// runtime/host_jit adds what its CPU has.
+// runtime/host/jit adds what its CPU has.
 #include "compiler/target/target.h"
 
 #include <array>

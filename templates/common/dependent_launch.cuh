@@ -1,10 +1,10 @@
 // A forward kernel may start while the pass that fills its tile map still runs (programmatic dependent
 // launch, compute capability 9.0 and later; CUDA C++ Programming Guide): its CTAs take the places that the
 // pass leaves, start the copy of Q and wait. The launch asks for it where kOverlapsFrom says so
-// (runtime/launch.cpp).
+// (runtime/cuda/launch.cpp).
 #pragma once
 
-#include "common/tile_map.h"
+#include "common/tiles/tile_map.h"
 
 namespace fa {
 

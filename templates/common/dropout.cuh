@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/philox.h"
-#include "common/tile_walk.cuh"
+#include "common/tiles/tile_walk.cuh"
 #include "params.h"
 
 namespace fa {

@@ -4,10 +4,10 @@
 // kv loop.
 #pragma once
 
-#include "common/hooks.cuh"
 #include "common/philox.h"
+#include "common/score/hooks.cuh"
 #include "common/softmax.cuh"
-#include "common/tile_walk.cuh"
+#include "common/tiles/tile_walk.cuh"
 #include "params.h"
 
 namespace fa {

@@ -5,7 +5,7 @@
 #include "common/products.cuh"
 #include "common/softmax.cuh"
 #include "common/tile.cuh"
-#include "common/tile_walk.cuh"
+#include "common/tiles/tile_walk.cuh"
 #include "params.h"
 
 namespace fa {

@@ -1,5 +1,5 @@
 // Dropout's random bits: the one definition that device kernels, the reference and the tests include. The
-// host's code generator (compiler/emit/host_dropout.cpp) says the same in LLVM IR, and a test compares the
+// host's code generator (compiler/emit/host/dropout.cpp) says the same in LLVM IR, and a test compares the
 // two bit for bit.
 //
 // Philox4x32-10 (Salmon et al., SC 2011) with key = seed and counter = (q_idx, column group, b * num_q_heads

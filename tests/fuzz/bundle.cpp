@@ -1,9 +1,9 @@
 // The bundle reader: files, and manifests with a file around them.
 #include <cstring>
 
-#include "runtime/bundle_state.h"
-#include "runtime/hash.h"
-#include "runtime/launch_abi.h"
+#include "runtime/bundle/state.h"
+#include "runtime/cuda/launch_abi.h"
+#include "runtime/system/hash.h"
 #include "tests/fuzz/targets.h"
 
 namespace fa::fuzz {

@@ -1,7 +1,7 @@
 // The cache's reader: entries and file names.
 #include <cstring>
 
-#include "runtime/cache_entry.h"
+#include "runtime/store/cache_entry.h"
 #include "tests/fuzz/targets.h"
 
 namespace fa::fuzz {

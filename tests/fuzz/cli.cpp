@@ -9,7 +9,7 @@
 
 #include "tests/fuzz/targets.h"
 #include "tests/tools/temporary.h"
-#include "tools/commands.h"
+#include "tools/command/commands.h"
 
 namespace fa::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "tests/fuzz/targets.h"
-#include "tools/npy.h"
+#include "tools/problem/npy.h"
 
 namespace fa::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include "compiler/spec/spec.h"
 
 #include "compiler/spec/print.h"
-#include "runtime/extent.h"
+#include "runtime/call/extent.h"
 #include "tests/fuzz/targets.h"
 
 namespace fa::fuzz {

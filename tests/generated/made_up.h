@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fa/spec.h"
-#include "tools/problem.h"
+#include "tools/problem/problem.h"
 
 namespace fa::test {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/spec/parser.h"
+#include "compiler/spec/parse/parser.h"
 #include "compiler/spec/print.h"
 #include "fa/spec.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/device_target.h"
+#include "runtime/build/device_target.h"
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
 

@@ -10,8 +10,8 @@
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/pairwise.h"
-#include "tools/parallel.h"
-#include "tools/reference.h"
+#include "tools/reference/parallel.h"
+#include "tools/reference/reference.h"
 
 namespace fa::tools {
 

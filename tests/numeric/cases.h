@@ -8,9 +8,9 @@
 #include "fa/options.h"
 #include "fa/spec.h"
 #include "tests/skip.h"
-#include "tools/bounds.h"
-#include "tools/problem.h"
-#include "tools/session.h"
+#include "tools/problem/problem.h"
+#include "tools/problem/session.h"
+#include "tools/reference/error_bound.h"
 
 namespace fa::tools {
 

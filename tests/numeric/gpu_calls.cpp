@@ -8,9 +8,9 @@
 #include <deque>
 #include <thread>
 
-#include "runtime/driver.h"
-#include "runtime/dynlib.h"
-#include "runtime/memory_cache.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/store/memory_cache.h"
+#include "runtime/system/dynlib.h"
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
 #include "tests/numeric/placed.h"

@@ -7,13 +7,13 @@
 
 #include "compiler/compile.h"
 #include "compiler/ir/import/import.h"
-#include "compiler/ir/outside.h"
-#include "runtime/build.h"
-#include "runtime/nvrtc.h"
+#include "compiler/ir/range/outside.h"
+#include "runtime/build/build.h"
+#include "runtime/build/nvrtc.h"
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
 #include "tests/skip.h"
-#include "tools/parallel.h"
+#include "tools/reference/parallel.h"
 
 using namespace fa;
 using namespace fa::tools;

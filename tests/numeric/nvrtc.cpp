@@ -6,14 +6,14 @@
 #include <chrono>
 
 #include "compiler/compile.h"
-#include "runtime/build.h"
-#include "runtime/nvrtc.h"
+#include "runtime/build/build.h"
+#include "runtime/build/nvrtc.h"
 #include "tests/catch.h"
 #include "tests/compiler/analysis/table_masks.h"
 #include "tests/golden.h"
 #include "tests/numeric/cases.h"
 #include "tests/skip.h"
-#include "tools/parallel.h"
+#include "tools/reference/parallel.h"
 
 using namespace fa;
 using namespace fa::tools;

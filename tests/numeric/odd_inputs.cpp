@@ -6,7 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
-#include "tools/reference.h"
+#include "tools/reference/reference.h"
 
 using namespace fa;
 using namespace fa::tools;

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "runtime/device_memory.h"
-#include "tools/problem.h"
+#include "runtime/cuda/device_memory.h"
+#include "tools/problem/problem.h"
 
 namespace fa::tools {
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "fa/fa.h"
-#include "runtime/cache.h"
-#include "runtime/device_target.h"
-#include "runtime/memory_cache.h"
+#include "runtime/build/device_target.h"
+#include "runtime/store/cache.h"
+#include "runtime/store/memory_cache.h"
 #include "tests/catch.h"
-#include "tests/runtime/temporary.h"
+#include "tests/runtime/system/temporary.h"
 #include "tests/skip.h"
 
 using namespace fa;

@@ -10,8 +10,8 @@
 #include "tests/catch.h"
 #include "tests/templates/cuda_on_host.h"
 // after cuda_on_host.h
-#include "templates/common/tile_map.cuh"
-#include "templates/common/tile_walk.cuh"
+#include "templates/common/tiles/tile_map.cuh"
+#include "templates/common/tiles/tile_walk.cuh"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "tests/catch.h"
 #include "tests/templates/cuda_on_host.h"
 // after cuda_on_host.h
-#include "templates/common/tile_walk.cuh"
+#include "templates/common/tiles/tile_walk.cuh"
 
 namespace {
 

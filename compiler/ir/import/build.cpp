@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "compiler/spec/fold.h"
+#include "compiler/spec/check/fold.h"
 
 namespace fa {
 namespace {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compiler/ir/bounds.h"
+#include "compiler/ir/range/bounds.h"
 #include "compiler/spec/expr.h"
 
 namespace fa {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/import/parts.h"
-#include "compiler/spec/ast.h"
+#include "compiler/spec/parse/ast.h"
 
 namespace fa {
 namespace {

@@ -10,7 +10,7 @@
 #include <llvm/IR/InstIterator.h>
 
 #include "compiler/ir/import/index.h"
-#include "compiler/spec/ast.h"
+#include "compiler/spec/parse/ast.h"
 
 namespace fa {
 namespace {

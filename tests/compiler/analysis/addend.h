@@ -11,7 +11,7 @@
 
 #include "compiler/analysis/facts.h"
 #include "compiler/spec/spec.h"
-#include "runtime/hook_jit.h"
+#include "runtime/host/hook_jit.h"
 
 namespace fa::test {
 

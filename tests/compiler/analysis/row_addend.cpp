@@ -6,7 +6,7 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include "compiler/analysis/facts.h"
-#include "compiler/emit/hooks.h"
+#include "compiler/emit/cuda/hooks.h"
 #include "tests/catch.h"
 
 using namespace fa;

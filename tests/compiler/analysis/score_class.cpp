@@ -6,7 +6,7 @@
 #include <random>
 
 #include "compiler/spec/spec.h"
-#include "runtime/hook_jit.h"
+#include "runtime/host/hook_jit.h"
 #include "tests/catch.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "tests/catch.h"
-#include "tools/mask_probe.h"
+#include "tools/tiles/mask_probe.h"
 
 namespace {
 

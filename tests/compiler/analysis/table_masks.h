@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/problem.h"
+#include "tools/problem/problem.h"
 
 namespace fa::test {
 

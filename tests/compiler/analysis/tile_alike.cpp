@@ -1,6 +1,6 @@
 // What is said of lines of a block: that summaries see a line through its block alone. (Made-up specs hold
 // the claim to every line, tests/generated.)
-#include "compiler/analysis/tile_alike.h"
+#include "compiler/analysis/tiles/alike.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Tile classes against brute force: a class may say "partial" too often, never "empty" or "full" wrongly.
-#include "compiler/analysis/tile_class.h"
+#include "compiler/analysis/tiles/tile_class.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "tests/catch.h"
 #include "tests/compiler/analysis/random_masks.h"
 #include "tests/golden.h"
-#include "tools/mask_probe.h"
+#include "tools/tiles/mask_probe.h"
 
 namespace {
 

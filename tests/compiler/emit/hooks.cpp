@@ -1,6 +1,6 @@
 // The printed hooks: golden text of every spec, and the text compiled as host C++ against the IR it was
 // printed from, bit by bit. (That NVRTC takes it, without spills, is tested in tests/numeric.)
-#include "compiler/emit/hooks.h"
+#include "compiler/emit/cuda/hooks.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#include "compiler/emit/exact.h"
-#include "compiler/emit/expr.h"
+#include "compiler/emit/cuda/exact.h"
+#include "compiler/emit/cuda/expr.h"
 #include "compiler/spec/spec.h"
 #include "templates/params.h"
 #include "tests/compiler/ir/random_hooks.h"
@@ -48,7 +48,7 @@ inline int __float2int_rz(float x) {
 }
 #define f16_to_float f16_to_float_on_device
 )"
-                                 "#include \"common/hooks.cuh\"\n"  // of the text, not of this file
+                                 "#include \"common/score/hooks.cuh\"\n"  // of the text, not of this file
                                  R"(
 #undef f16_to_float
 namespace fa {

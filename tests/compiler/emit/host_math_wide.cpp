@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "compiler/emit/host_math.h"
-#include "runtime/host_jit.h"
+#include "compiler/emit/host/vector/math.h"
+#include "runtime/host/jit.h"
 #include "tests/catch.h"
 #include "tests/compiler/emit/vector_function.h"
 

@@ -1,5 +1,5 @@
 // Register blocking and the workspace's layout.
-#include "compiler/emit/host_shape.h"
+#include "compiler/emit/host/shape.h"
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 // The generated unit of two kernels, to the letter: which template, element and constants a target and a
 // dtype choose.
-#include "compiler/emit/source.h"
+#include "compiler/emit/cuda/source.h"
 
 #include "compiler/compile.h"
 #include "tests/catch.h"

@@ -1,6 +1,6 @@
 // Which indices are proved to be inside their tensor and which are clamped; a clamp too many costs time, one
 // too few would read outside. (That what is proved is true is checked by running random hooks, in lower.cpp.)
-#include "compiler/ir/bounds.h"
+#include "compiler/ir/range/bounds.h"
 
 #include "compiler/ir/hook_ir.h"
 #include "compiler/spec/spec.h"

@@ -1,12 +1,12 @@
 // The functions that decide something: the nearest f32, or nearly always, and the same bits from every code
 // generator. (tests/compiler/emit/hooks.cpp holds their CUDA text to the same bits.)
-#include "compiler/ir/exact_math.h"
+#include "compiler/ir/math/exact_math.h"
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include "runtime/host_jit.h"
+#include "runtime/host/jit.h"
 #include "tests/catch.h"
 #include "tests/compiler/emit/vector_function.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "compiler/analysis/facts.h"
-#include "runtime/hook_jit.h"
-#include "tools/problem.h"
-#include "tools/reference.h"
+#include "runtime/host/hook_jit.h"
+#include "tools/problem/problem.h"
+#include "tools/reference/reference.h"
 
 namespace fa::test {
 

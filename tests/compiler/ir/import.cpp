@@ -13,11 +13,11 @@
 
 #include "compiler/ir/import/parts.h"
 #include "compiler/spec/print.h"
-#include "runtime/memory_cache.h"
+#include "runtime/store/memory_cache.h"
 #include "tests/compiler/ir/random_hooks.h"
 #include "tests/golden.h"
 #include "tests/import/head.h"
-#include "tests/runtime/temporary.h"
+#include "tests/runtime/system/temporary.h"
 
 namespace {
 

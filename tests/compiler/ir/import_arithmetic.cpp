@@ -8,7 +8,7 @@
 #include "compiler/spec/spec.h"
 #include "tests/catch.h"
 #include "tests/compiler/ir/random_hooks.h"
-#include "tests/runtime/temporary.h"
+#include "tests/runtime/system/temporary.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // What is done in 32 bits instead of 64, and what must not be. (That classes stay right is what the property
 // tests of tile_class.cpp show.)
-#include "compiler/ir/narrow.h"
+#include "compiler/ir/range/narrow.h"
 
 #include "compiler/ir/llvm.h"
 #include "compiler/ir/simplify.h"

@@ -1,5 +1,5 @@
 // Tokens, and where logical lines end.
-#include "compiler/spec/lexer.h"
+#include "compiler/spec/parse/lexer.h"
 
 #include <cmath>
 #include <string>

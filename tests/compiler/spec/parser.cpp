@@ -1,5 +1,5 @@
 // The shape of expressions, and what survives an error.
-#include "compiler/spec/parser.h"
+#include "compiler/spec/parse/parser.h"
 
 #include <memory>
 #include <string>

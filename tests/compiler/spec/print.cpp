@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/spec/check.h"
-#include "compiler/spec/parser.h"
+#include "compiler/spec/check/check.h"
+#include "compiler/spec/parse/parser.h"
 #include "fa/spec.h"
 #include "tests/catch.h"
 #include "tests/compiler/spec/random_spec.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/spec/ast.h"
 #include "compiler/spec/expr.h"
+#include "compiler/spec/parse/ast.h"
 
 namespace fa::test {
 

@@ -1,0 +1,15 @@
+// Prints a mask's tile class and its summaries as the `struct Classes` kernels walk by
+// (templates/common/tiles/tile_class.cuh is the contract).
+#pragma once
+
+#include <string>
+
+#include "compiler/analysis/tiles/tile_class.h"
+
+namespace fa {
+
+/// The text of `struct Classes` and of the functions it calls, in namespace fa; `using Classes = NoClasses;`
+/// without a class.
+std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType dtype);
+
+}  // namespace fa

@@ -1,0 +1,373 @@
+// The text of `struct Hooks`.
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "compiler/analysis/code_size.h"
+#include "compiler/emit/cuda/expr.h"
+#include "compiler/emit/cuda/hook_stages.h"
+#include "compiler/emit/cuda/hooks.h"
+#include "compiler/emit/cuda/staging.h"
+#include "fa/error.h"
+
+namespace fa {
+namespace {
+
+struct StageText {
+  std::string_view variable;    // "row"
+  std::string_view type;        // "Row"
+  std::string_view first;       // the members every such struct has
+  std::string_view parameters;  // after p
+};
+
+constexpr StageText kStages[] = {
+    {"head", "Head", "int b;\n    int h;\n", "int b, int h"},
+    {"row", "Row", "int q_idx;\n    float q_idx_f;\n", "const Head& head, int q_idx, float q_idx_f"},
+    {"column", "Column", "int kv_idx;\n    float kv_idx_f;\n",
+     "const Head& head, int kv_idx, float kv_idx_f"},
+};
+constexpr std::string_view kGiven[][2] = {{"b", "h"}, {"q_idx", "q_idx_f"}, {"kv_idx", "kv_idx_f"}};
+constexpr std::string_view kElementParameters =
+    "const ForwardParams& p, const Head& head, const Row& row, const Column& column";
+
+const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
+
+std::string_view pointer_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+      return "const unsigned short*";
+    case DType::f32:
+      return "const float*";
+    case DType::i32:
+    case DType::i64:
+      return "const int*";
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
+      break;
+  }
+  return "const signed char*";
+}
+
+}  // namespace
+
+std::string print_uniform(const HookArg& arg) {
+  switch (arg.kind) {
+    case HookArgKind::param:
+      return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
+    case HookArgKind::tensor:
+      return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
+    default:
+      return "p." + arg.name;  // batch, q_len, scale, ...: ForwardParams has their names
+  }
+}
+
+std::string print_uniforms(const std::vector<HookArg>& args) {
+  std::string text;
+  for (const HookArg& arg : args)
+    if (arg.kind > HookArgKind::kv_idx) text += ", " + print_uniform(arg);
+  return text;
+}
+
+namespace {
+
+/// An addend that is a constant times something that each element finds; null members: another addend.
+struct AddendProduct {
+  const llvm::ConstantFP* factor = nullptr;
+  const llvm::Value* term = nullptr;
+};
+
+/// Whether the sum of two numbers of a table's type is `factor` to 2^-18 of it. bf16 has the range of f32; f16
+/// ends at 65504, and below 2^-3 the second number would lie where it has few digits.
+bool is_two_numbers_of(std::string_view type, double factor) {
+  return type != "F16" || (std::abs(factor) >= 0.125 && std::abs(factor) <= 32768);
+}
+
+AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element) {
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);
+  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return {};
+  const unsigned at = llvm::isa<llvm::ConstantFP>(product->getOperand(0)) ? 0 : 1;  // c * x and x * c
+  const auto* factor = llvm::dyn_cast<llvm::ConstantFP>(product->getOperand(at));
+  const bool is_of_element =
+      std::any_of(of_element.items.begin(), of_element.items.end(),
+                  [&](const Region::Item* item) { return item->instruction == product; });
+  if (factor == nullptr || !is_of_element) return {};
+  return AddendProduct{.factor = factor, .term = product->getOperand(1 - at)};
+}
+
+class HooksPrinter {
+ public:
+  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room)
+      : spec_(spec), hooks_(hooks), facts_(facts), room_(room), split_(hooks.args) {}
+
+  PrintedHooks print();
+
+ private:
+  std::string print_argument(const HookArg& arg, Stage at) const;
+  std::string outside(const llvm::Value& value, Stage at) const;
+  ExprPrinter printer(Stage at, std::unordered_set<std::string> taken);
+  std::string print_body(const StageBody& body, const llvm::Value& result);
+  void name_fields(Stage stage);
+  std::string print_struct(Stage stage) const;
+  std::string print_whole(const llvm::Function& function, std::string_view name, std::string_view index);
+  std::string print_stage_function(Stage stage);
+  std::string print_function(std::string_view head, const std::string& body) const;
+  std::string print_element(std::string_view signature, const llvm::Function& function,
+                            const StageBody& body);
+
+  const CheckedSpec& spec_;
+  const HookIr& hooks_;
+  const Facts& facts_;
+  const StagingRoom& room_;
+  StageSplit split_;
+  Staging staging_;
+  std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
+  std::string functions_;                                       // that stand before the struct
+};
+
+std::string HooksPrinter::print_argument(const HookArg& arg, Stage at) const {
+  const auto from = [&](Stage stage, const char* name) {
+    return at == stage ? std::string(name) : fmt::format("{}.{}", text_of(stage).variable, name);
+  };
+  switch (arg.kind) {
+    case HookArgKind::score:
+      return "s";
+    case HookArgKind::b:
+      return from(Stage::head, "b");
+    case HookArgKind::h:
+      return from(Stage::head, "h");
+    case HookArgKind::q_idx:
+      return from(Stage::row, "q_idx");
+    case HookArgKind::kv_idx:
+      return from(Stage::column, "kv_idx");
+    default:
+      return print_uniform(arg);
+  }
+}
+
+std::string HooksPrinter::outside(const llvm::Value& value, Stage at) const {
+  if (const int index = split_.argument_index(value); index >= 0)
+    return print_argument(hooks_.args[static_cast<std::size_t>(index)], at);
+  if (split_.is_scale_log2(value)) return "p.scale_log2";
+  if (&value == staging_.element) return "staged_value(row, column)";
+  if (const llvm::Argument* index = split_.index_as_float(value))
+    return print_argument(hooks_.args[index->getArgNo()], at) + "_f";
+  if (const auto field = fields_.find(&value); field != fields_.end()) {
+    const bool is_own =
+        at != Stage::element && field->second.starts_with(std::string(text_of(at).variable) + ".");
+    if (!is_own) return field->second;
+  }
+  return {};
+}
+
+ExprPrinter HooksPrinter::printer(Stage at, std::unordered_set<std::string> taken) {
+  return ExprPrinter(
+      {.fast_math = spec_.dtype != DType::f32,
+       .fast_division = at == Stage::element,
+       .eager_bools = at == Stage::element,
+       .indent = 4},
+      [this, at](const llvm::Value& value) { return outside(value, at); },
+      [this](const llvm::Value& value) { return split_.canonical(value); }, std::move(taken));
+}
+
+void HooksPrinter::name_fields(Stage stage) {
+  std::unordered_set<std::string> taken;
+  for (std::string_view name : kGiven[static_cast<std::size_t>(stage)]) taken.insert(std::string(name));
+  for (const llvm::Value* value : split_.stage(stage).fields)
+    fields_[value] =
+        fmt::format("{}.{}", text_of(stage).variable, unique_name(suggested_name(*value), taken));
+}
+
+std::string HooksPrinter::print_struct(Stage stage) const {
+  const StageText& text = text_of(stage);
+  std::string members;
+  for (const llvm::Value* value : split_.stage(stage).fields)
+    members +=
+        fmt::format("    {} {};\n", cpp_type(*value), fields_.at(value).substr(text.variable.size() + 1));
+  if (stage == Stage::column && staging_.element != nullptr) members += "    StagedElement staged{};\n";
+  return fmt::format("  struct {} {{\n    {}{}  }};\n", text.type, text.first, members);
+}
+
+std::string HooksPrinter::print_function(std::string_view head, const std::string& body) const {
+  return fmt::format("  static __device__ __forceinline__ {} {{\n{}  }}\n", head, body);
+}
+
+std::string HooksPrinter::print_stage_function(Stage stage) {
+  const StageText& text = text_of(stage);
+  const StageBody& body = split_.stage(stage);
+  const auto& given = kGiven[static_cast<std::size_t>(stage)];
+  ExprPrinter writer = printer(stage, {std::string(given[0]), std::string(given[1])});
+  writer.write(body.items, body.fields);
+  std::string values = fmt::format("{}, {}", given[0], given[1]);
+  for (const llvm::Value* value : body.fields) values += ", " + writer.value(*value);
+  return print_function(
+      fmt::format("{} {}(const ForwardParams& p, {})", text.type, text.variable, text.parameters),
+      fmt::format("{}    return {{{}}};\n", writer.statements(), values));
+}
+
+std::string HooksPrinter::print_body(const StageBody& body, const llvm::Value& result) {
+  ExprPrinter writer = printer(Stage::element, {});
+  writer.write(body.items, {&result});
+  const std::string value = writer.value(result);
+  return fmt::format("{}    return {};\n", writer.statements(), value);
+}
+
+std::string HooksPrinter::print_element(std::string_view signature, const llvm::Function& function,
+                                        const StageBody& body) {
+  return print_function(signature, print_body(body, *split_.result(function)));
+}
+
+// The whole function at (index, 0), needing no other stage: what a distance or a row decides alone.
+std::string HooksPrinter::print_whole(const llvm::Function& function, std::string_view name,
+                                      std::string_view index) {
+  functions_ += fa::print_function(function, fmt::format("{}_of", name),
+                                   {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
+  functions_ += "\n";
+  const std::string arguments =
+      fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args));
+  return print_function(fmt::format("{} {}(const ForwardParams& p, const Head& head, int {})",
+                                    cpp_type(*region_of(function).result), name, index),
+                        fmt::format("    return {}_of({});\n", name, arguments));
+}
+
+PrintedHooks HooksPrinter::print() {
+  const bool has_mask = facts_.has_mask && !facts_.mask_is_always_true;
+  const bool is_general = facts_.score_form == ScoreForm::general;
+  // A row's terms alone leave the score as it is.
+  const bool is_affine =
+      facts_.score_form == ScoreForm::affine && !(facts_.addend_is_zero && facts_.multiplier_is_one);
+  const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
+
+  StageBody logit, multiplier, addend, slope, keep;
+  if (is_general) logit = split_.add(*hooks_.logit);
+  if (is_affine) multiplier = split_.add(*hooks_.logit_multiplier);
+  if (is_affine) addend = split_.add(*hooks_.logit_addend);
+  const bool fast = spec_.dtype != DType::f32;
+  const bool uniform =
+      !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
+  const bool relative_addend =
+      !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
+  AddendProduct product;
+  if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !relative_addend &&
+      !facts_.addend_is_linear)
+    product = product_of(*split_.result(*hooks_.logit_addend), addend);
+  const bool asks_elements =
+      room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
+  if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
+  const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
+  if (facts_.addend_is_linear) slope = split_.add(*hooks_.logit_addend_slope);
+  if (mask != nullptr) keep = split_.add(*mask);
+  if (stages_columns) stage_columns(staging_, split_, room_);
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
+
+  const std::string_view form = is_general ? "general" : is_affine ? "affine" : "identity";
+  // What is as in IdentityHooks is not written.
+  const auto flag = [](std::string_view name, bool value, bool otherwise = false) {
+    return value == otherwise ? std::string()
+                              : fmt::format("  static constexpr bool {} = {};\n", name, value);
+  };
+  const auto size = [](std::string_view name, int value) {
+    constexpr int kFew = 8;  // instructions that may stand anywhere
+    return value <= kFew ? std::string() : fmt::format("  static constexpr int {} = {};\n", name, value);
+  };
+  std::string text = "struct Hooks : IdentityHooks {\n";
+  text += fmt::format("  static constexpr ScoreForm kScoreForm = ScoreForm::{};\n", form);
+  text += flag("kHasMask", has_mask);
+  const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
+  // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
+  // operations are better found there than kept in the registers of every tile.
+  // Of a linear addend tiles need the slope alone, which kernels keep.
+  StageSplit of_mask(hooks_.args);
+  if (facts_.addend_is_linear && mask != nullptr) of_mask.add(*mask);
+  const StageSplit& of_tiles = facts_.addend_is_linear ? of_mask : split_;
+  const auto found_anew = [&](Stage at) {
+    constexpr std::size_t kManyValues = 4;
+    constexpr std::size_t kFewOperations = 16;
+    const StageBody& stage = of_tiles.stage(at);
+    const bool only_mask = (!is_general && !is_affine) || facts_.addend_is_linear;
+    const bool saves = stage.fields.size() >= kManyValues && stage.items.size() <= kFewOperations;
+    return stage.is_cheap() || (only_mask && saves && !stage.reads());
+  };
+  text += flag("kHeadIsCheap", found_anew(Stage::head), true);
+  text += flag("kRowIsCheap", found_anew(Stage::row), true);
+  const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
+                             (!relative_mask && keep.reads());
+  text += flag("kMaskIsHeavy", keep.is_heavy());
+  text += flag("kHasRowAddend", facts_.has_row_addend);
+  text += flag("kAddendIsLinear", facts_.addend_is_linear);
+  text += flag("kAddendIsRelative", relative_addend);
+  text += flag("kMaskIsRelative", relative_mask);
+  text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
+  text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
+  text += flag("kElementReads", element_reads);
+  text += flag("kStagesColumns", !staging_.columns.empty());
+  text += flag("kStagesElements", staging_.element != nullptr);
+  text += flag("kStagedRowsAreEven", staging_.rows_are_even);
+  text += flag("kAddendIsProduct", product.term != nullptr);
+  std::string_view staged_type = type_of_widened(staging_, split_, product.term);
+  if (!staged_type.empty() && !is_two_numbers_of(staged_type, product.factor->getValueAPF().convertToFloat() /
+                                                                  (spec_.scale * std::numbers::log2e)))
+    staged_type = "";
+  text += flag("kAddendTermIsElement", !staged_type.empty());
+  if (!staged_type.empty()) text += fmt::format("  using StagedType = {};\n", staged_type);
+  text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));
+  text += size("kMaskSize", keep.size(fast));
+  text += size("kRowSize", split_.stage(Stage::row).size(fast));
+  text += size("kColumnSize", split_.stage(Stage::column).size(fast));
+  if (relative_addend) text += size("kRelativeAddendSize", code_size(*hooks_.logit_addend, fast));
+  if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*hooks_.logit_row_addend, fast));
+  if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
+  for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
+    const bool is_staged = stage == Stage::column && staging_.element != nullptr;
+    if (split_.stage(stage).fields.empty() && !is_staged) continue;
+    if (stage == Stage::column) text += print_staged_types(staging_, fields_);
+    text += "\n" + print_struct(stage);
+    text += "\n" + print_stage_function(stage);
+    if (stage == Stage::column) text += print_staged_functions(staging_, fields_);
+  }
+  if (is_general)
+    text += "\n" +
+            print_element(fmt::format("float logit(float s, {})", kElementParameters), *hooks_.logit, logit);
+  if (is_affine) {
+    if (!facts_.multiplier_is_one)
+      text += "\n" + print_element(fmt::format("float multiplier({})", kElementParameters),
+                                   *hooks_.logit_multiplier, multiplier);
+    if (!facts_.addend_is_zero)
+      text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *hooks_.logit_addend,
+                                   addend);
+    if (product.term != nullptr) {
+      text += "\n" + print_function(
+                         "float addend_factor()",
+                         fmt::format("    return {};\n", printer(Stage::element, {}).value(*product.factor)));
+      text += "\n" + print_function(fmt::format("float addend_term({})", kElementParameters),
+                                    print_body(addend, *product.term));
+    }
+    text += "\n" + print_function(fmt::format("float logit(float s, {})", kElementParameters),
+                                  "    return fmaf(multiplier(p, head, row, column), s, "
+                                  "addend(p, head, row, column));\n");
+  }
+  if (facts_.addend_is_linear)
+    text += "\n" + print_element("float addend_slope(const ForwardParams& p, const Head& head)",
+                                 *hooks_.logit_addend_slope, slope);
+  if (mask != nullptr)
+    text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
+  if (facts_.has_row_addend) text += "\n" + print_whole(*hooks_.logit_row_addend, "row_addend", "q_idx");
+  if (relative_addend) text += "\n" + print_whole(*hooks_.logit_addend, "relative_addend", "distance");
+  if (relative_mask) text += "\n" + print_whole(*mask, "relative_mask", "distance");
+  const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);
+  return {.text = functions_ + sink.functions + text + sink.members + "};\n", .staged_bytes = staging_.bytes};
+}
+
+}  // namespace
+
+PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                         const StagingRoom& room) {
+  return HooksPrinter(spec, hooks, facts, room).print();
+}
+
+}  // namespace fa

@@ -1,0 +1,41 @@
+// Prints a spec's hooks as the `struct Hooks` that kernels are instantiated with (templates/common/score/hooks.cuh
+// is the contract), split into head, row, column and element work by what each value depends on.
+#pragma once
+
+#include <string>
+
+#include "compiler/analysis/facts.h"
+
+namespace fa {
+
+/// What a kernel has for reads that run a tile ahead (templates/common/score/staged_reads.cuh).
+struct StagingRoom {
+  int tile_q = 0;
+  int tile_kv = 0;
+  int bytes = 0;  // of shared memory, which the plan leaves
+  bool has_async_copies = false;
+};
+
+struct PrintedHooks {
+  // `struct Hooks` and the functions of the spec that it calls, in namespace fa; it needs common/score/hooks.cuh
+  // and print_exact_functions' text (exact.h) before it and nothing else.
+  std::string text;
+  int staged_bytes = 0;  // of shared memory
+};
+
+PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                         const StagingRoom& room = {});
+
+/// A spec's sink as functions before `struct Hooks` and members of it.
+struct PrintedSink {
+  std::string functions, members;
+};
+/// `sink` is null where there is none; then both are empty.
+PrintedSink print_sink(const llvm::Function* sink, const std::vector<HookArg>& args, DType dtype);
+
+/// An argument that is the same for the whole call, as device code reads it from `p`.
+std::string print_uniform(const HookArg& arg);
+/// All of them, each behind a comma.
+std::string print_uniforms(const std::vector<HookArg>& args);
+
+}  // namespace fa

@@ -1,0 +1,19 @@
+// Calls of a spec's derived functions, one value at a time, in the code of a host kernel. Internal to
+// compiler/emit.
+#pragma once
+
+#include <vector>
+
+#include "compiler/emit/host/builder.h"
+
+namespace fa {
+
+/// The launch's values for a derived function's <uniforms>.
+void add_uniforms(const HostModule& host, HostBuilder& build, llvm::Value* params,
+                  std::vector<llvm::Value*>& to);
+
+/// Puts the called function's body in the call's place and gives elementary functions the code they have in
+/// vectors: a class that rounds otherwise might contradict the mask.
+void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* call);
+
+}  // namespace fa

@@ -1,0 +1,50 @@
+// The functions the host kernel is made of, one emitter each. host.cpp puts them together.
+#pragma once
+
+#include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/emit/host/builder.h"
+
+namespace fa {
+
+/// void(workspace, float row_max, float row_sum): a q tile begins, with an output of 0.
+llvm::Function* emit_reset(const HostModule& host);
+/// void(q's first row, i64 stride in bytes, i64 rows, to): packs Q^T of a tile, as floats; rows past the end
+/// repeat the last one.
+llvm::Function* emit_pack_q(const HostModule& host);
+/// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
+/// `padded` by zeros.
+llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
+/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows from
+/// row `low` of the tile on. Writes up to qk_rows - 1 rows past the last. `masked`: only what `spans` says is
+/// kept, and little more; neither it nor `low` is read otherwise.
+llvm::Function* emit_qk(const HostModule& host, bool masked);
+/// void(p, v, i64 v stride in floats, i64 rows, o, rescale, spans, i64 low): O = rescale * O + P^T V for
+/// `vecs` vectors of a row. `masked` as above.
+llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked);
+
+/// i64(params, keep, i32 b, i32 h, i32 first q, i32 first kv, i32 rows, spans): evaluates mask_mod over a
+/// panel x rows, writes the kept lanes and for each vector the span of kv rows that it keeps something of,
+/// and returns that of all: first | end << 32, or 0 where nothing is kept.
+llvm::Function* emit_mask(const HostModule& host);
+/// void(params, s, keep, row_max, row_sum, rescale, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): from
+/// scores to probabilities in place, by the online softmax in base 2. `masked`: of the lanes in `keep` only,
+/// which is not read otherwise.
+llvm::Function* emit_softmax(const HostModule& host, bool masked);
+/// void(params, p, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): drops and scales probabilities in
+/// place.
+llvm::Function* emit_dropout(const HostModule& host);
+/// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
+llvm::Function* emit_finish(const HostModule& host);
+
+/// The maximum and sum of a row's softmax before its first key: none, or the sink.
+std::pair<llvm::Value*, llvm::Value*> first_softmax(const HostModule& host, HostBuilder& build,
+                                                    llvm::Value* params, llvm::Value* b, llvm::Value* h);
+
+/// What the runtime finds tiles' classes by: kHostClassSymbol, kHostKeepsSymbol, the summaries; nothing
+/// without a class.
+void emit_classes(const HostModule& host, const TileClasses& classes);
+
+/// The query row of each lane of a panel, clamped to the last one.
+Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q);
+
+}  // namespace fa

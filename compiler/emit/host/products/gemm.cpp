@@ -1,0 +1,172 @@
+// The two matrix products as register-blocked micro-kernels. Both keep a block of the result in registers,
+// broadcast one operand and load vectors of the other: 24 FMAs for 11 (10) loads with 32 registers.
+//
+// At a mask's edge a panel's vectors see different kv rows. There the first product leaves out the vectors on
+// either side that a block of kv rows keeps nothing of, and the second the kv rows on either side that a
+// block of query rows keeps nothing of. What the first leaves out is not written: the masked softmax reads it
+// as anything and puts -inf in its place.
+#include "compiler/emit/host/parts.h"
+
+namespace fa {
+namespace {
+
+/// One of the two numbers of a vector's span.
+llvm::Value* span_at(HostBuilder& build, llvm::Value* spans, llvm::Value* vector, int which) {
+  llvm::IRBuilder<>& ir = build.ir();
+  llvm::Value* index = ir.CreateAdd(ir.CreateMul(vector, build.i64(2)), build.i64(which));
+  return ir.CreateLoad(build.i64(), ir.CreateGEP(build.i64(), spans, index));
+}
+
+/// Scores of `down` kv rows from `first` on for `across` of the panel's vectors; `q` and `s` point at the
+/// first of them. Rows past `last` read it again: no second micro-kernel for the tail, nothing read out of
+/// place.
+void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, llvm::Value* k,
+                   llvm::Value* stride, llvm::Value* first, llvm::Value* last, llvm::Value* s, int across) {
+  const HostShape& shape = host.shape;
+  llvm::IRBuilder<>& ir = build.ir();
+  const int down = shape.qk_rows;
+  HostBuilder::Values k_rows;
+  for (int r = 0; r < down; ++r) {
+    llvm::Value* row = build.min_i64(ir.CreateAdd(first, build.i64(r)), last);
+    k_rows.push_back(build.float_at(k, ir.CreateMul(row, stride)));
+  }
+  const HostBuilder::Values zeros(static_cast<std::size_t>(down * across),
+                                  llvm::ConstantAggregateZero::get(build.vec(build.f32())));
+  auto step = [&](llvm::Value* d, const HostBuilder::Values& sums) {
+    HostBuilder::Values next, columns;
+    llvm::Value* q_row = build.float_at(q, ir.CreateMul(d, build.i64(shape.panel)));
+    for (int c = 0; c < across; ++c)
+      columns.push_back(build.load_vec(build.float_at(q_row, build.i64(c * shape.lanes))));
+    for (int r = 0; r < down; ++r) {
+      llvm::Value* element =
+          build.splat(ir.CreateLoad(build.f32(), build.float_at(k_rows[static_cast<std::size_t>(r)], d)));
+      for (int c = 0; c < across; ++c)
+        next.push_back(ir.CreateIntrinsic(
+            llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
+            {element, columns[static_cast<std::size_t>(c)], sums[static_cast<std::size_t>(r * across + c)]}));
+    }
+    return next;
+  };
+  const HostBuilder::Values sums =
+      build.loop(build.i64(0), build.i64(shape.head_dim), build.i64(1), zeros, step, true);
+  for (int r = 0; r < down; ++r) {
+    llvm::Value* row =
+        build.float_at(s, ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(shape.panel)));
+    for (int c = 0; c < across; ++c)
+      build.store_vec(sums[static_cast<std::size_t>(r * across + c)],
+                      build.float_at(row, build.i64(c * shape.lanes)));
+  }
+}
+
+}  // namespace
+
+llvm::Function* emit_qk(const HostModule& host, bool masked) {
+  const HostShape& shape = host.shape;
+  llvm::LLVMContext& context = host.context();
+  auto* pointer = llvm::PointerType::get(context, 0);
+  auto* index = llvm::Type::getInt64Ty(context);
+  llvm::Function* function = host.function(masked ? "qk_masked" : "qk", llvm::Type::getVoidTy(context),
+                                           {pointer, pointer, index, index, pointer, pointer, index});
+  HostBuilder build(host, function);
+  llvm::IRBuilder<>& ir = build.ir();
+  llvm::Value *q = build.arg(0), *k = build.arg(1), *stride = build.arg(2), *rows = build.arg(3),
+              *s = build.arg(4), *spans = build.arg(5), *low = build.arg(6);
+  llvm::Value* last = ir.CreateSub(rows, build.i64(1));
+  const int down = shape.qk_rows;
+
+  build.loop(build.i64(0), rows, build.i64(down), [&](llvm::Value* first) {
+    if (!masked) {
+      emit_qk_block(host, build, q, k, stride, first, last, s, shape.panel_vecs);
+      return;
+    }
+    llvm::Value* begin = ir.CreateAdd(low, first);
+    llvm::Value* end = ir.CreateAdd(begin, build.i64(down));
+    llvm::Value *from = build.i64(shape.panel_vecs), *to = build.i64(0);  // vectors that keep some of it
+    for (int c = shape.panel_vecs - 1; c >= 0; --c) {
+      llvm::Value* keeps = ir.CreateAnd(ir.CreateICmpSLT(begin, span_at(build, spans, build.i64(c), 1)),
+                                        ir.CreateICmpSLT(span_at(build, spans, build.i64(c), 0), end));
+      from = ir.CreateSelect(keeps, build.i64(c), from);
+      to = ir.CreateSelect(ir.CreateAnd(keeps, ir.CreateICmpEQ(to, build.i64(0))), build.i64(c + 1), to);
+    }
+    llvm::Value* lanes = ir.CreateMul(from, build.i64(shape.lanes));
+    for (int across = 1; across <= shape.panel_vecs; ++across)
+      build.if_then(ir.CreateICmpEQ(ir.CreateSub(to, from), build.i64(across)), [&] {
+        emit_qk_block(host, build, build.float_at(q, lanes), k, stride, first, last, build.float_at(s, lanes),
+                      across);
+      });
+  });
+  ir.CreateRetVoid();
+  return function;
+}
+
+llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
+  const HostShape& shape = host.shape;
+  llvm::LLVMContext& context = host.context();
+  auto* pointer = llvm::PointerType::get(context, 0);
+  auto* index = llvm::Type::getInt64Ty(context);
+  const std::string name = (masked ? "pv_masked" : "pv") + std::to_string(vecs);
+  llvm::Function* function =
+      host.function(name.c_str(), llvm::Type::getVoidTy(context),
+                    {pointer, pointer, index, index, pointer, pointer, pointer, index});
+  HostBuilder build(host, function);
+  llvm::IRBuilder<>& ir = build.ir();
+  llvm::Value *p = build.arg(0), *v = build.arg(1), *stride = build.arg(2), *rows = build.arg(3),
+              *o = build.arg(4), *rescale = build.arg(5), *spans = build.arg(6), *low = build.arg(7);
+  const int down = shape.pv_rows;
+
+  // O's rows from `first` on, by the kv rows from `begin` to `end`.
+  auto block = [&](llvm::Value* first, llvm::Value* begin, llvm::Value* end) {
+    auto o_at = [&](int r, int c) {
+      llvm::Value* row = ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(shape.dv_padded));
+      return build.float_at(o, ir.CreateAdd(row, build.i64(c * shape.lanes)));
+    };
+    HostBuilder::Values start;
+    for (int r = 0; r < down; ++r) {
+      llvm::Value* factor =
+          build.splat(ir.CreateLoad(build.f32(), build.float_at(rescale, ir.CreateAdd(first, build.i64(r)))));
+      for (int c = 0; c < vecs; ++c) start.push_back(ir.CreateFMul(factor, build.load_vec(o_at(r, c))));
+    }
+    llvm::Value* p_column = build.float_at(p, first);
+    auto step = [&](llvm::Value* kv, const HostBuilder::Values& sums) {
+      HostBuilder::Values next, columns;
+      llvm::Value* v_row = build.float_at(v, ir.CreateMul(kv, stride));
+      llvm::Value* p_row = build.float_at(p_column, ir.CreateMul(kv, build.i64(shape.panel)));
+      for (int c = 0; c < vecs; ++c)
+        columns.push_back(build.load_vec(build.float_at(v_row, build.i64(c * shape.lanes))));
+      for (int r = 0; r < down; ++r) {
+        llvm::Value* element = build.splat(ir.CreateLoad(build.f32(), build.float_at(p_row, build.i64(r))));
+        for (int c = 0; c < vecs; ++c)
+          next.push_back(ir.CreateIntrinsic(
+              llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
+              {element, columns[static_cast<std::size_t>(c)], sums[static_cast<std::size_t>(r * vecs + c)]}));
+      }
+      return next;
+    };
+    const HostBuilder::Values sums = build.loop(begin, end, build.i64(1), start, step, true);
+    for (int r = 0; r < down; ++r)
+      for (int c = 0; c < vecs; ++c)
+        build.store_vec(sums[static_cast<std::size_t>(r * vecs + c)], o_at(r, c));
+  };
+
+  build.loop(build.i64(0), build.i64(shape.panel), build.i64(down), [&](llvm::Value* first) {
+    if (!masked) {
+      block(first, build.i64(0), rows);
+      return;
+    }
+    // The rows lie in one vector or in two. Where these keep nothing no row's maximum has changed, and O
+    // stays.
+    llvm::Value* lanes = build.i64(shape.lanes);
+    llvm::Value* one = ir.CreateUDiv(first, lanes);
+    llvm::Value* other = ir.CreateUDiv(ir.CreateAdd(first, build.i64(down - 1)), lanes);
+    llvm::Value* begin = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, span_at(build, spans, one, 0),
+                                                  span_at(build, spans, other, 0));
+    llvm::Value* end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span_at(build, spans, one, 1),
+                                                span_at(build, spans, other, 1));
+    build.if_then(ir.CreateICmpSLT(begin, end),
+                  [&] { block(first, ir.CreateSub(begin, low), ir.CreateSub(end, low)); });
+  });
+  ir.CreateRetVoid();
+  return function;
+}
+
+}  // namespace fa

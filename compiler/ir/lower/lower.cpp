@@ -1,0 +1,127 @@
+// CheckedSpec -> HookIr: one function per hook, with what callers promise as attributes of its arguments.
+//
+// Floating point has no fast-math flags but one: `contract` in score_mod, so that a product feeding a sum may
+// become an FMA, as CUDA and every framework's kernels do. What decides something (decisions.h) has not even
+// that, and so nothing in mask_mod: its bits must not depend on which machine fuses what.
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include <llvm/IR/ConstantRange.h>
+#include <llvm/Support/ModRef.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "compiler/ir/decisions.h"
+#include "compiler/ir/hook_ir.h"
+#include "compiler/ir/import/import.h"
+#include "compiler/ir/lower/expr.h"
+#include "compiler/ir/range/bounds.h"
+#include "compiler/ir/simplify.h"
+
+namespace fa {
+namespace {
+
+llvm::Type* argument_type(llvm::LLVMContext& context, const HookArg& arg) {
+  if (arg.kind == HookArgKind::tensor) return llvm::PointerType::getUnqual(context);
+  return arg.type == Type::f32 ? llvm::Type::getFloatTy(context) : llvm::Type::getInt32Ty(context);
+}
+
+void set_argument_attributes(llvm::Argument& value, const HookArg& arg) {
+  llvm::LLVMContext& context = value.getContext();
+  llvm::AttrBuilder attributes(context);
+  attributes.addAttribute(llvm::Attribute::NoUndef);
+  switch (arg.kind) {
+    case HookArgKind::b:
+    case HookArgKind::h:
+    case HookArgKind::q_idx:
+    case HookArgKind::kv_idx:
+      attributes.addRangeAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, kMaxLength)));
+      break;
+    case HookArgKind::batch:
+    case HookArgKind::num_q_heads:
+    case HookArgKind::num_kv_heads:
+    case HookArgKind::group_size:
+    case HookArgKind::q_len:
+    case HookArgKind::kv_len:
+      attributes.addRangeAttr(llvm::ConstantRange(llvm::APInt(32, 1), llvm::APInt(32, kMaxLength + 1)));
+      break;
+    case HookArgKind::tensor:
+      attributes.addAttribute(llvm::Attribute::NoAlias);
+      attributes.addAttribute(llvm::Attribute::NoCapture);
+      attributes.addAttribute(llvm::Attribute::ReadOnly);
+      attributes.addAlignmentAttr(static_cast<unsigned>(dtype_bytes(arg.dtype)));
+      break;
+    case HookArgKind::score:
+    case HookArgKind::scale:
+    case HookArgKind::param:
+      break;
+  }
+  value.addAttrs(attributes);
+}
+
+llvm::Function* declare(llvm::Module& module, const std::vector<HookArg>& args, const char* name,
+                        llvm::Type* result, bool reads_memory) {
+  std::vector<llvm::Type*> types;
+  for (const HookArg& arg : args) types.push_back(argument_type(module.getContext(), arg));
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
+                                          llvm::Function::ExternalLinkage, name, module);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    llvm::Argument& value = *function->getArg(static_cast<unsigned>(i));
+    value.setName(args[i].name);
+    set_argument_attributes(value, args[i]);
+  }
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  function->setNoSync();
+  function->setDoesNotFreeMemory();
+  function->setMemoryEffects(reads_memory ? llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref)
+                                          : llvm::MemoryEffects::none());
+  return function;
+}
+
+llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bounds, const char* name,
+                           const Expr& expr) {
+  llvm::LLVMContext& context = *hooks.context;
+  const bool is_score = expr.type == Type::f32;
+  llvm::Function* function = declare(
+      *hooks.module, hooks.args, name,
+      is_score ? llvm::Type::getFloatTy(context) : llvm::Type::getInt1Ty(context), !spec.tensors.empty());
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+  if (is_score) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract(true);
+    builder.setFastMathFlags(flags);
+  }
+  ExprLowering lowering(spec, bounds, *function, builder, hooks.clamped);
+  builder.CreateRet(lowering.lower(expr));
+  verify(*function, "lower");
+  if (is_score) keep_decisions_exact(*function);
+  simplify(*function);
+  return function;
+}
+
+}  // namespace
+
+llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name,
+                                const Expr& condition) {
+  Bounds bounds(spec);
+  return lower_hook(spec, hooks, bounds, name, condition);
+}
+
+HookIr lower(const CheckedSpec& written) {
+  const CheckedSpec spec = import_hooks(written);
+  HookIr hooks;
+  hooks.context = std::make_unique<llvm::LLVMContext>();
+  hooks.module = std::make_unique<llvm::Module>(spec.name, *hooks.context);
+  hooks.args = hook_args(spec);
+  Bounds bounds(spec);
+  if (spec.score_mod) hooks.score_mod = lower_hook(spec, hooks, bounds, "score_mod", *spec.score_mod);
+  if (spec.mask_mod) hooks.mask_mod = lower_hook(spec, hooks, bounds, "mask_mod", *spec.mask_mod);
+  if (spec.sink) hooks.sink = lower_hook(spec, hooks, bounds, "sink", *spec.sink);
+  std::sort(hooks.clamped.begin(), hooks.clamped.end(), [](const ClampedRead& x, const ClampedRead& y) {
+    return std::tie(x.line, x.column, x.dimension) < std::tie(y.line, y.column, y.dimension);
+  });
+  return hooks;
+}
+
+}  // namespace fa

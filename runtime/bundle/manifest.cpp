@@ -1,0 +1,287 @@
+#include "runtime/bundle/manifest.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+#include <tuple>
+
+#include "runtime/call/arguments.h"
+#include "runtime/cuda/launch_abi.h"
+
+namespace fa {
+namespace {
+
+using nlohmann::json;
+
+/// The one grid there is so far: blocks (ceil(q_len / tile_q), num_q_heads, batch).
+constexpr std::string_view kGrid = "q_tiles << head_shift, num_q_heads >> head_shift, batch";
+
+std::string abi_hash() {
+  const std::string abi = launch_abi();
+  const std::string_view text = abi;
+  return hash_texts(std::span(&text, 1)).hex();
+}
+
+/// What a call is checked against: the spec's canonical text, one item a line, without its hooks. They are in
+/// the cubin; their text may name files that the reader does not have.
+std::string interface_of(const Spec& spec) {
+  const std::string text = spec.text();
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    const auto is = [&](std::string_view word) { return line.starts_with(word); };
+    if (!is("score_mod ") && !is("mask_mod ") && !is("sink ")) result += line;
+    at = end;
+  }
+  return result;
+}
+
+json to_json(const Spec& spec) {
+  return {{"name", spec.name()},
+          {"head_dim", spec.head_dim()},
+          {"head_dim_v", spec.head_dim_v()},
+          {"dtype", dtype_name(spec.dtype())},
+          {"text", interface_of(spec)}};
+}
+
+json to_json(const BundleKernel& kernel, const ImagePlace& place) {
+  // Names every field: one that is added to Launch does not compile until bundles carry it.
+  const auto& [threads, tile_q, tile_kv, shared_memory, shape, tile_map_threads, overlaps_tile_map] =
+      kernel.binary.launch;
+  json tile_map;
+  if (shape) {
+    const auto& [of_batch, of_head, has_plain] = *shape;
+    tile_map = {{"entry", kernel.binary.tile_map_entry},
+                {"threads", tile_map_threads},
+                {"overlaps", overlaps_tile_map},
+                {"of_batch", of_batch},
+                {"of_head", of_head},
+                {"has_plain", has_plain}};
+  }
+  return {{"spec", kernel.spec},
+          {"arch", kernel.arch},
+          {"plan", kernel.plan},
+          {"entry", kernel.binary.entry},
+          {"grid", kGrid},
+          {"threads", threads},
+          {"tile_q", tile_q},
+          {"tile_kv", tile_kv},
+          {"shared_memory", shared_memory},
+          {"tile_map", tile_map},
+          {"registers", kernel.binary.registers},
+          {"spill_bytes", kernel.binary.spill_bytes},
+          {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
+}
+
+/// One JSON object, read field by field; every field must be asked for, none may be left.
+class Fields {
+ public:
+  Fields(const json& object, std::string place, const std::string& path)
+      : object_(object), place_(std::move(place)), path_(path) {
+    if (!object.is_object()) fail("", "is no object");
+  }
+
+  const json& any(const char* name) {
+    const auto found = object_.find(name);
+    if (found == object_.end()) fail(name, "is missing");
+    ++read_;
+    return *found;
+  }
+
+  std::string text(const char* name) {
+    const json& value = any(name);
+    if (!value.is_string()) fail(name, "is no text");
+    return value.get<std::string>();
+  }
+
+  std::int64_t number(const char* name, std::int64_t least, std::int64_t most) {
+    const json& value = any(name);
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                          : value.is_number_integer();
+    if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+      fail(name, fmt::format("is no whole number from {} to {}", least, most));
+    return value.get<std::int64_t>();
+  }
+  int count(const char* name, int least, int most) { return static_cast<int>(number(name, least, most)); }
+
+  bool flag(const char* name) {
+    const json& value = any(name);
+    if (!value.is_boolean()) fail(name, "is neither true nor false");
+    return value.get<bool>();
+  }
+
+  /// A list of objects.
+  std::vector<Fields> objects(const char* name) {
+    const json& value = any(name);
+    if (!value.is_array()) fail(name, "is no list");
+    std::vector<Fields> result;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      result.push_back(Fields(value[i], fmt::format("{}{}[{}].", place_, name, i), path_));
+    return result;
+  }
+
+  Key check(const char* name) {
+    const std::string digits = text(name);
+    Key key;
+    const char* const middle = digits.data() + std::min<std::size_t>(digits.size(), 16);
+    const char* const end = digits.data() + digits.size();
+    std::from_chars(digits.data(), middle, key.high, 16);
+    std::from_chars(middle, end, key.low, 16);
+    if (key.hex() != digits) fail(name, "is no checksum of 32 digits");
+    return key;
+  }
+
+  Fields inner(const char* name) { return Fields(any(name), place_ + name + ".", path_); }
+  /// Nothing where it is null.
+  std::optional<Fields> inner_or_null(const char* name) {
+    const json& value = any(name);
+    if (value.is_null()) return {};
+    return Fields(value, place_ + name + ".", path_);
+  }
+
+  /// `name` may be empty: the object itself.
+  [[noreturn]] void fail(std::string_view name, const std::string& why) const {
+    std::string where = place_ + std::string(name);
+    if (where.ends_with('.')) where.pop_back();
+    throw BundleError(
+        fmt::format("{}: manifest: {}{}{}; build it again", path_, where, where.empty() ? "" : " ", why));
+  }
+
+  /// Throws where the object has a field that nobody asked for: it may change what the others mean.
+  void end() const {
+    if (read_ != object_.size()) fail("", fmt::format("has {} fields, {} are known", object_.size(), read_));
+  }
+
+ private:
+  const json& object_;
+  std::string place_;
+  const std::string& path_;
+  std::size_t read_ = 0;
+};
+
+Spec parse_spec(Fields fields) {
+  const std::string name = fields.text("name");
+  const int head_dim = fields.count("head_dim", 1, 1 << 16);
+  const int head_dim_v = fields.count("head_dim_v", 1, 1 << 16);
+  const std::string dtype = fields.text("dtype");
+  const std::string text = fields.text("text");
+  fields.end();
+  try {
+    Spec spec = Spec::parse(text, name);
+    if (spec.name() != name || spec.head_dim() != head_dim || spec.head_dim_v() != head_dim_v ||
+        dtype_name(spec.dtype()) != dtype)
+      fields.fail("text", "is of another spec");
+    return spec;
+  } catch (const SpecError& error) {
+    fields.fail("text", fmt::format("is no spec to this program ({})", error.diagnostics().at(0).message));
+  }
+}
+
+void parse_tile_map(Fields fields, Binary& binary) {
+  binary.tile_map_entry = fields.text("entry");
+  binary.launch.tile_map_threads = fields.count("threads", 1, 1024);
+  binary.launch.overlaps_tile_map = fields.flag("overlaps");
+  TileMapShape& shape = binary.launch.tile_map.emplace();
+  shape.of_batch = fields.flag("of_batch");
+  shape.of_head = fields.flag("of_head");
+  shape.has_plain = fields.flag("has_plain");
+  fields.end();
+}
+
+ImagePlace parse_image(Fields fields) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 32;
+  ImagePlace place;
+  place.offset = static_cast<std::uint64_t>(fields.number("offset", 0, kMost));
+  place.bytes = static_cast<std::uint64_t>(fields.number("bytes", 1, kMost));
+  place.check = fields.check("check");
+  fields.end();
+  return place;
+}
+
+BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
+  constexpr int kMostBytes = 1 << 20;
+  BundleKernel kernel;
+  kernel.spec = static_cast<std::size_t>(fields.number("spec", 0, static_cast<std::int64_t>(specs) - 1));
+  kernel.arch = fields.text("arch");
+  // It becomes part of file names (facet bundle --extract).
+  const bool is_word = std::ranges::all_of(
+      kernel.arch, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
+  kernel.plan = fields.text("plan");
+  Binary& binary = kernel.binary;
+  binary.entry = fields.text("entry");
+  if (fields.text("grid") != kGrid) fields.fail("grid", fmt::format("is not \"{}\"", kGrid));
+  binary.launch.threads = fields.count("threads", 1, 1024);
+  binary.launch.tile_q = fields.count("tile_q", 1, kLongest);
+  binary.launch.tile_kv = fields.count("tile_kv", 1, kLongest);
+  binary.launch.shared_memory = fields.count("shared_memory", 0, kMostBytes);
+  if (const auto tile_map = fields.inner_or_null("tile_map")) parse_tile_map(*tile_map, binary);
+  binary.registers = fields.count("registers", 0, 255);
+  binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  return kernel;
+}
+
+}  // namespace
+
+std::string print_manifest(const BundleContents& contents, const std::vector<ImagePlace>& places) {
+  json specs = json::array();
+  for (const Spec& spec : contents.specs) specs.push_back(to_json(spec));
+  json kernels = json::array();
+  for (std::size_t i = 0; i < contents.kernels.size(); ++i)
+    kernels.push_back(to_json(contents.kernels[i], places[i]));
+  const json manifest{{"facet", contents.facet},
+                      {"nvrtc", contents.nvrtc},
+                      {"launch", {{"check", abi_hash()}, {"layout", launch_abi()}}},
+                      {"specs", std::move(specs)},
+                      {"kernels", std::move(kernels)}};
+  return manifest.dump(1) + "\n";
+}
+
+Manifest parse_manifest(std::string_view text, const std::string& path) {
+  json whole;
+  try {
+    whole = json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw BundleError(fmt::format("{}: manifest: is no JSON at byte {}; build it again", path, error.byte));
+  } catch (const json::exception&) {  // a number that no machine holds
+    throw BundleError(fmt::format("{}: manifest: has a number out of range; build it again", path));
+  }
+  Fields fields(whole, "", path);
+  Manifest manifest;
+  BundleContents& contents = manifest.contents;
+  contents.facet = fields.text("facet");
+  contents.nvrtc = fields.count("nvrtc", 0, 1 << 16);
+  Fields launch = fields.inner("launch");
+  if (launch.text("check") != abi_hash()) {
+    throw BundleError(
+        fmt::format("{}: was built by facet {}, whose kernels take other arguments than this program passes: "
+                    "build it with the "
+                    "facet of the program's version",
+                    path, contents.facet));
+  }
+  launch.text("layout");
+  launch.end();
+  for (Fields& spec : fields.objects("specs")) contents.specs.push_back(parse_spec(spec));
+  std::set<std::tuple<std::string, int, DType, std::string>> seen;
+  for (Fields& kernel : fields.objects("kernels")) {
+    contents.kernels.push_back(parse_kernel(kernel, contents.specs.size()));
+    manifest.places.push_back(parse_image(kernel.inner("image")));
+    kernel.end();
+    const BundleKernel& added = contents.kernels.back();
+    const Spec& spec = contents.specs[added.spec];
+    if (!seen.emplace(spec.name(), spec.head_dim(), spec.dtype(), added.arch).second)
+      kernel.fail("arch", "is that of another kernel of the same spec");
+  }
+  if (contents.kernels.empty()) fields.fail("kernels", "is empty");
+  fields.end();
+  return manifest;
+}
+
+}  // namespace fa

@@ -1,0 +1,31 @@
+// The manifest of a bundle: JSON text from its contents and back, the cubins by place and checksum.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/bundle/format.h"
+#include "runtime/system/hash.h"
+
+namespace fa {
+
+/// Where a kernel's cubin lies, counted from the end of the manifest's padding.
+struct ImagePlace {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  Key check;
+};
+
+struct Manifest {
+  BundleContents contents;         // images empty
+  std::vector<ImagePlace> places;  // one a kernel
+};
+
+std::string print_manifest(const BundleContents& contents, const std::vector<ImagePlace>& places);
+
+/// Throws BundleError that names the field: "PATH: manifest: kernels[3].threads: ...".
+Manifest parse_manifest(std::string_view text, const std::string& path);
+
+}  // namespace fa

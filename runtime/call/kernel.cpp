@@ -1,0 +1,89 @@
+// fa::Kernel and fa::Tensor: the public face of a loaded kernel.
+#include "fa/kernel.h"
+
+#include <fmt/format.h>
+
+#include "runtime/call/arguments.h"
+#include "runtime/call/kernel_state.h"
+#include "runtime/cuda/launch.h"
+
+namespace fa {
+
+Tensor Tensor::bhsd(void* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t length,
+                    std::int64_t dim) {
+  return {.data = data,
+          .dtype = dtype,
+          .shape = {batch, heads, length, dim},
+          .strides = {heads * length * dim, length * dim, dim, 1}};
+}
+
+Tensor Tensor::bshd(void* data, DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t length,
+                    std::int64_t dim) {
+  return {.data = data,
+          .dtype = dtype,
+          .shape = {batch, heads, length, dim},
+          .strides = {length * heads * dim, dim, heads * dim, 1}};
+}
+
+namespace {
+
+void check_workspace(const CudaKernel& kernel, const ForwardParams& params, const ForwardArgs& args) {
+  const std::size_t needed = workspace_bytes(kernel, params);
+  if (needed == 0) return;
+  if (args.workspace == nullptr || args.workspace_bytes < needed) {
+    throw ArgumentError(fmt::format(
+        "workspace has {} bytes, this call needs {}: pass device memory of Kernel::workspace_bytes(args) "
+        "bytes",
+        args.workspace == nullptr ? 0 : args.workspace_bytes, needed));
+  }
+  if (reinterpret_cast<std::uintptr_t>(args.workspace) % 16 != 0)
+    throw ArgumentError("workspace is not aligned to 16 bytes: pass an address that is");
+}
+
+}  // namespace
+
+std::size_t Kernel::workspace_bytes(const ForwardArgs& args) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  if (kernel.cuda == nullptr) return 0;
+  ForwardParams params{};
+  if (prepare(kernel.spec.checked(), kernel.device, args, params) != Work::kernel) return 0;
+  return fa::workspace_bytes(*kernel.cuda, params);
+}
+
+void Kernel::forward(const ForwardArgs& args, Stream stream) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  const CheckedSpec& checked = kernel.spec.checked();
+  ForwardParams params{};
+  const Work work = prepare(checked, kernel.device, args, params);
+  const int element = dtype_bytes(checked.dtype);
+  switch (work) {
+    case Work::nothing:
+      return;
+    case Work::empty_rows:
+      if (kernel.cuda != nullptr) {
+        launch_empty_rows(kernel.cuda->device, params, checked.head_dim_v, element, stream);
+      } else {
+        fill_empty_rows(params, checked.head_dim_v, element);
+      }
+      return;
+    case Work::kernel:
+      if (kernel.check) kernel.check(args, stream);
+      if (kernel.cuda != nullptr) {
+        params.tile_map = static_cast<int*>(args.workspace);
+        check_workspace(*kernel.cuda, params, args);
+        const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
+        launch_forward(*kernel.cuda, params, params.kv_len * row, stream);
+      } else {
+        kernel.host(params);
+      }
+      return;
+  }
+}
+
+Device Kernel::device() const { return state_->loaded->device; }
+const Spec& Kernel::spec() const { return state_->loaded->spec; }
+const std::string& Kernel::target() const { return state_->loaded->target; }
+const std::string& Kernel::plan() const { return state_->loaded->plan; }
+const CompileTimes& Kernel::times() const { return state_->times; }
+
+}  // namespace fa

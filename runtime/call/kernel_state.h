@@ -1,0 +1,33 @@
+// What a fa::Kernel holds: code loaded on a device or on the host, shared by every compile that found it, and
+// the times of the compile that returned it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fa/kernel.h"
+#include "runtime/cuda/cuda_kernel.h"
+#include "templates/params.h"
+
+namespace fa {
+
+struct LoadedKernel {
+  Spec spec;
+  Device device = Device::host;
+  std::string target;
+  std::string plan;
+  // One of the two. The host's owns its code; as a function, so that a program without LLVM can hold a
+  // kernel.
+  std::unique_ptr<const CudaKernel> cuda;
+  std::function<void(const ForwardParams&)> host;
+  // Of a checked kernel, before each launch (runtime/checked.h).
+  std::function<void(const ForwardArgs&, Stream)> check = {};
+};
+
+struct KernelState {
+  std::shared_ptr<const LoadedKernel> loaded;
+  CompileTimes times;
+};
+
+}  // namespace fa

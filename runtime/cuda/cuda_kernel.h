@@ -1,0 +1,32 @@
+// From a binary to a function on one device.
+#pragma once
+
+#include <memory>
+
+#include "runtime/cuda/binary.h"
+#include "runtime/cuda/device.h"
+
+struct CUmod_st;
+struct CUfunc_st;
+
+namespace fa {
+
+/// A loaded kernel; unloads itself.
+struct CudaKernel {
+  explicit CudaKernel(const CudaDevice& on) : device(on) {}
+  ~CudaKernel();
+  CudaKernel(const CudaKernel&) = delete;
+  CudaKernel& operator=(const CudaKernel&) = delete;
+
+  const CudaDevice& device;
+  CUmod_st* module = nullptr;
+  CUfunc_st* function = nullptr;
+  CUfunc_st* tile_map_function = nullptr;  // null without a tile map
+  Launch launch;
+  int registers = 0;  // per thread, as the driver says
+};
+
+/// Throws DeviceError where the driver refuses the binary or the device lacks the shared memory.
+std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Binary& binary);
+
+}  // namespace fa

@@ -1,0 +1,44 @@
+#include "runtime/cuda/launch_abi.h"
+
+#include <fmt/format.h>
+
+#include "templates/common/tiles/tile_map.h"
+#include "templates/params.h"
+
+namespace fa {
+namespace {
+
+/// Raise it where a field of ForwardParams, or a bit of a tile map, keeps its place and changes its meaning.
+constexpr int kVersion = 3;
+
+template <class Field>
+std::string at(const char* name, const ForwardParams& params, const Field& field) {
+  const auto offset = reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&params);
+  return fmt::format(" {}@{}", name, offset);
+}
+
+/// Names every field: one that is added or removed does not compile until it is named here.
+std::string fields() {
+  static const ForwardParams p = {};
+  const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, batch, num_q_heads, num_kv_heads,
+               group_size, q_len, kv_len, scale, scale_log2, drop_threshold, keep_scale, seed, params,
+               tensors, tile_map, head_shift] = p;
+#define FA_AT(field) at(#field, p, field)
+  return FA_AT(q) + FA_AT(k) + FA_AT(v) + FA_AT(o) + FA_AT(lse) + FA_AT(q_strides) + FA_AT(k_strides) +
+         FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +
+         FA_AT(group_size) + FA_AT(q_len) + FA_AT(kv_len) + FA_AT(scale) + FA_AT(scale_log2) +
+         FA_AT(drop_threshold) + FA_AT(keep_scale) + FA_AT(seed) + FA_AT(params) + FA_AT(tensors) +
+         FA_AT(tile_map) + FA_AT(head_shift);
+#undef FA_AT
+}
+
+}  // namespace
+
+std::string launch_abi() {
+  static const std::string text =
+      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles", kVersion,
+                  sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte);
+  return text;
+}
+
+}  // namespace fa

@@ -1,0 +1,225 @@
+// LLVM as the host's assembler: this machine's code generator, ORC to link and hold the code.
+#include "compiler/ir/llvm.h"
+
+#include "runtime/host/jit.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#pragma GCC diagnostic pop
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "compiler/emit/host/host.h"
+#include "compiler/emit/host/sources_hash.h"
+#include "fa/error.h"
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+#if defined(__x86_64__)
+extern "C" {  // libgcc's; only their addresses are used, so their types do not matter
+void __extendhfsf2();
+void __truncsfhf2();
+}
+#endif
+
+namespace fa {
+
+namespace {
+
+[[noreturn]] void refuse(llvm::Error error, const char* what) {
+  throw BuildError(what, llvm::toString(std::move(error)));
+}
+
+template <class T>
+T expect(llvm::Expected<T> value, const char* what) {
+  if (!value) refuse(value.takeError(), what);
+  return std::move(*value);
+}
+
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+/// Whether LLVM has a code generator for this machine. Making code and linking it both ask first: a process
+/// whose kernels all come from a cache makes none.
+bool has_native_target() {
+  static const bool ready = [] {
+    return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
+  }();
+  return ready;
+}
+
+std::unique_ptr<llvm::TargetMachine> target_machine(const HostCpu& cpu) {
+  std::string problem = "this LLVM has no code generator for the machine it runs on";
+  const llvm::Target* target =
+      has_native_target() ? llvm::TargetRegistry::lookupTarget(cpu.triple, problem) : nullptr;
+  if (!target) throw BuildError("no code generator for " + cpu.triple, problem);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      cpu.triple, cpu.name, cpu.features, llvm::TargetOptions{}, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  if (!machine) throw BuildError("no code generator for " + cpu.triple, problem);
+  return machine;
+}
+
+/// All that generated code may call. Listed, not searched for: a static binary does not export them.
+llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
+  llvm::orc::SymbolMap known;
+  auto add = [&](const char* name, auto* function) {
+    known[jit.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                        llvm::JITSymbolFlags::Exported};
+  };
+  add("sinf", static_cast<float (*)(float)>(&std::sin));
+  add("cosf", static_cast<float (*)(float)>(&std::cos));
+  add("memset", &std::memset);
+  add("memcpy", &std::memcpy);
+  // What a CPU without SSE4.1 or F16C has no instruction for.
+  add("rintf", static_cast<float (*)(float)>(&std::rint));
+  add("floorf", static_cast<float (*)(float)>(&std::floor));
+  add("ceilf", static_cast<float (*)(float)>(&std::ceil));
+  add("truncf", static_cast<float (*)(float)>(&std::trunc));
+  add("roundevenf", static_cast<float (*)(float)>(&std::nearbyint));
+#if defined(__x86_64__)
+  add("__extendhfsf2", &__extendhfsf2);
+  add("__truncsfhf2", &__truncsfhf2);
+#endif
+  return known;
+}
+
+/// The finished module, ready for the code generator.
+void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                 const Plan& plan, const HostCpu& cpu, llvm::TargetMachine& machine) {
+  hooks.module->setTargetTriple(machine.getTargetTriple().str());
+  hooks.module->setDataLayout(machine.createDataLayout());
+  emit_host(spec, hooks, facts, classes, plan, cpu);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    throw BuildError("the host's code generator cannot write this file type",
+                     machine.getTargetTriple().str());
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+const HostCpu& host_cpu() {
+  static const HostCpu cpu = [] {
+    std::map<std::string, bool> features;
+    for (const auto& feature : llvm::sys::getHostCPUFeatures())
+      features[feature.getKey().str()] = feature.getValue();
+    // Linux lets a process use the tile registers when it has asked; a sandbox may refuse.
+    if (features["amx-tile"] && !may_use_tiles()) features["amx-tile"] = false;
+    std::string text;
+    for (const auto& [name, present] : features)
+      text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);
+    return HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
+  }();
+  return cpu;
+}
+
+const Target& host_target() {
+  static const Target target = [] {
+    Target host = find_target("host");
+    host.has_bf16_tiles = host_cpu().amx;
+    return host;
+  }();
+  return target;
+}
+
+std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan, const HostCpu& cpu) {
+  std::string key = "host, compiler " + std::string(sources_hash()) + ", LLVM " LLVM_VERSION_STRING "\n";
+  key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";
+  key += plan.print() + "\n";
+  key += std::string(dtype_name(spec.dtype)) + " " + std::to_string(spec.head_dim) + " " +
+         std::to_string(spec.head_dim_v) + (spec.has_dropout ? " dropout\n" : "\n");
+  return key + hooks.print();
+}
+
+std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                        const Plan& plan, const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
+  return generate(*hooks.module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                     const Plan& plan, const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
+  return generate(*hooks.module, *machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
+                    const Plan& plan, const HostCpu& cpu) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
+  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
+  return hooks.print();
+}
+
+std::shared_ptr<const HostKernel> load_host(std::string_view object) {
+  const char* what = "the host kernel's object does not link";
+  if (!has_native_target()) throw BuildError(what, "this LLVM has no code generator for this machine");
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
+  std::shared_ptr<llvm::orc::LLJIT> jit =
+      expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
+  // ORC reports to stderr unless told otherwise; every error it reports comes back from a call below as well.
+  jit->getExecutionSession().setErrorReporter(
+      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(*jit))))
+    refuse(std::move(error), what);
+  const llvm::StringRef bytes(object.data(), object.size());
+  if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
+    refuse(std::move(error), what);
+  auto find = [&](const std::string& symbol) { return expect(jit->lookup(symbol), what); };
+
+  const auto* info = find(kHostInfoSymbol).toPtr<const HostInfo*>();
+  auto kernel = std::make_shared<HostKernel>();
+  kernel->info = *info;
+  kernel->start = find(kHostStartSymbol).toPtr<HostStart>();
+  kernel->step = find(kHostStepSymbol).toPtr<HostStep>();
+  kernel->finish = find(kHostFinishSymbol).toPtr<HostFinish>();
+  if (info->has_tile_class != 0) kernel->tile_class = find(kHostClassSymbol).toPtr<HostClass>();
+  if (info->has_tile_map != 0) {
+    kernel->keeps = find(kHostKeepsSymbol).toPtr<HostKeeps>();
+    for (std::uint32_t j = 0; j < info->num_query_summaries + info->num_key_summaries; ++j)
+      kernel->summaries.push_back(find(kHostSummarySymbol + std::to_string(j)).toPtr<HostSummary>());
+  }
+  kernel->code = std::move(jit);
+  return kernel;
+}
+
+std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
+                                             const TileClasses& classes, const Plan& plan,
+                                             const HostCpu& cpu) {
+  return load_host(host_object(spec, std::move(hooks), facts, classes, plan, cpu));
+}
+
+}  // namespace fa

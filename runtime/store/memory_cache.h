@@ -1,0 +1,43 @@
+// Kernels this process has loaded, by what was asked for. A hit takes a shared lock and one look-up.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "runtime/call/kernel_state.h"
+#include "runtime/system/hash.h"
+
+namespace fa {
+
+class MemoryCache {
+ public:
+  using Loaded = std::shared_ptr<const LoadedKernel>;
+
+  /// The process' cache; never destroyed, so that kernels of static lifetime may still be made at exit.
+  static MemoryCache& get();
+
+  /// The kernel of `key`, or null.
+  Loaded find(const Key& key) const;
+  /// The kernel of `key`, else `make`'s, which several threads asking at once run only once. Where `make`
+  /// throws, nothing is kept and the next caller tries anew.
+  Loaded find_or_make(const Key& key, const std::function<Loaded()>& make);
+  void clear();
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return key.low; }
+  };
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<Key, Loaded, Hash> loaded_;
+  std::unordered_map<Key, std::shared_ptr<std::mutex>, Hash> making_;
+};
+
+/// What identifies a compile: the spec's canonical text and where it runs, how.
+Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
+               std::string_view target, bool checked = false);
+
+}  // namespace fa

@@ -1,0 +1,47 @@
+// Hooks that choose by a condition of the head (compiler/ir/head_case.h): a CTA works on one head, so that it
+// asks once a tile which of two sets of hooks to run, each of which knows the answer.
+#pragma once
+
+#include "common/score/hooks.cuh"
+#include "params.h"
+
+namespace fa {
+
+/// The generated `Hooks` inherits this and adds `static bool head_case(const ForwardParams&, int b, int h)`.
+template <class OfTrue, class OfFalse>
+struct HooksByHead : IdentityHooks {
+  using Holds = OfTrue;
+  using Fails = OfFalse;
+  static constexpr bool kIsByHead = true;
+  // Finished logits, unless both leave scores raw.
+  static constexpr bool kIsIdentity =
+      Holds::kScoreForm == ScoreForm::identity && Fails::kScoreForm == ScoreForm::identity;
+  static constexpr ScoreForm kScoreForm = kIsIdentity ? ScoreForm::identity : ScoreForm::general;
+  static constexpr bool kHasMask = Holds::kHasMask || Fails::kHasMask;
+  static constexpr bool kHasRowAddend = Holds::kHasRowAddend || Fails::kHasRowAddend;
+  static constexpr int kRowAddendSize = Holds::kRowAddendSize + Fails::kRowAddendSize;
+};
+
+/// What one of the two says of a single element or row, from scratch.
+template <class Hooks>
+struct ElementOfCase {
+  static __device__ __forceinline__ float row_addend(const ForwardParams& p, int b, int h, int q_idx) {
+    if constexpr (Hooks::kHasRowAddend) return Hooks::row_addend(p, Hooks::head(p, b, h), q_idx);
+    return 0.0f;
+  }
+
+  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, int b, int h, int q_idx,
+                                                int kv_idx) {
+    const auto head = Hooks::head(p, b, h);
+    return Hooks::logit(s, p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
+                        Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));
+  }
+
+  static __device__ __forceinline__ bool mask(const ForwardParams& p, int b, int h, int q_idx, int kv_idx) {
+    const auto head = Hooks::head(p, b, h);
+    return Hooks::mask(p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
+                       Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));
+  }
+};
+
+}  // namespace fa

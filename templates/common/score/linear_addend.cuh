@@ -1,0 +1,90 @@
+// Linear addends, as ALiBi's: slope * kv_idx and a rest that is one number a row (compiler/analysis/slope). A
+// tile's scores get the multiples of the slope beyond its first column, the tile's own part is in the rows'
+// references, which move with the tiles, and the rest, of which a softmax knows nothing, joins lse at the
+// end.
+#pragma once
+
+#include "common/lane_store.cuh"
+#include "common/registers.cuh"
+#include "common/score/hooks.cuh"
+#include "common/softmax.cuh"
+#include "params.h"
+
+namespace fa {
+
+/// What the kv loop keeps of it are two lanes of the store of base addresses, no register. Every lane of a
+/// warp takes part in all of these.
+template <class Hooks>
+struct LinearAddend {
+  static constexpr int kSlope = 4;      // lanes: the slope, of raw scores,
+  static constexpr int kCountFrom = 5;  // and the column that references count from
+
+  /// Before the store is sealed.
+  static __device__ __forceinline__ void keep(LaneStore& store, const ForwardParams& params,
+                                              const typename Hooks::Head& head) {
+    store.put_word(kSlope, __float_as_uint(Hooks::addend_slope(params, head) / params.scale_log2));
+  }
+
+  /// By how much raw scores grow from column to column.
+  static __device__ __forceinline__ float slope(const LaneStore& store) {
+    return __uint_as_float(store.get_word(kSlope));
+  }
+
+  /// References count the addend from column `to` on afterwards. What rounding does to a reference it does to
+  /// all that follows, and as long as columns count beside each other the numbers it rounds are small.
+  template <int kMTiles>
+  static __device__ __forceinline__ void count_from(int to, LaneStore& store, const ForwardParams& params,
+                                                    SoftmaxRow (&softmax)[kMTiles][2]) {
+    move(to, static_cast<int>(store.get_word(kCountFrom)), params.scale_log2 * slope(store), softmax);
+    store.put_word(kCountFrom, static_cast<unsigned>(to));
+  }
+
+  /// What columns add beyond the tile's first, to raw scores (score_tile.cuh says where each stands).
+  template <int kMTiles, int kNTiles>
+  static __device__ __forceinline__ void add_columns(float (&s)[kMTiles][kNTiles][4], float slope) {
+    // hidden, or it is kept: f32 would spill up to 180 bytes
+    const float first = static_cast<float>(hidden(static_cast<int>(2 * (threadIdx.x % 4))));
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int m = 0; m < kMTiles; ++m)
+          s[m][n][i] = fmaf(slope, static_cast<float>(n * 8 + i % 2) + first, s[m][n][i]);
+  }
+
+  /// The rest, after the last tile: asked for where the q tile's first row meets the diagonal, since what
+  /// grows with the distance from there is small.
+  template <class Scores, int kMTiles>
+  static __device__ __forceinline__ void add_rest(Scores& scores, const LaneStore& store,
+                                                  const ForwardParams& params, typename Hooks::Head head,
+                                                  SoftmaxRow (&softmax)[kMTiles][2]) {
+    const int from = static_cast<int>(store.get_word(kCountFrom));
+    const float of_logits = params.scale_log2 * slope(store);
+    if (params.kv_len == 0) return;
+    if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
+    if constexpr (Hooks::kRowIsCheap) scores.find_rows(params, head);
+    const int kv_idx =
+        max(0, min(scores.first_row(params) + params.kv_len - params.q_len, params.kv_len - 1));
+    move(kv_idx, from, of_logits, softmax);
+    const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        softmax[m][half].add(Hooks::addend(params, head, scores.rows[m][half], column));
+  }
+
+ private:
+  template <int kMTiles>
+  static __device__ __forceinline__ void move(int to, int from, float slope,
+                                              SoftmaxRow (&softmax)[kMTiles][2]) {
+    const float rise = slope * static_cast<float>(to - from);
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) softmax[m][half].m -= rise;
+  }
+};
+
+}  // namespace fa

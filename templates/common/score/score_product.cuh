@@ -1,0 +1,138 @@
+// S = Q K^T of one kv tile, from what scores begin with to the largest of each row, and how scores that came
+// out NaN are made once more where products may have lost what they are: infinities in f32 (sm80/tf32x3.cuh),
+// numbers of a table that are not finite (common/score/element_product.cuh).
+#pragma once
+
+#include "common/products.cuh"
+#include "common/score/score_tile.cuh"
+#include "common/softmax.cuh"
+#include "params.h"
+
+namespace fa {
+
+template <class Config, class Hooks, class Classes>
+struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
+  using Scores = ScoreTile<Config, Hooks, Classes>;
+  using Scores::kMTiles;
+  using Scores::kNTiles;
+  using Scores::kRowsPerWarp;
+  using Scores::s;
+  using Product = Products<typename Config::Element>;
+  using QTile = typename SharedMap<Config, Hooks>::QTile;
+  using KTile = typename SharedMap<Config, Hooks>::KTile;
+  static constexpr int kKSteps = QTile::kSteps;  // product steps
+  static constexpr int
+      kUnrolledSteps =  // all where Q's fragments are registers, which have no index at run time
+      Config::kQInRegisters ? kKSteps : Product::kUnrolledSteps;
+
+  // Shared-memory addresses of this lane's part of the warp's rows of Q and of the first K buffer.
+  unsigned q_lane;
+  unsigned k_lane;
+
+  /// Reads Q, so that its room in shared memory is free.
+  __device__ __forceinline__ void keep_q() {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int step = 0; step < kKSteps; ++step)
+        Product::template load_q<QTile>(q_fragments[m][step], q_lane, m, step);
+  }
+
+  /// S += Q K^T for one kv tile.
+  __device__ __forceinline__ void multiply_qk(const ForwardParams& params, unsigned k_lane_of_stage) {
+#pragma unroll(kUnrolledSteps)
+    for (int step = 0; step < kKSteps; ++step) {
+      unsigned q[kMTiles][Product::kQWords];
+      read_q(q, step);
+#pragma unroll
+      for (int n = 0; n < kNTiles; n += 2)
+        Product::template multiply_qk<KTile>(s, n, q, k_lane_of_stage, step);
+    }
+    if constexpr (Product::kLosesInfinities) restore_infinities(params, k_lane_of_stage);
+  }
+
+  /// The largest score of this thread in each row.
+  __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2], const ForwardParams& params,
+                                               unsigned k_lane_of_stage) {
+    find_maximum(tile_max);
+    if constexpr (Scores::kBeginsByProduct) {
+      bool lost = false;
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m) lost |= unordered(tile_max[m][0], tile_max[m][1]);
+      if (!__any_sync(0xffffffffu, lost)) return;
+      restore_lost(params, k_lane_of_stage);
+      find_maximum(tile_max);
+    }
+  }
+
+ private:
+  unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1]
+                      [Product::kQWords];
+
+  /// Of scores that are NaN, what they would be were no infinity lost: a key far below all others is masked
+  /// out, not the end of its rows. Tiles of finite numbers pay one comparison for two scores.
+  __device__ __forceinline__ void restore_infinities(const ForwardParams& params, unsigned k_lane_of_stage) {
+    bool lost = false;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; i += 2) lost |= unordered(s[m][n][i], s[m][n][i + 1]);
+    if (!__any_sync(0xffffffffu, lost)) return;
+    restore_lost(params, k_lane_of_stage);
+  }
+
+  /// Scores that are NaN once more, in a way that loses no infinity.
+  __device__ __forceinline__ void restore_lost(const ForwardParams& params, unsigned k_lane_of_stage) {
+#pragma unroll
+    for (int n = 0; n < kNTiles; n += 2) {
+      float again[kMTiles][2][4] = {};
+      if constexpr (Scores::kBeginsByProduct)
+        Scores::Begin::one_by_one(again, this->staged(), threadIdx.x / 32 * kRowsPerWarp, n,
+                                  Hooks::addend_factor() / params.scale_log2);
+#pragma unroll(Config::kQInRegisters ? kKSteps : 1)
+      for (int step = 0; step < kKSteps; ++step) {
+        unsigned q[kMTiles][Product::kQWords];
+        read_q(q, step);
+        Product::template multiply_again<KTile>(again, n, q, k_lane_of_stage, step);
+      }
+#pragma unroll
+      for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          float& x = s[m][n + i / 4][i % 4];
+          x = x != x ? again[m][i / 4][i % 4] : x;
+        }
+    }
+  }
+
+  /// The fragments of this warp's rows of Q and of step `step`'s columns.
+  __device__ __forceinline__ void read_q(unsigned (&q)[kMTiles][Product::kQWords], int step) const {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m) {
+      if constexpr (Config::kQInRegisters) {
+#pragma unroll
+        for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
+      } else {
+        Product::template load_q<QTile>(q[m], q_lane, m, step);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2]) const {
+    constexpr bool kTellsNan = Scores::kBeginsByProduct;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        tile_max[m][half] = maximum<kTellsNan>(s[m][0][2 * half], s[m][0][2 * half + 1]);
+#pragma unroll
+        for (int n = 1; n < kNTiles; ++n)
+          tile_max[m][half] = maximum<kTellsNan>(
+              tile_max[m][half], maximum<kTellsNan>(s[m][n][2 * half], s[m][n][2 * half + 1]));
+      }
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,179 @@
+// Reads of captured tensors that run a tile ahead, into shared memory. A hook that reads memory for each
+// score waits for it, column after column, for there are no registers to read ahead into.
+//
+// Columns   what `Hooks::column` finds is found once a key by one thread, not by all eight rows of a quad's
+//           column: while O += P V runs for the tile before.
+// Elements  of one table that is read at [.., q_idx, kv_idx]: its tile comes in by asynchronous copies, like
+//           K's. Only where there are such copies (sm_80 and later).
+//
+// Both lie in one buffer each: what the hooks of a tile read is read before the barrier that V's arrival
+// needs, what is written for the next tile is written after it, and K's barrier stands between that and the
+// next hooks.
+#pragma once
+
+#include "common/score/hooks.cuh"
+#include "params.h"
+
+namespace fa {
+
+template <class Config, class Hooks>
+struct StagedReads {
+  using Column = typename Hooks::StagedColumn;
+  using Value = typename Hooks::StagedValue;  // of one element
+  static constexpr bool kColumns = Hooks::kStagesColumns;
+  static constexpr bool kElements = Hooks::kStagesElements;
+  static constexpr bool kAny = kColumns || kElements;
+  static constexpr int kThreads = Config::kWarps * 32;
+  static constexpr int kTileKv = Config::kTileKv;
+
+  static constexpr int kValuesOfChunk = 16 / static_cast<int>(sizeof(Value));  // of 16 bytes
+  static constexpr int kRowBytes = kTileKv * static_cast<int>(sizeof(Value));
+  static constexpr int kChunks = kRowBytes / 16;  // of a row
+  static constexpr int kElementBytes = kElements ? Config::kTileQ * kRowBytes : 0;
+  static constexpr int kColumnBytes = kColumns ? kTileKv * static_cast<int>(sizeof(Column)) : 0;
+  static constexpr int kBytes = kElementBytes + (kColumnBytes + 15) / 16 * 16;
+
+  /// Two neighbours of a row, the first of an even column.
+  struct alignas(2 * sizeof(Value)) Pair {
+    Value values[2];
+  };
+
+  /// The byte offset of element (row, column) in the tile. The chunks of a row change places with the row, so
+  /// that the eight rows that a warp reads at once lie in different banks.
+  static __device__ __forceinline__ int place(int row, int column) {
+    constexpr bool kIsPowerOfTwo = (kChunks & (kChunks - 1)) == 0;
+    const int chunk = column / kValuesOfChunk;
+    const int turn = !kIsPowerOfTwo ? 0 : kChunks >= 8 ? row & 7 : row / (8 / kChunks) & (kChunks - 1);
+    return row * kRowBytes + ((chunk ^ turn) << 4) +
+           column % kValuesOfChunk * static_cast<int>(sizeof(Value));
+  }
+
+  /// Elements (row, column) and (row, column + 1) of the tile at `at`.
+  static __device__ __forceinline__ Pair pair(const unsigned char* at, int row, int column) {
+    const unsigned char* const from = at + place(row, column);
+    if constexpr (sizeof(Value) == 2) {  // a word takes one instruction to make a bf16 of either half a float
+      const unsigned word = *reinterpret_cast<const unsigned*>(from);
+      return {{static_cast<Value>(word), static_cast<Value>(word >> 16)}};
+    } else {
+      return *reinterpret_cast<const Pair*>(from);
+    }
+  }
+
+  /// Column `column` of the tile at `at`.
+  static __device__ __forceinline__ const Column& column(const unsigned char* at, int column) {
+    return reinterpret_cast<const Column*>(at + kElementBytes)[column];
+  }
+
+  /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Past
+  /// the end are zeros, or copies of the last row: the scores there end as -inf, or are not stored, but must
+  /// not be NaN, which would spread (common/score/element_product.cuh).
+  static __device__ __forceinline__ void start_elements(unsigned char* to, const ForwardParams& params,
+                                                        const typename Hooks::Head& head, int first_row,
+                                                        int kv0) {
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    bool odd = false;
+    if constexpr (kRowsAreEven) {
+      const Piece piece = piece_of(0, params, head, first_row, kv0);
+      const long long step =
+          kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
+      odd = !is_whole(piece) || static_cast<unsigned long long>(step) * sizeof(Value) % 16 != 0;
+      if (!odd) {
+        const int rows = piece.left > 0 ? params.q_len - piece.row : 0;  // from the first of this thread
+        const Value* from = piece.from;
+#pragma unroll
+        for (int i = 0; i < kPieces; ++i, from += step)
+          copy_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
+      }
+    } else {
+#pragma unroll 4  // all of them at once would take registers that scores hold
+      for (int i = 0; i < kPieces; ++i) {
+        const Piece piece = piece_of(i, params, head, first_row, kv0);
+        if (is_whole(piece))
+          copy_async_16(smem + piece.to, piece.from, piece.left > 0);
+        else
+          odd = true;
+      }
+    }
+    if (!odd) return;
+#pragma unroll 1
+    for (int i = 0; i < kPieces; ++i) {
+      const Piece piece = piece_of(i, params, head, first_row, kv0);
+      if (!kRowsAreEven && is_whole(piece)) continue;
+#pragma unroll
+      for (int value = 0; value < kValuesOfChunk; ++value)
+        reinterpret_cast<Value*>(to + piece.to)[value] =
+            value < piece.left ? __ldg(piece.from + value) : static_cast<Value>(0);
+    }
+  }
+
+  /// The columns of a tile that this thread finds, before it stores them.
+  struct Found {
+    static constexpr int kMost = (kTileKv + kThreads - 1) / kThreads;
+    Column columns[kMost];
+  };
+
+  static __device__ __forceinline__ Found find_columns(const ForwardParams& params,
+                                                       const typename Hooks::Head& head, int kv0) {
+    Found found;
+#pragma unroll
+    for (int i = 0; i < Found::kMost; ++i) {
+      const int kv_idx = min(kv0 + i * kThreads + static_cast<int>(threadIdx.x), params.kv_len - 1);
+      found.columns[i] = Hooks::to_stage(Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx)));
+    }
+    return found;
+  }
+
+  static __device__ __forceinline__ void store_columns(unsigned char* to, const Found& found) {
+#pragma unroll
+    for (int i = 0; i < Found::kMost; ++i) {
+      const int column = i * kThreads + static_cast<int>(threadIdx.x);
+      if (column < kTileKv) reinterpret_cast<Column*>(to + kElementBytes)[column] = found.columns[i];
+    }
+  }
+
+ private:
+  static constexpr int kPieces = Config::kTileQ * kChunks / kThreads;  // of 16 bytes, that a thread copies
+
+  // Rows that a pass of all threads copies, where each thread keeps to one chunk of them.
+  static constexpr int kRowsOfPass = kThreads / kChunks;
+  static constexpr bool kRowsAreEven =
+      Hooks::kStagedRowsAreEven && kThreads % kChunks == 0 && kRowsOfPass % 8 == 0;
+
+  struct Piece {
+    const Value* from;
+    int row;
+    int to;    // from the tile's start
+    int left;  // values up to kv_len
+  };
+
+  /// Where the table's row begins.
+  static __device__ __forceinline__ const Value* row_at(const ForwardParams& params,
+                                                        const typename Hooks::Head& head, int q_idx) {
+    return Hooks::staged_row(Hooks::row(params, head, q_idx, static_cast<float>(q_idx)));
+  }
+
+  /// A row past the end is the last one.
+  static __device__ __forceinline__ Piece piece_of(int i, const ForwardParams& params,
+                                                   const typename Hooks::Head& head, int first_row, int kv0) {
+    const int piece = i * kThreads + static_cast<int>(threadIdx.x);
+    const int row = piece / kChunks;
+    const int column = piece % kChunks * kValuesOfChunk;
+    return {row_at(params, head, min(first_row + row, params.q_len - 1)) + (kv0 + column), first_row + row,
+            place(row, column), params.kv_len - (kv0 + column)};
+  }
+
+  /// Whether one copy brings it: it is aligned, and kv_len does not cut it.
+  static __device__ __forceinline__ bool is_whole(const Piece& piece) {
+    return reinterpret_cast<unsigned long long>(piece.from) % 16 == 0 &&
+           (piece.left >= kValuesOfChunk || piece.left <= 0);
+  }
+
+  /// Writes zeros where `valid` is false, and reads nothing.
+  static __device__ __forceinline__ void copy_async_16(unsigned smem, const void* gmem, bool valid) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
+                 "r"(valid ? 16 : 0)
+                 : "memory");
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,400 @@
+// The pass that fills the tile map (common/tiles/tile_map.h), before the forward pass.
+//
+// Blocks       (bytes of a word x words x shares, heads, batch): a byte of the map is 8 kv tiles, a round 4 q
+//              tiles. A block has one of either and goes through its share of the others, so that what it
+//              finds once is the side with more to find.
+// A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
+//              each, over every tile and every part of it (common/tiles/tile_parts.h). Bounds: one warp, a tile a
+//              lane. Search: the tiles that bounds leave open, a warp for one.
+// By blocks    Where tiles are a few blocks of lines that are alike, a lane asks the mask once a block; each
+//              warp goes through rounds of its own, and nothing is shared.
+// Shared       the summaries' pairs, where their values change, and what each warp looks at.
+#pragma once
+
+#include "common/dependent_launch.cuh"
+#include "common/tiles/tile_blocks.cuh"
+#include "common/tiles/tile_class.cuh"
+#include "common/tiles/tile_parts.h"
+#include "params.h"
+
+namespace fa {
+
+template <class Classes, int kTileQ, int kTileKv>
+class TileMapPass {
+ public:
+  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params)
+      : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
+
+  __device__ __forceinline__ void run() {
+    let_forward_start();
+    const int bytes = kBytesAWord * map_words(p_, kTileKv);
+    const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
+    if constexpr (kByBlocks)
+      run_by_blocks(bytes, rounds);
+    else
+      run_in_turns(bytes, rounds);
+  }
+
+ private:
+  static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
+  static constexpr Alike kAlike = Classes::kAlike;
+  using Blocks = TileBlocks<Classes>;
+  // Where blocks are about as large as tiles, and summaries do not tell lines of a block apart, a lane asks
+  // an element of each block that its tile touches.
+  static constexpr int kMostBlocks = 16;
+  static constexpr int kBothAlike = kRowsAlike | kColumnsAlike;
+  static constexpr bool kHasBlocks =  // about as large as tiles, so that most tiles are shown by theirs
+      kAlike.row_block <= 4 * kTileQ && kAlike.column_block <= 4 * kTileKv;
+  static constexpr bool kByBlocks =
+      kAlike.by_blocks == kBothAlike && (kHasBlocks || kAlike.always == kBothAlike) &&
+      most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
+  static constexpr bool kNeedsSummaries = Classes::kHasBounds && !kByBlocks;
+  static constexpr bool kQueriesStay = Classes::kNumQuerySummaries > Classes::kNumKeySummaries;
+
+  /// What differs between the two sides of the tiles of a round.
+  template <bool kOfQuery>
+  struct Side {
+    static constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
+    static constexpr int kTiles = kOfQuery ? kMapTiles : kTilesPerByte;
+    static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
+    static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
+    static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
+    static constexpr int kLines = kTiles * kPadded;
+    static constexpr int kParts_ = kTiles * kPartsATile;
+    static constexpr int kSums = !kNeedsSummaries ? 0
+                                 : kOfQuery       ? Classes::kNumQuerySummaries
+                                                  : Classes::kNumKeySummaries;
+  };
+  using Queries = Side<true>;
+  using Keys = Side<false>;
+
+  struct Shared {
+    // Of summary 0, 1, ...: part by part.
+    int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
+    int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
+    int2 query_tiles[Queries::kSums * Queries::kTiles + 1];  // over whole tiles
+    int2 key_tiles[Keys::kSums * Keys::kTiles + 1];
+    // A bit a line: whether a summary has another value than in the line before.
+    unsigned rows_differ[Queries::kLines / 32];
+    unsigned columns_differ[Keys::kLines / 32];
+    unsigned short lines[kMapThreads / 32][kTileQ + kTileKv];  // that show each warp's tile
+    unsigned some, full, plain;                                // a bit a tile: 8 * row + kv tile
+    int open_count;
+    unsigned char open[32];   // tiles to be searched
+    unsigned char alike[32];  // what is alike in them
+  };
+  static __device__ __forceinline__ Shared& shared() {
+    __shared__ Shared memory;
+    return memory;
+  }
+
+  template <bool kOfQuery>
+  static __device__ __forceinline__ int2* pairs_of(int which) {
+    return kOfQuery ? shared().query_pairs + which * Queries::kParts_
+                    : shared().key_pairs + which * Keys::kParts_;
+  }
+  template <bool kOfQuery>
+  static __device__ __forceinline__ int2* tiles_of(int which) {
+    return kOfQuery ? shared().query_tiles + which * Queries::kTiles
+                    : shared().key_tiles + which * Keys::kTiles;
+  }
+
+  template <bool kOfQuery>
+  __device__ __forceinline__ void clear() {
+    using Of = Side<kOfQuery>;
+    constexpr int2 kNothing = {0x7fffffff, -0x7fffffff - 1};
+    for (int i = threadIdx.x; i < Of::kSums * Of::kParts_; i += blockDim.x)
+      pairs_of<kOfQuery>(0)[i] = kNothing;
+    for (int i = threadIdx.x; i < Of::kSums * Of::kTiles; i += blockDim.x)
+      tiles_of<kOfQuery>(0)[i] = kNothing;
+  }
+
+  /// A block at a time, with everything that a round needs in shared memory.
+  __device__ __forceinline__ void run_in_turns(int bytes, int rounds) {
+    const int stays = kQueriesStay ? rounds : bytes;
+    const int others = kQueriesStay ? bytes : rounds;
+    const int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+    const int shares = max(1, blocks / stays);
+    if (blocks >= stays && block >= stays * shares) return;
+#pragma unroll 1
+    for (int own = block % stays; own < stays; own += blocks) {
+      bool is_first = true;
+#pragma unroll 1
+      for (int other = block / stays; other < others; other += shares) {
+        const int first_q = (kQueriesStay ? own : other) * kMapTiles;
+        const int byte = kQueriesStay ? other : own;
+        const int first_kv = byte * kTilesPerByte;
+        if constexpr (kNeedsSummaries) {
+          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, p_.q_len) - 1,
+                               first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, p_.kv_len) - 1};
+          if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
+            if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte, 0, 0, 0);
+            continue;
+          }
+          if (is_first) clear<kQueriesStay>();
+          clear<!kQueriesStay>();
+          __syncthreads();
+          if (is_first) summarise<kQueriesStay>(kQueriesStay ? first_q : first_kv);
+          summarise<!kQueriesStay>(kQueriesStay ? first_kv : first_q);
+          __syncthreads();
+        }
+        is_first = false;
+        if (warp_ == 0) bound(first_q, first_kv);
+        __syncthreads();
+        search(first_q, first_kv);
+        __syncthreads();
+        if (threadIdx.x < kMapTiles)
+          store(first_q + threadIdx.x, byte, shared().some, shared().full, shared().plain);
+        __syncwarp();  // the first warp writes them in the next round
+      }
+    }
+  }
+
+  /// A warp at a time, a tile a lane. What is left of the blocks has nothing to do.
+  __device__ __forceinline__ void run_by_blocks(int bytes, int rounds) {
+    const int warps = static_cast<int>(blockDim.x) / 32;
+#pragma unroll 1
+    for (int unit = static_cast<int>(blockIdx.x) * warps + warp_; unit < bytes * rounds;
+         unit += static_cast<int>(gridDim.x) * warps) {
+      const int byte = unit % bytes;
+      const int first_q = unit / bytes * kMapTiles;
+      const int first_kv = byte * kTilesPerByte;
+      const TileBox tile = box_of(first_q + lane_ / kTilesPerByte, first_kv + lane_ % kTilesPerByte);
+      const int found = tile.exists() ? Blocks::class_of_box(p_, b_, h_, tile) : kTileEmpty;
+      int of_tile = found & kTileClassBits;
+      unsigned open = 0;
+      if constexpr (kAlike.always != kBothAlike) {
+        const bool is_partial = of_tile == kTilePartial;
+        if (is_partial && (found & kBothAlike) == kBothAlike)
+          of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
+        open = __ballot_sync(0xffffffffu, is_partial && (found & kBothAlike) != kBothAlike);
+#pragma unroll 1
+        for (; open != 0; open &= open - 1) {
+          const int number = lowest_bit(open);
+          const int alike = __shfl_sync(0xffffffffu, found, number) & ~kTileClassBits;
+          const int searched = search_tile(first_q, first_kv, number, alike);
+          if (lane_ == number) of_tile = searched;
+        }
+      } else if (tile.exists()) {
+        of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
+      }
+      const unsigned some = __ballot_sync(0xffffffffu, of_tile != kTileEmpty);
+      const unsigned full = __ballot_sync(0xffffffffu, of_tile == kTileFull);
+      const unsigned plain = find_plain(of_tile != kTileEmpty, tile);
+      if (lane_ < kMapTiles) store(first_q + lane_, byte, some, full, plain);
+    }
+  }
+
+  /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for
+  /// all values of a line before it uses the first: what takes time is to wait for reads.
+  template <bool kOfQuery>
+  __device__ __forceinline__ void summarise(int first_tile) {
+    using Of = Side<kOfQuery>;
+    constexpr int kMostUnrolled = 16;
+    [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
+    if constexpr (Of::kSums > 0) {
+      const int length = kOfQuery ? p_.q_len : p_.kv_len;
+#pragma unroll 1
+      for (int line = threadIdx.x; line < Of::kLines; line += blockDim.x) {
+        const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
+        const bool exists = line % Of::kPadded < Of::kTile && idx < length;
+        int values[Of::kSums];
+#pragma unroll(kUnrolled)
+        for (int which = 0; which < Of::kSums; ++which)
+          values[which] = !exists    ? 0
+                          : kOfQuery ? Classes::query_summary(which, p_, b_, h_, idx)
+                                     : Classes::key_summary(which, p_, b_, h_, idx);
+        unsigned differ = 0;
+#pragma unroll(kUnrolled)
+        for (int which = 0; which < Of::kSums; ++which)
+          differ |=
+              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart],
+                                     tiles_of<kOfQuery>(which)[line / Of::kPadded], values[which], exists);
+        if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
+      }
+    }
+  }
+
+  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part and tile. Returns the
+  /// lanes whose value is another than that of the lane before. One copy of the code for all summaries.
+  template <int kPart>
+  __device__ __noinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
+    constexpr int kWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
+    constexpr unsigned kAll = 0xffffffffu;
+    const int lane = threadIdx.x % 32;
+    const int before = __shfl_up_sync(kAll, value, 1);
+    int2 extrema = {exists ? value : 0x7fffffff, exists ? value : -0x7fffffff - 1};
+#pragma unroll
+    for (int distance = kWidth / 2; distance > 0; distance /= 2)
+      extrema = {min(extrema.x, __shfl_xor_sync(kAll, extrema.x, distance)),
+                 max(extrema.y, __shfl_xor_sync(kAll, extrema.y, distance))};
+    if (lane % kWidth == 0) {
+      atomicMin(&pair.x, extrema.x);
+      atomicMax(&pair.y, extrema.y);
+      atomicMin(&tile.x, extrema.x);
+      atomicMax(&tile.y, extrema.y);
+    }
+    return __ballot_sync(kAll, lane == 0 || value != before);
+  }
+
+  __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
+    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, p_.q_len) - 1, kv_tile * kTileKv,
+            min(kv_tile * kTileKv + kTileKv, p_.kv_len) - 1};
+  }
+
+  /// The extrema of a summary over a tile or a part of it: those of summary 0, and how far the next lies.
+  struct Pairs {
+    const int2 *query, *key;
+    int query_step, key_step;
+
+    __device__ __forceinline__ int2 operator()(int which) const {
+      return which < Classes::kNumQuerySummaries ? query[which * query_step]
+                                                 : key[(which - Classes::kNumQuerySummaries) * key_step];
+    }
+  };
+
+  /// What bounds say of a tile (`part` is -1) or of one of its parts. One copy of the code for both.
+  __device__ __noinline__ static int bounds_class(const ForwardParams& p, int b, int h, TileBox box, int row,
+                                                  int column, int part) {
+    Pairs pairs = {tiles_of<true>(0) + row, tiles_of<false>(0) + column, Queries::kTiles, Keys::kTiles};
+    if (part >= 0)
+      pairs = {pairs_of<true>(0) + row * TileParts::kRows + part / TileParts::kColumns,
+               pairs_of<false>(0) + column * TileParts::kColumns + part % TileParts::kColumns,
+               Queries::kParts_, Keys::kParts_};
+    return Classes::tile_class(p, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+  }
+
+  /// A warp: of which of its tiles score_mod adds one number to all scores.
+  __device__ __forceinline__ unsigned find_plain(bool is_some, const TileBox& tile) const {
+    if constexpr (!Classes::kHasScoreClass) return 0;
+    return __ballot_sync(0xffffffffu, is_some && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
+                                                                         tile.kv_lo, tile.kv_hi));
+  }
+
+  /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
+  __device__ __forceinline__ void bound(int first_q, int first_kv) {
+    const int row = lane_ / kTilesPerByte;
+    const int column = lane_ % kTilesPerByte;
+    const TileBox tile = box_of(first_q + row, first_kv + column);
+    int found = kTileEmpty;
+    if (tile.exists()) {
+      if constexpr (kNeedsSummaries)
+        found = bounds_class(p_, b_, h_, tile, row, column, -1);
+      else
+        found = kTilePartial | kAlike.always;
+    }
+    const int alike = found & ~kTileClassBits;
+    found &= kTileClassBits;
+    const unsigned all = 0xffffffffu;
+    const bool is_open = found == kTilePartial;
+    const unsigned open = __ballot_sync(all, is_open);
+    const unsigned some = __ballot_sync(all, found != kTileEmpty && !is_open);
+    const unsigned full = __ballot_sync(all, found == kTileFull);
+    const unsigned plain = find_plain(found != kTileEmpty, tile);
+    Shared& to = shared();
+    if (lane_ == 0) {
+      to.some = some;
+      to.full = full;
+      to.plain = plain;
+      to.open_count = __popc(open);
+    }
+    if (!is_open) return;
+    const int at = __popc(open & ((1u << lane_) - 1));
+    to.open[at] = static_cast<unsigned char>(lane_);
+    to.alike[at] = static_cast<unsigned char>(alike);
+  }
+
+  /// A warp that asks about a tile, a question a lane.
+  struct Asker {
+    const ForwardParams& p;
+    int b, h, row, column;
+
+    static __device__ __forceinline__ int lane() { return threadIdx.x % 32; }
+
+    template <class Ask>
+    __device__ __forceinline__ unsigned ballot(Ask ask) const {
+      return __ballot_sync(0xffffffffu, ask(lane()));
+    }
+    template <class Do>
+    __device__ __forceinline__ void each(Do act) const {
+      __syncwarp();  // what is overwritten has been read
+      act(lane());
+      __syncwarp();
+    }
+
+    __device__ __forceinline__ bool differs(bool of_rows, int i) const {
+      if constexpr (!kNeedsSummaries) return false;
+      const int count = of_rows ? Queries::kSums : Keys::kSums;
+      const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
+      const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
+      return count > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
+    }
+    __device__ __forceinline__ unsigned short* lines(bool of_rows) const {
+      return shared().lines[threadIdx.x / 32] + (of_rows ? 0 : kTileQ);
+    }
+
+    template <class At>
+    __device__ __forceinline__ Found elements(At at) const {
+      const TileElement element = at(lane());
+      bool kept = false;
+      if (element.exists) kept = Classes::keeps(p, b, h, element.q, element.kv);
+      return {__ballot_sync(0xffffffffu, kept), __ballot_sync(0xffffffffu, element.exists && !kept)};
+    }
+
+    template <class At>
+    __device__ __forceinline__ PartClasses parts(At at) const {
+      const TileBox box = at(lane());
+      int found = -1;
+      if constexpr (Classes::kHasBounds)
+        if (box.exists())
+          found = (kByBlocks ? Blocks::class_of_box(p, b, h, box)
+                             : bounds_class(p, b, h, box, row, column, lane())) &
+                  kTileClassBits;
+      return {__ballot_sync(0xffffffffu, found == kTileEmpty),
+              __ballot_sync(0xffffffffu, found == kTilePartial),
+              __ballot_sync(0xffffffffu, found == kTileFull)};
+    }
+  };
+
+  /// A warp: the class of tile `number` of a round, which bounds leave open.
+  __device__ __forceinline__ int search_tile(int first_q, int first_kv, int number, int alike) const {
+    constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, Classes::kHasBounds};
+    const int row = number / kTilesPerByte;
+    const int column = number % kTilesPerByte;
+    Asker asker{p_, b_, h_, row, column};
+    return class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), alike);
+  }
+
+  /// All warps: the tiles that bounds leave open.
+  __device__ __forceinline__ void search(int first_q, int first_kv) const {
+#pragma unroll 1
+    for (int i = warp_; i < shared().open_count; i += blockDim.x / 32) {
+      const int number = shared().open[i];
+      const int found = search_tile(first_q, first_kv, number, shared().alike[i]);
+      if (lane_ != 0 || found == kTileEmpty) continue;
+      atomicOr(&shared().some, 1u << number);
+      if (found == kTileFull) atomicOr(&shared().full, 1u << number);
+    }
+  }
+
+  /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
+  /// past the end are to be dropped.
+  __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
+    if (q_tile >= count_tiles(p_.q_len, kTileQ)) return;
+    const int shift = q_tile % kMapTiles * kTilesPerByte;
+    const int whole = p_.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
+    int* const words = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
+                       byte / kBytesAWord * bits_a_tile(Classes::kMap);
+    unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
+    to[0] = static_cast<unsigned char>(some >> shift);
+    to[kBytesAWord] = static_cast<unsigned char>(full >> shift & uncut);
+    if constexpr (Classes::kMap.has_plain)
+      to[2 * kBytesAWord] = static_cast<unsigned char>((plain & some) >> shift);
+  }
+
+  const ForwardParams& p_;
+  const int b_, h_, warp_, lane_;
+};
+
+}  // namespace fa

@@ -1,0 +1,219 @@
+// The kv tiles a CTA visits, in order: all of them, or those the mask's tile class leaves.
+//
+// Classes are found as the walk goes, 32 at a time, one lane each; every warp of the CTA finds the same ones,
+// so that no barrier is needed. A first look at groups of 32 tiles skips empty stretches 1024 tiles at a
+// time. Neighbours of one class are a run: inside it a step costs one addition.
+#pragma once
+
+#include "common/registers.cuh"
+#include "common/tiles/tile_class.cuh"
+#include "params.h"
+
+namespace fa {
+
+/// One step of a walk, in one register: a bit where the mask keeps all of the tile and no column of it lies
+/// past kv_len, a bit where score_mod adds one number to all of it, five bits for how many tiles alike follow
+/// it, then the tile.
+struct WalkStep {
+  int code;
+
+  static constexpr int kOneMore = 4;
+  static constexpr int kOneTile = 128;
+  static constexpr int kEnd = 1 << 27;  // tile 2^20, past every kv_len; what is copied of it are zeros
+
+  /// The step before the first, of tile -1. Made where no compiler sees it: one that knew would take a loop's
+  /// first turn, with a second copy of the search, out of the loop.
+  static __device__ __forceinline__ WalkStep before_first() { return {hidden<-kOneTile>()}; }
+  /// Whether this is a tile, not the step before the first.
+  __device__ __forceinline__ bool is_visited() const { return code >= 0; }
+  __device__ __forceinline__ bool exists() const { return code < kEnd; }
+  __device__ __forceinline__ int tile() const { return code >> 7; }
+  __device__ __forceinline__ bool full() const { return (code & 1) != 0; }
+  __device__ __forceinline__ bool plain() const { return (code & 2) != 0; }
+  __device__ __forceinline__ bool has_more() const { return (code & (kOneTile - kOneMore)) != 0; }
+  /// The next of the tiles alike.
+  __device__ __forceinline__ WalkStep more() const { return {code + (kOneTile - kOneMore)}; }
+};
+
+/// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
+/// so that what runs last is short.
+/// Read again like block_head, unless it may be kept.
+template <bool kMayBeKept>
+__device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
+  const int x = kMayBeKept ? static_cast<int>(blockIdx.x) : block_index_x();
+  return (params.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
+}
+
+/// The head this CTA works on.
+struct BlockHead {
+  int b;
+  int h;
+};
+
+/// Read again each time (common/registers.cuh).
+__device__ __forceinline__ BlockHead block_head(const ForwardParams& params) {
+  const auto [x, y, z] = block_index();
+  const int of_turn = x & ((1 << params.head_shift) - 1);
+  return {z, (y << params.head_shift) + of_turn};
+}
+
+/// The value of one lane, the same `lane` in the whole warp. By a reduction where there is one: ptxas knows
+/// that its result is one for the warp, and keeps what follows free of code for a warp gone apart.
+__device__ __forceinline__ int of_lane(int value, int lane) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(0xffffffffu, threadIdx.x % 32 == lane ? value : 0));
+#else
+  return __shfl_sync(0xffffffffu, value, lane);
+#endif
+}
+
+/// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
+/// registers.
+template <int kTileKv>
+struct FullWalk {
+  static constexpr bool kSearches = false;
+
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
+    return {params.kv_len > 0 ? 0 : WalkStep::kEnd};
+  }
+
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
+    const int tile = now.tile() + 1;
+    // Whether anything is dropped is not known.
+    return {tile * kTileKv < params.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
+  }
+};
+
+/// A walk by the classes of the tiles of one q tile: those in the map, or those that `Classes::tile_class`
+/// finds here. The kv loop has no register to spare, so what is known of 32 tiles and 32 groups is one word
+/// of each lane, and what classes are asked with is found again every time.
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
+struct ClassWalk {
+  // Of lane i: the step to the first non-empty tile from the group's tile i on, with tiles counted from the
+  // group's first; beside it the bits below.
+  int lanes = 0;
+
+  static constexpr int kSomeTile = 1 << 28;    // there is such a tile
+  static constexpr int kGroup = 1 << 29;       // group i of the 32 that are known has a non-empty tile
+  static constexpr int kWholeGroup = 1 << 30;  // its 32 tiles are full, and their score is plain
+
+  static constexpr bool kSearches = true;
+
+  __device__ __forceinline__ WalkStep first(const ForwardParams& params) { return search(params, 0); }
+
+  __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
+    return now.has_more() ? now.more() : search(params, now.tile() + 1);
+  }
+
+  static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
+    return (params.kv_len + kTileKv - 1) / kTileKv;
+  }
+
+  static constexpr int kPlain = 4;  // beside a tile's class
+  static constexpr int kWhole = kTileFull | (Classes::kHasScoreClass ? kPlain : 0);
+
+  /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end, and not
+  /// full where the end cuts it.
+  static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
+    if (first >= num_tiles(params)) return kTileEmpty;
+    const auto [b, h] = block_head(params);
+    const int q_tile = block_q_tile<kKeepsQTile>(params, kTileQ);
+    if constexpr (Classes::kHasTileMap) {
+      const MapWord word = read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, first / kTilesPerWord);
+      const unsigned tiles = count == 1 ? 1u << first % kTilesPerWord : 0xffffffffu;
+      if ((word.some & tiles) == 0) return kTileEmpty;
+      return ((word.full & tiles) == tiles ? kTileFull : kTilePartial) |
+             (Classes::kHasScoreClass && (word.plain & tiles) == tiles ? kPlain : 0);
+    } else {
+      const int q_lo = q_tile * kTileQ;
+      const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
+      const int kv_lo = first * kTileKv;
+      const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
+      int tile_class = Classes::tile_class(params, 0, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      if (tile_class == kTileFull && kv_lo + count * kTileKv > params.kv_len) tile_class = kTilePartial;
+      if constexpr (!Classes::kHasScoreClass) return tile_class;
+      const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
+    }
+  }
+
+  /// The bits of `lanes` that tell of tiles, from the class of each lane's tile; the tiles `found` are not
+  /// empty.
+  static __device__ __forceinline__ int runs(unsigned found, int tile_class) {
+    const unsigned all = 0xffffffffu;
+    const unsigned full = __ballot_sync(all, (tile_class & ~kPlain) == kTileFull);
+    const unsigned plain = Classes::kHasScoreClass ? __ballot_sync(all, (tile_class & kPlain) != 0) : 0;
+    const int lane = threadIdx.x % 32;
+    const int start = __ffs(found & all << lane) - 1;
+    if (start < 0) return 0;
+    const int kind = static_cast<int>((full >> start & 1) + 2 * (plain >> start & 1));
+    const unsigned others = ~found | (kind & 1 ? ~full : full) | (kind & 2 ? ~plain : plain);
+    const unsigned other = others & all << start;
+    const int end = other == 0 ? 32 : __ffs(other) - 1;
+    return kind + start * WalkStep::kOneTile + (end - start - 1) * WalkStep::kOneMore + kSomeTile;
+  }
+
+  /// The run of all tiles of the group that begins at `tile`, each of class kWhole.
+  static __device__ __forceinline__ WalkStep whole_group(int tile) {
+    constexpr int kKind = Classes::kHasScoreClass ? 3 : 1;
+    return {kKind + tile * WalkStep::kOneTile + (kTilesPerWord - 1) * WalkStep::kOneMore};
+  }
+
+  /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
+  /// call of `classify`: inlined once, it costs half the code.
+  __device__ __forceinline__ WalkStep search(const ForwardParams& params, int tile) {
+    const int lane = threadIdx.x % 32;
+    bool asked = false;  // for the groups that start at `tile`
+    while (tile < num_tiles(params)) {
+      if (tile % kTilesPerWord == 0) {
+        const bool by_group = tile % (32 * kTilesPerWord) == 0 && !asked;
+        if (!by_group) {
+          const int group = tile / kTilesPerWord % 32;
+          const unsigned groups = __ballot_sync(0xffffffffu, (lanes & kGroup) != 0) >> group;
+          const unsigned whole = __ballot_sync(0xffffffffu, (lanes & kWholeGroup) != 0) >> group;
+          if (groups == 0) {
+            tile = (tile | (32 * kTilesPerWord - 1)) + 1;
+            asked = false;
+            continue;
+          }
+          const int empty = __ffs(groups) - 1;
+          tile += empty * kTilesPerWord;
+          if ((whole >> empty & 1) != 0) return whole_group(tile);  // its tiles need no look
+        }
+        const int tile_class =
+            classify(params, tile + (by_group ? kTilesPerWord : 1) * lane, by_group ? kTilesPerWord : 1);
+        if (by_group) {
+          lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
+          asked = true;
+          continue;
+        }
+        const unsigned found = __ballot_sync(0xffffffffu, tile_class != kTileEmpty);
+        if (found == 0) {  // a group that only its tiles tell to be empty: masks that jump have many
+          tile += kTilesPerWord;
+          asked = false;
+          continue;
+        }
+        lanes = (lanes & (kGroup | kWholeGroup)) | runs(found, tile_class);
+      }
+      const int step = of_lane(lanes, tile % 32);
+      if ((step & kSomeTile) != 0)
+        return {(step & (kSomeTile - 1)) + tile / kTilesPerWord * kTilesPerWord * WalkStep::kOneTile};
+      tile = (tile | (kTilesPerWord - 1)) + 1;
+      asked = false;
+    }
+    return {WalkStep::kEnd};
+  }
+};
+
+/// Which of the two a kernel walks.
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile,
+          bool kHasClasses = Classes::kHasTileClass || Classes::kHasScoreClass>
+struct WalkOf {
+  using Type = FullWalk<kTileKv>;
+};
+template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
+struct WalkOf<Classes, kTileQ, kTileKv, kKeepsQTile, true> {
+  using Type = ClassWalk<Classes, kTileQ, kTileKv, kKeepsQTile>;
+};
+
+}  // namespace fa

@@ -1,0 +1,47 @@
+// A bundle without NVRTC: two specs, cubins that are only bytes.
+#pragma once
+
+#include <string>
+
+#include "runtime/bundle/format.h"
+
+namespace fa::tests {
+
+inline std::string image_of(int number, std::size_t bytes) {
+  std::string image(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i)
+    image[i] = static_cast<char>(number * 31 + static_cast<int>(i) * 7 + 1);
+  return image;
+}
+
+inline BundleKernel kernel_of(std::size_t spec, const std::string& arch, int number) {
+  return {.spec = spec,
+          .arch = arch,
+          .plan = "plan " + arch,
+          .binary = {.image = image_of(number, 1000 + 30 * static_cast<std::size_t>(number)),
+                     .entry = "facet_forward",
+                     .launch = {.threads = 128, .tile_q = 64, .tile_kv = 32, .shared_memory = 50000},
+                     .registers = 168,
+                     .spill_bytes = 4}};
+}
+
+/// causal bf16 d64 for sm_75, sm_80, sm_90a; windowed f16 d64 v128, with a param, a tensor and a tile map,
+/// for sm_80.
+inline BundleContents sample_bundle() {
+  BundleContents contents{.facet = "0.1.0", .nvrtc = 1300, .specs = {}, .kernels = {}};
+  contents.specs = {
+      Spec::parse("attention causal\nhead_dim 64\ndtype bf16\nmask_mod = q_idx >= kv_idx\n"),
+      Spec::parse("attention windowed\nhead_dim 64\nhead_dim_v 128\ndtype f16\nscale 0.25\n"
+                  "param window : i32 = 7\ntensor doc : i32[batch, kv_len]\n"
+                  "mask_mod = q_idx - kv_idx < window and doc[b, kv_idx] == 3\ndropout 0.25\n")};
+  contents.kernels = {kernel_of(0, "sm_75", 0), kernel_of(0, "sm_80", 1), kernel_of(0, "sm_90a", 2),
+                      kernel_of(1, "sm_80", 3)};
+  Binary& windowed = contents.kernels[3].binary;
+  windowed.tile_map_entry = "facet_tile_map";
+  windowed.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
+  windowed.launch.tile_map_threads = 512;
+  windowed.launch.overlaps_tile_map = true;
+  return contents;
+}
+
+}  // namespace fa::tests

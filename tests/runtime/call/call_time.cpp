@@ -1,0 +1,89 @@
+// How long the host's side of a call takes; hidden, since it asserts nothing: facet_tests "[call_time]".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "fa/fa.h"
+#include "runtime/call/kernel_state.h"
+#include "tests/catch.h"
+#include "tests/runtime/cuda/fake_driver.h"
+#include "tests/runtime/system/temporary.h"
+
+using namespace fa;
+using namespace fa::tests;
+
+namespace {
+
+/// Median nanoseconds of a call, in batches that dwarf the clock's own time.
+template <class Call>
+double nanoseconds(Call call) {
+  constexpr int kBatches = 101, kCalls = 1000;
+  std::vector<double> times;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < kCalls; ++i) call();
+    const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start;
+    times.push_back(passed.count() / kCalls);
+  }
+  std::nth_element(times.begin(), times.begin() + kBatches / 2, times.end());
+  return times[kBatches / 2];
+}
+
+constexpr const char* kSpec =
+    "attention a\nhead_dim 128\ndtype bf16\nparam window : i32 = 1024\n"
+    "tensor slopes : f32[num_q_heads]\ntensor layout : i8[num_q_heads, ceil_div(q_len, 128), "
+    "ceil_div(kv_len, 128)]\n"
+    "score_mod = score + slopes[h] * (kv_idx - q_idx)\n"
+    "mask_mod = q_idx - kv_idx < window and layout[h, q_idx / 128, kv_idx / 128] != 0\ndropout 0.1\n";
+
+}  // namespace
+
+TEST_CASE("host time of forward, up to the driver", "[.][call_time]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Binary binary = {.image = "cubin",
+                         .entry = "facet_forward",
+                         .launch = {.threads = 128, .tile_q = 128, .tile_kv = 64, .shared_memory = 98304}};
+  const Kernel kernel(std::make_shared<const KernelState>(
+      KernelState{.loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = Spec::parse(kSpec),
+                                                                        .device = Device::cuda,
+                                                                        .target = "h200",
+                                                                        .plan = "",
+                                                                        .cuda = load_cuda(device, binary),
+                                                                        .host = nullptr}),
+                  .times = {}}));
+  void* const at = reinterpret_cast<void*>(0x10000);
+  const Tensor q = Tensor::bhsd(at, DType::bf16, 4, 32, 4096, 128);
+  const Tensor k = Tensor::bshd(at, DType::bf16, 4, 8, 4096, 128);
+  Tensor o = q;
+  o.data = reinterpret_cast<void*>(0x100000000);
+  ForwardArgs args = {.q = q, .k = k, .v = k, .o = o};
+  args.params = {{.name = "window", .value = 512}};
+  args.tensors = {{.name = "layout", .data = at, .dtype = DType::i8, .shape = {32, 32, 32}, .rank = 3},
+                  {.name = "slopes", .data = at, .dtype = DType::f32, .shape = {32}, .rank = 1}};
+  fmt::print("forward: {:.0f} ns, arguments made beforehand\n", nanoseconds([&] { kernel.forward(args); }));
+  fmt::print(
+      "forward: {:.0f} ns, arguments made for the call\n", nanoseconds([&] {
+        kernel.forward({.q = q, .k = k, .v = k, .o = o, .tensors = args.tensors, .params = args.params});
+      }));
+  CHECK(fake().launches > 0);
+}
+
+TEST_CASE("time of a compile by what answers it", "[.][call_time]") {
+  const TemporaryFolder folder;
+  const Spec spec = Spec::parse("attention timed\nhead_dim 64\ndtype f32\nmask_mod = q_idx >= kv_idx\n");
+  const Options options = {.device = Device::host, .cache_dir = folder.path()};
+  const auto describe = [](const char* what, const Kernel& kernel) {
+    const CompileTimes& t = kernel.times();
+    fmt::print("{}: {:.3f} ms (front end {:.3f}, build {:.3f}, load {:.3f})\n", what, t.total, t.front_end,
+               t.build, t.load);
+  };
+  describe("cold", compile(spec, options));
+  Options disk = options;
+  disk.memory_cache = false;
+  for (int i = 0; i < 3; ++i) describe("disk", compile(spec, disk));
+  fmt::print("memory: {:.0f} ns\n", nanoseconds([&] { compile(spec, options); }));
+}

@@ -1,0 +1,66 @@
+// A CUDA driver made of plain functions: it has one device, keeps what it is told, and fails when asked to.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/device.h"
+#include "runtime/cuda/driver.h"
+#include "templates/params.h"
+
+namespace fa::tests {
+
+struct FakeLaunch {
+  CUfunction function = nullptr;
+  unsigned grid[3] = {};
+  unsigned block[3] = {};
+  unsigned shared_memory = 0;
+  CUstream stream = nullptr;
+  ForwardParams params = {};
+  CUcontext context = nullptr;  // current at the launch
+  bool overlaps = false;        // it may start before the launch before it has ended
+};
+
+struct FakeMemset {
+  CUdeviceptr first = 0;
+  std::size_t pitch = 0, width = 0, height = 0;  // elements of `bytes` each
+  unsigned value = 0;
+  int bytes = 0;
+  CUstream stream = nullptr;
+};
+
+/// What the fake driver was told since `reset`, and how it is to answer.
+struct FakeDriver {
+  int device_count = 1;
+  int compute_capability = 90;
+  int num_sms = 132;
+  int l2_bytes = 1 << 20;
+  int driver_version = 13000;
+  int max_smem_per_block = 227 * 1024;
+  CUresult launch_result = CUDA_SUCCESS;
+  CUresult load_result = CUDA_SUCCESS;
+  CUresult alloc_result = CUDA_SUCCESS;
+
+  std::vector<CUcontext> contexts;  // the current one last
+  int pushes = 0;
+  CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  // of every thread
+  int modules_loaded = 0, modules_unloaded = 0;                      // a strict capture mode refuses both
+  std::string entry;
+  std::map<int, int> function_attributes;
+  int launches = 0;
+  FakeLaunch launch, previous;  // the last, the one before
+  std::vector<FakeMemset> memsets;
+  std::map<CUdeviceptr, std::size_t> allocations;
+};
+
+/// The state behind the table.
+FakeDriver& fake();
+/// Back to the defaults.
+void reset_fake();
+const DriverTable& fake_table();
+
+inline CUcontext fake_context() { return reinterpret_cast<CUcontext>(0x1000); }
+inline CUfunction fake_function() { return reinterpret_cast<CUfunction>(0x3000); }
+
+}  // namespace fa::tests

@@ -1,0 +1,129 @@
+#include "compiler/ir/llvm.h"
+// after llvm.h
+#include "tests/runtime/host/emulated_amx.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Target/TargetMachine.h>
+#pragma GCC diagnostic pop
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "fa/error.h"
+
+namespace fa::test {
+namespace {
+
+struct Tile {
+  std::array<std::array<std::uint32_t, 16>, 16> words;  // 16 rows of 64 bytes
+};
+thread_local std::array<Tile, 8> tiles;
+
+Tile& tile(std::int8_t number) { return tiles[static_cast<std::size_t>(number)]; }
+
+// The configuration is one for all kernels: 16 rows of 64 bytes.
+void load_config(const void*) {}
+void release() {
+  for (Tile& each : tiles)
+    for (auto& row : each.words) row.fill(0x7fc00001);  // NaNs, so that nobody counts on what was there
+}
+
+void zero(std::int8_t to) {
+  for (auto& row : tile(to).words) row.fill(0);
+}
+
+void load(std::int8_t to, const char* from, std::int64_t stride) {
+  for (auto& row : tile(to).words) {
+    std::memcpy(row.data(), from, 64);
+    from += stride;
+  }
+}
+
+void store(std::int8_t of, char* to, std::int64_t stride) {
+  for (const auto& row : tile(of).words) {
+    std::memcpy(to, row.data(), 64);
+    to += stride;
+  }
+}
+
+/// What the instruction takes a bf16 for: subnormal numbers are 0.
+float operand(std::uint32_t word, bool high) {
+  const float value = std::bit_cast<float>(high ? word & 0xffff0000u : word << 16);
+  return std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value;
+}
+
+void multiply(std::int8_t to, std::int8_t a, std::int8_t b) {
+  for (std::size_t m = 0; m < 16; ++m)
+    for (std::size_t n = 0; n < 16; ++n) {
+      float sum = std::bit_cast<float>(tile(to).words[m][n]);
+      for (std::size_t k = 0; k < 16; ++k)
+        for (const bool high : {false, true})
+          sum = std::fma(operand(tile(a).words[m][k], high), operand(tile(b).words[k][n], high), sum);
+      tile(to).words[m][n] = std::bit_cast<std::uint32_t>(sum);
+    }
+}
+
+template <class Function>
+void replace_calls(std::string& text, const std::string& intrinsic, Function* function) {
+  const std::string call = "call void @llvm.x86." + intrinsic + "(";
+  const std::string instead =
+      fmt::format("call void inttoptr (i64 {} to ptr)(", reinterpret_cast<std::uintptr_t>(function));
+  for (std::size_t at = 0; (at = text.find(call, at)) != std::string::npos; at += instead.size())
+    text.replace(at, call.size(), instead);
+}
+
+std::string without_tiles(std::string text) {
+  replace_calls(text, "ldtilecfg", &load_config);
+  replace_calls(text, "tilerelease", &release);
+  replace_calls(text, "tilezero", &zero);
+  replace_calls(text, "tileloadd64", &load);
+  replace_calls(text, "tilestored64", &store);
+  replace_calls(text, "tdpbf16ps", &multiply);
+  if (text.find("call void @llvm.x86.t") != std::string::npos)
+    throw InternalError("a tile instruction that is not emulated");
+  return text;
+}
+
+std::string compile(const std::string& text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, problem, context);
+  if (!module) throw InternalError("emulated AMX: " + problem.getMessage().str());
+  const HostCpu& cpu = host_cpu();
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(cpu.triple, error);
+  if (target == nullptr) throw InternalError(error);
+  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      cpu.triple, cpu.name, cpu.features, {}, llvm::Reloc::PIC_, llvm::CodeModel::Small));
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  passes.run(*module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, HookIr hooks,
+                                                          const Facts& facts, const TileClasses& classes,
+                                                          const Plan& plan) {
+  const HostCpu cpu = HostCpu::from_features(host_cpu().triple, host_cpu().name,
+                                             host_cpu().features + ",+amx-bf16,+amx-tile");
+  return load_host(compile(without_tiles(host_ir(spec, std::move(hooks), facts, classes, plan, cpu))));
+}
+
+}  // namespace fa::test

@@ -1,0 +1,254 @@
+#include "tests/runtime/host/problem.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "templates/common/philox.h"
+
+namespace fa::test {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// Rounds to a binary format with `bits` of significand and smallest exponent `lowest`, by scaling: no bit
+/// tricks that the code under test might share.
+double round_to(double x, int bits, int lowest) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const int exponent = std::max(std::ilogb(x), lowest);
+  return std::ldexp(std::nearbyint(std::ldexp(x, bits - 1 - exponent)), exponent - (bits - 1));
+}
+
+std::uint16_t half_bits(double x) {
+  x = round_to(x, 11, -14);
+  const std::uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  x = std::fabs(x);
+  if (x < std::ldexp(1, -14)) return static_cast<std::uint16_t>(sign | static_cast<int>(std::ldexp(x, 24)));
+  const int exponent = std::ilogb(x);
+  const int fraction = static_cast<int>(std::ldexp(x, 10 - exponent)) - 1024;
+  return static_cast<std::uint16_t>(sign | ((exponent + 15) << 10) | fraction);
+}
+
+double half_value(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double magnitude = exponent == 0    ? std::ldexp(fraction, -24)
+                           : exponent == 31 ? (fraction ? std::nan("") : kInf)
+                                            : std::ldexp(1024 + fraction, exponent - 25);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+/// A tensor in memory with its strides in elements.
+struct Stored {
+  std::vector<std::uint8_t> bytes;
+  TensorStrides strides{};
+  std::vector<double> values;  // [batch, heads, length, dim], as stored
+};
+
+Stored store(const HostProblem& problem, DType dtype, int heads, int length, int dim, std::mt19937& random,
+             double spread) {
+  Stored stored;
+  std::normal_distribution<double> normal(0, spread);
+  const auto size = [&](int n) { return static_cast<long long>(n); };
+  switch (problem.layout) {
+    case Layout::bhsd:
+      stored.strides = {size(heads) * length * dim, size(length) * dim, dim};
+      break;
+    case Layout::bshd:
+      stored.strides = {size(heads) * length * dim, dim, size(heads) * dim};
+      break;
+    case Layout::padded:
+      stored.strides = {size(heads) * (size(length) * (dim + 5) + 3) + 7, size(length) * (dim + 5) + 3,
+                        dim + 5};
+      break;
+  }
+  std::vector<double> memory(static_cast<std::size_t>(stored.strides.batch * problem.batch), -77);
+  std::vector<std::size_t> places;
+  for (int b = 0; b < problem.batch; ++b)
+    for (int h = 0; h < heads; ++h)
+      for (int i = 0; i < length; ++i)
+        for (int d = 0; d < dim; ++d) {
+          const auto at = static_cast<std::size_t>(b * stored.strides.batch + h * stored.strides.head +
+                                                   i * stored.strides.row + d);
+          places.push_back(at);
+          memory[at] = spread == 0 ? -77 : normal(random);
+        }
+  stored.bytes = encode(memory, dtype);
+  const std::vector<double> rounded = decode(stored.bytes, dtype);
+  for (const std::size_t at : places) stored.values.push_back(rounded[at]);
+  return stored;
+}
+
+HostResult reference(const CheckedSpec& spec, const HostProblem& p, const Meaning& meaning, const Stored& q,
+                     const Stored& k, const Stored& v, unsigned threshold, double keep_scale) {
+  HostResult result;
+  const int d_qk = spec.head_dim, d_v = spec.head_dim_v, group = p.q_heads / p.kv_heads;
+  std::vector<double> probs(static_cast<std::size_t>(p.kv_len));
+  for (int b = 0; b < p.batch; ++b)
+    for (int h = 0; h < p.q_heads; ++h)
+      for (int i = 0; i < p.q_len; ++i) {
+        const double* q_row =
+            q.values.data() + (static_cast<std::size_t>(b * p.q_heads + h) * p.q_len + i) * d_qk;
+        const auto kv_head =
+            static_cast<std::size_t>(b * p.kv_heads + h / group) * static_cast<std::size_t>(p.kv_len);
+        double largest = -kInf, sum = 0;
+        for (int j = 0; j < p.kv_len; ++j) {
+          const double* k_row =
+              k.values.data() + (kv_head + static_cast<std::size_t>(j)) * static_cast<std::size_t>(d_qk);
+          double score = 0;
+          for (int d = 0; d < d_qk; ++d) score += q_row[d] * k_row[d];
+          score *= spec.scale;
+          if (meaning.score) score = meaning.score(score, b, h, i, j);
+          if (meaning.mask && !meaning.mask(b, h, i, j)) score = -kInf;
+          probs[static_cast<std::size_t>(j)] = score;
+          largest = std::max(largest, score);
+        }
+        if (largest > -kInf)
+          for (double& prob : probs) sum += prob = std::exp(prob - largest);
+        result.lse.push_back(sum > 0 ? largest + std::log(sum) : -kInf);
+        std::vector<double> o(static_cast<std::size_t>(d_v), 0.0);
+        if (sum > 0)
+          for (int j = 0; j < p.kv_len; ++j) {
+            const double* v_row =
+                v.values.data() + (kv_head + static_cast<std::size_t>(j)) * static_cast<std::size_t>(d_v);
+            double prob = probs[static_cast<std::size_t>(j)] / sum;
+            if (threshold != 0) {
+              const unsigned bits = dropout_bits(p.seed, static_cast<unsigned>(b * p.q_heads + h),
+                                                 static_cast<unsigned>(i), static_cast<unsigned>(j));
+              prob = bits >= threshold ? prob * keep_scale : 0;
+            }
+            for (int d = 0; d < d_v; ++d) o[static_cast<std::size_t>(d)] += prob * v_row[d];
+          }
+        result.o.insert(result.o.end(), o.begin(), o.end());
+      }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encode(const std::vector<double>& values, DType dtype) {
+  std::vector<std::uint8_t> bytes(values.size() * static_cast<std::size_t>(dtype_bytes(dtype)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (dtype == DType::f32) {
+      const auto value = static_cast<float>(values[i]);
+      std::memcpy(bytes.data() + i * 4, &value, 4);
+    } else {
+      const std::uint16_t bits =
+          dtype == DType::f16
+              ? half_bits(values[i])
+              : static_cast<std::uint16_t>(
+                    std::bit_cast<std::uint32_t>(static_cast<float>(round_to(values[i], 8, -126))) >> 16);
+      std::memcpy(bytes.data() + i * 2, &bits, 2);
+    }
+  }
+  return bytes;
+}
+
+std::vector<double> decode(const std::vector<std::uint8_t>& bytes, DType dtype) {
+  std::vector<double> values(bytes.size() / static_cast<std::size_t>(dtype_bytes(dtype)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (dtype == DType::f32) {
+      float value;
+      std::memcpy(&value, bytes.data() + i * 4, 4);
+      values[i] = static_cast<double>(value);
+    } else {
+      std::uint16_t bits;
+      std::memcpy(&bits, bytes.data() + i * 2, 2);
+      values[i] = dtype == DType::f16
+                      ? half_value(bits)
+                      : static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+    }
+  }
+  return values;
+}
+
+Plan host_plan(int tile_q, int tile_kv) {
+  return {.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1};
+}
+
+HostCase host_case(const CheckedSpec& spec, int tile_q, int tile_kv) {
+  HookIr hooks = lower(spec);
+  const Facts facts = analyse(spec, hooks);
+  const TileClasses classes = derive_tile_classes(hooks);
+  return {.spec = spec,
+          .kernel = build_host(spec, std::move(hooks), facts, classes, host_plan(tile_q, tile_kv))};
+}
+
+HostCase host_case(const std::string& text, int tile_q, int tile_kv) {
+  return host_case(Spec::parse(text).checked(), tile_q, tile_kv);
+}
+
+Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning) {
+  const CheckedSpec& spec = host.spec;
+  std::mt19937 random(static_cast<unsigned>(problem.q_len * 7 + problem.kv_len));
+  const auto spread = static_cast<double>(problem.spread);
+  const Stored q = store(problem, spec.dtype, problem.q_heads, problem.q_len, spec.head_dim, random, spread);
+  const Stored k =
+      store(problem, spec.dtype, problem.kv_heads, problem.kv_len, spec.head_dim, random, spread);
+  const Stored v = store(problem, spec.dtype, problem.kv_heads, problem.kv_len, spec.head_dim_v, random, 1);
+  Stored o = store(problem, spec.dtype, problem.q_heads, problem.q_len, spec.head_dim_v, random, 0);
+  const std::vector<std::uint8_t> before = o.bytes;
+  const auto rows = static_cast<std::size_t>(problem.batch * problem.q_heads * problem.q_len);
+  std::vector<float> lse(rows, -77.0f);
+
+  ForwardParams params{};
+  params.q = q.bytes.data(), params.k = k.bytes.data(), params.v = v.bytes.data(), params.o = o.bytes.data();
+  params.lse = lse.data();
+  params.q_strides = q.strides, params.k_strides = k.strides, params.v_strides = v.strides,
+  params.o_strides = o.strides;
+  params.batch = problem.batch, params.num_q_heads = problem.q_heads, params.num_kv_heads = problem.kv_heads;
+  params.group_size = problem.q_heads / problem.kv_heads;
+  params.q_len = problem.q_len, params.kv_len = problem.kv_len;
+  params.scale = static_cast<float>(spec.scale);
+  params.scale_log2 = static_cast<float>(spec.scale * 1.4426950408889634);
+  params.drop_threshold = static_cast<unsigned>(std::lround(problem.dropout * 65536));
+  params.keep_scale =
+      params.drop_threshold < 65536 ? static_cast<float>(65536.0 / (65536 - params.drop_threshold)) : 0.0f;
+  params.seed = problem.seed;
+  for (std::size_t i = 0; i < problem.params.size(); ++i) params.params[i] = problem.params[i];
+  for (std::size_t i = 0; i < problem.tensors.size(); ++i) params.tensors[i] = problem.tensors[i];
+  run_host(*host.kernel, params, problem.threads);
+
+  Compared compared;
+  compared.reference = reference(spec, problem, meaning, q, k, v, params.drop_threshold,
+                                 static_cast<double>(params.keep_scale));
+  const std::vector<double> all = decode(o.bytes, spec.dtype);
+  std::vector<bool> written(all.size(), false);
+  for (int b = 0; b < problem.batch; ++b)
+    for (int h = 0; h < problem.q_heads; ++h)
+      for (int i = 0; i < problem.q_len; ++i)
+        for (int d = 0; d < spec.head_dim_v; ++d) {
+          const auto at =
+              static_cast<std::size_t>(b * o.strides.batch + h * o.strides.head + i * o.strides.row + d);
+          compared.host.o.push_back(all[at]);
+          written[at] = true;
+        }
+  const std::vector<double> old = decode(before, spec.dtype);
+  for (std::size_t i = 0; i < all.size(); ++i) compared.gaps_untouched &= written[i] || all[i] == old[i];
+  for (const float value : lse) compared.host.lse.push_back(static_cast<double>(value));
+  return compared;
+}
+
+double worst_error(const Compared& compared) {
+  double worst = compared.gaps_untouched ? 0 : kInf;
+  auto look = [&](const std::vector<double>& host, const std::vector<double>& reference) {
+    if (host.size() != reference.size()) worst = kInf;
+    for (std::size_t i = 0; i < std::min(host.size(), reference.size()); ++i) {
+      if (host[i] == reference[i]) continue;  // equal infinities too
+      const double error = std::fabs(host[i] - reference[i]) / (1 + std::fabs(reference[i]));
+      worst = std::max(worst, std::isnan(error) ? kInf : error);
+    }
+  };
+  look(compared.host.o, compared.reference.o);
+  look(compared.host.lse, compared.reference.lse);
+  return worst;
+}
+
+double error_bound(const CheckedSpec& spec) {
+  const double rounding = spec.dtype == DType::f32 ? 0 : spec.dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
+  return rounding + 1e-5;
+}
+
+}  // namespace fa::test

@@ -1,0 +1,72 @@
+// One attention problem for tests of the host back end: seeded tensors, and a plain double-precision
+// reference whose score and mask are C++ functions written in the test, not anything the compiler made.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/plan.h"
+#include "fa/spec.h"
+#include "runtime/host/jit.h"
+#include "runtime/host/run.h"
+#include "templates/params.h"
+
+namespace fa::test {
+
+/// How [batch, heads, length, dim] lies in memory.
+enum class Layout { bhsd, bshd, padded };  // padded: bhsd with gaps between rows, heads and batches
+
+struct HostProblem {
+  int batch = 1, q_heads = 1, kv_heads = 1, q_len = 1, kv_len = 1;
+  Layout layout = Layout::bhsd;
+  std::vector<ParamValue> params = {};
+  std::vector<const void*> tensors = {};
+  double dropout = 0;
+  std::uint64_t seed = 0;
+  int threads = 2;
+  float spread = 1;  // of q and k
+};
+
+/// What a test says the spec computes; empty: the score itself, everything kept.
+struct Meaning {
+  std::function<double(double score, int b, int h, int q, int kv)> score = {};
+  std::function<bool(int b, int h, int q, int kv)> mask = {};
+};
+
+struct HostResult {
+  std::vector<double> o;    // [batch, q_heads, q_len, head_dim_v]
+  std::vector<double> lse;  // [batch, q_heads, q_len]
+};
+
+/// The spec as the host back end gets it: checked, lowered, analysed, built.
+struct HostCase {
+  CheckedSpec spec;
+  std::shared_ptr<const HostKernel> kernel;
+};
+HostCase host_case(const std::string& text, int tile_q = 96, int tile_kv = 64);
+/// The same for a spec changed by hand (a head_dim the language does not allow yet).
+HostCase host_case(const CheckedSpec& spec, int tile_q = 96, int tile_kv = 64);
+Plan host_plan(int tile_q, int tile_kv);
+
+/// Runs the kernel on seeded tensors and the reference on the same numbers.
+struct Compared {
+  HostResult host, reference;
+  bool gaps_untouched = true;  // nothing was written between o's rows
+};
+Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning = {});
+
+/// The largest |host - reference| / (1 + |reference|) over o and lse; infinity where one is NaN or infinite
+/// alone.
+double worst_error(const Compared& compared);
+/// What `worst_error` may be: rounding of the output and of the sums.
+double error_bound(const CheckedSpec& spec);
+
+/// Numbers of a dtype from and to double, rounded to nearest even.
+std::vector<std::uint8_t> encode(const std::vector<double>& values, DType dtype);
+std::vector<double> decode(const std::vector<std::uint8_t>& bytes, DType dtype);
+
+}  // namespace fa::test

@@ -1,0 +1,79 @@
+// The disk cache from process to process: what one built another loads, and says so.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "compiler/emit/host/sources_hash.h"
+#include "tests/catch.h"
+#include "tests/runtime/system/temporary.h"
+#include "tests/tools/command/command.h"
+
+using namespace fa;
+using namespace fa::tools;
+using fa::tests::read_file;
+using fa::tests::TemporaryFolder;
+using fa::tests::write_file;
+
+namespace {
+
+nlohmann::json run_once(const TemporaryFolder& folder, const std::vector<std::string>& settings = {}) {
+  std::vector<std::string> all = settings;
+  all.push_back("FA_CACHE_DIR=" + folder.path());
+  const auto ran = run_program(
+      "facet", {"run", source_path("specs/causal.fa"), "--device", "host", "--q-len", "64", "--json"}, all);
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  return nlohmann::json::parse(ran.out).at("kernel");
+}
+
+}  // namespace
+
+TEST_CASE("a second process loads the host kernel that the first one built", "[tools][cache]") {
+  const TemporaryFolder folder;
+  const nlohmann::json first = run_once(folder), second = run_once(folder);
+  CHECK(first["compile_ms"]["source"] == "compiled");
+  CHECK(first["cache"]["miss"] == "no entry");
+  CHECK(first["cache"]["not_kept"] == "");
+  CHECK(second["compile_ms"]["source"] == "disk cache");
+  CHECK(second["compile_ms"]["build"] == 0);
+}
+
+TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]") {
+  const TemporaryFolder folder;
+  run_once(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    write_file(entry.path().string(), "no entry at all");
+  CHECK(run_once(folder)["cache"]["miss"] == "damaged");
+  CHECK(run_once(folder)["compile_ms"]["source"] == "disk cache");
+  CHECK(run_once(folder, {"FA_CACHE_SIZE=1"})["compile_ms"]["source"] == "disk cache");
+
+  const TemporaryFolder empty;
+  const std::string not_kept = run_once(empty, {"FA_CACHE_SIZE=1"})["cache"]["not_kept"];
+  CHECK(missing(not_kept, {"more than the cache may hold", "FA_CACHE_SIZE"}) == "");
+  const auto said =
+      run_program("facet", {"run", source_path("specs/causal.fa"), "--device", "host", "--q-len", "64"},
+                  {"FA_CACHE_DIR=" + empty.path(), "FA_CACHE_SIZE=1"});
+  CHECK(missing(said.out, {"cache      not kept: "}) == "");
+}
+
+TEST_CASE("the cache's key follows the sources of the compiler", "[tools][cache]") {
+  const TemporaryFolder folder;
+  const std::string out = folder / "hash.cpp";
+  const auto hash_of = [&](const std::string& root) {
+    const auto ran = run_program("/usr/bin/env", {"cmake", "-DROOT=" + root, "-DOUTPUT=" + out, "-P",
+                                                  source_path("cmake/hash_sources.cmake")});
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    return read_file(out);
+  };
+  CHECK(missing(hash_of(source_path("")), {"return \"" + std::string(sources_hash()) + "\""}) == "");
+
+  const std::string root = folder / "root";
+  for (const char* room : {"compiler/emit/host", "runtime/host", "templates"})
+    std::filesystem::create_directories(root + "/" + room);
+  for (const char* file : {"compiler/emit/host/host.cpp", "runtime/host/jit.cpp", "templates/params.h"}) {
+    write_file(root + "/" + file, "a");
+    const std::string before = hash_of(root);
+    write_file(root + "/" + file, "b");
+    CHECK(hash_of(root) != before);
+  }
+}

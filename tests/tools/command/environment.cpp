@@ -1,0 +1,68 @@
+// FA_* variables reach every command that they speak of, and a bad one is named.
+#include "runtime/build/device_target.h"
+#include "tests/catch.h"
+#include "tests/skip.h"
+#include "tests/tools/command/command.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+const std::vector<std::string> kRun = {"run", source_path("specs/causal.fa"), "--q-len", "64"};
+
+CommandResult facet_with(const std::string& setting, std::vector<std::string> words,
+                         const std::vector<std::string>& more = {}) {
+  words.insert(words.end(), more.begin(), more.end());
+  return run_program("facet", words, {setting});
+}
+
+}  // namespace
+
+TEST_CASE("FA_PLAN and FA_TARGET reach explain and emit", "[tools][options]") {
+  const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa")};
+  const std::vector<std::string> emit = {"emit", source_path("specs/causal.fa"), "--stage", "plan"};
+  for (const auto& words : {explain, emit}) {
+    CHECK(missing(facet_with("FA_PLAN=tile_q=64", words, {"--gpu", "a100"}).out, {"tile_q=64 "}) == "");
+    const auto both = facet_with("FA_PLAN=tile_q=64", words, {"--gpu", "a100", "--plan", "tile_q=128"});
+    CHECK(missing(both.out, {"tile_q=128 "}) == "");
+  }
+  CHECK(missing(facet_with("FA_TARGET=l4", explain).out, {"for l4"}) == "");
+}
+
+TEST_CASE("a variable that cannot be used is named, with status 2", "[tools][options]") {
+  const auto plan = facet_with("FA_PLAN=junk", kRun, {"--device", "host"});
+  CHECK(plan.status == 2);
+  CHECK(missing(plan.err, {"FA_PLAN='junk'"}) == "");
+  CHECK(plan.err.find("--plan") == std::string::npos);
+  for (const char* command : {"explain", "emit"}) {
+    const auto result = facet_with("FA_PLAN=junk", {command, source_path("specs/causal.fa")});
+    CHECK(result.status == 2);
+    CHECK(missing(result.err, {"FA_PLAN='junk'"}) == "");
+  }
+  for (const char* device : {"host", "auto"}) {
+    const auto target = facet_with("FA_TARGET=junk", kRun, {"--device", device});
+    CHECK(target.status == 2);
+    CHECK(missing(target.err, {"'junk'", "FA_TARGET", "a100"}) == "");
+  }
+  const auto junk = facet_with("FA_TARGET=junk", kRun, {"--device", "host", "--plan", "tile_q=64"});
+  CHECK(missing(junk.err, {"'junk'"}) == "");
+  CHECK(junk.err.find("--plan") == std::string::npos);
+  const auto size = facet_with("FA_CACHE_SIZE=lots", kRun, {"--device", "host"});
+  CHECK(size.status == 2);
+  CHECK(missing(size.err, {"FA_CACHE_SIZE='lots'"}) == "");
+}
+
+TEST_CASE("another GPU's kernels are not quietly replaced by the host's", "[tools][options]") {
+  const auto both = facet_with("FA_TARGET=", kRun, {"--gpu", "a100", "--device", "host"});
+  CHECK(both.status == 2);
+  CHECK(missing(both.err, {"--gpu", "--device host"}) == "");
+  if (why_no_cuda(0).empty()) {
+    tests::skip("what is said without a GPU: there is one");
+    return;
+  }
+  const auto result = facet_with("FA_TARGET=", kRun, {"--gpu", "a100"});
+  CHECK(result.status == 1);
+  CHECK(missing(result.err, {"the kernels of target 'a100' need a GPU"}) == "");
+  CHECK(result.out == "");
+}

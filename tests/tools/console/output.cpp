@@ -1,0 +1,166 @@
+// Where results go: files, links, pipes, devices, each as a user means it.
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/catch.h"
+#include "tests/skip.h"
+#include "tests/tools/command/command.h"
+#include "tests/tools/temporary.h"
+#include "tools/problem/npy.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A small run, to which a script appends where its results go.
+const std::string kRun =
+    "\"$FACET\" run \"$SPECS\"/causal.fa --device host --q-len 300 --heads 2 --head-dim 16 --repeat 1 ";
+
+/// A device that works like /dev/null or /dev/full. Root gets a node of its own in `folder`: what goes wrong
+/// here must not cost the machine its /dev/null. Empty where even root may make none.
+std::string device(const TemporaryFolder& folder, const std::string& name, unsigned minor) {
+  if (geteuid() != 0) return "/dev/" + name;
+  if (mknod(folder.file(name).c_str(), S_IFCHR | 0666, makedev(1, minor)) == 0) return folder.file(name);
+  tests::skip("device nodes cannot be made here");
+  return {};
+}
+
+/// Runs `script` in `folder`.
+CommandResult in_folder(const TemporaryFolder& folder, const std::string& script) {
+  return shell("cd '" + folder.file("") + "' && " + script);
+}
+
+bool is_whole_output(const std::string& path) {
+  return read_npy(path, "o", DType::f32, {1, 2, 300, 16}).elements() == 2 * 300 * 16;
+}
+
+int files_in(const TemporaryFolder& folder) {
+  const fs::directory_iterator files(folder.file(""));
+  return static_cast<int>(std::distance(begin(files), end(files)));
+}
+
+}  // namespace
+
+TEST_CASE("a device stays one, and takes what is written to it", "[tools][output]") {
+  const TemporaryFolder folder;
+  const std::string null = device(folder, "null", 3), full = device(folder, "full", 7);
+  if (null.empty() || full.empty()) return;
+  for (const std::string& option : {"--out " + null, "--lse " + null, "--out " + null + " --lse " + null}) {
+    CHECK(shell(kRun + option).status == 0);
+    CHECK(fs::is_character_file(null));
+  }
+  CHECK(shell("\"$FACET\" emit \"$SPECS\"/causal.fa --gpu a100 -o " + null).status == 0);
+  CHECK(fs::is_character_file(null));
+
+  const auto refused = shell(kRun + "--out " + full);
+  CHECK(refused.status == 1);
+  CHECK(first_line(refused.err) == "facet: error: " + full + ": cannot be written: No space left on device");
+  CHECK(fs::is_character_file(full));
+}
+
+TEST_CASE("a pipe is written into", "[tools][output]") {
+  const TemporaryFolder folder;
+  const auto result =
+      in_folder(folder, "mkfifo p && { timeout 60 cat p > got & } && " + kRun + "--out p && wait");
+  CHECK(result.status == 0);
+  CHECK(fs::is_fifo(folder.file("p")));
+  CHECK(is_whole_output(folder.file("got")));
+  CHECK(in_folder(folder, kRun + "--out >(cat > got2) && sleep 1").status == 0);
+  CHECK(is_whole_output(folder.file("got2")));
+}
+
+TEST_CASE("stdout by its name is stdout, wherever it goes", "[tools][output]") {
+  const TemporaryFolder folder;
+  const auto result = in_folder(folder,
+                                "echo before > out; \"$FACET\" emit \"$SPECS\"/causal.fa --gpu a100 "
+                                "--stage plan -o /dev/stdout >> out && echo after >> out");
+  CHECK(result.status == 0);
+  const std::string text = read_file(folder.file("out"));
+  CHECK(without_start(text, "before\nsm80 q_outer ") == "");
+  CHECK(text.ends_with("\nafter\n"));
+}
+
+TEST_CASE("a link stays one, and what it names is replaced", "[tools][output]") {
+  const TemporaryFolder folder;
+  CHECK(in_folder(folder, "mkdir a && echo old > a/target && ln -s a/target link && ln -s link second && " +
+                              kRun + "--out second")
+            .status == 0);
+  CHECK(fs::read_symlink(folder.file("link")) == "a/target");
+  CHECK(fs::read_symlink(folder.file("second")) == "link");
+  CHECK(is_whole_output(folder.file("a/target")));
+  // A link may name a file that is not there yet.
+  CHECK(in_folder(folder, "ln -s a/new dangling && " + kRun + "--out dangling").status == 0);
+  CHECK(fs::is_symlink(folder.file("dangling")));
+  CHECK(is_whole_output(folder.file("a/new")));
+  const auto circle = in_folder(folder, "ln -s y x && ln -s x y && " + kRun + "--out x");
+  CHECK(circle.status == 1);
+  CHECK(first_line(circle.err) == "facet: error: x: cannot be written: Too many levels of symbolic links");
+}
+
+TEST_CASE("a replaced file keeps its permissions, and a protected one its contents", "[tools][output]") {
+  const TemporaryFolder folder;
+  CHECK(in_folder(folder, "touch o && chmod 0640 o && " + kRun + "--out o").status == 0);
+  CHECK(is_whole_output(folder.file("o")));
+  CHECK(fs::status(folder.file("o")).permissions() == fs::perms(0640));
+  if (geteuid() == 0) return;  // root may write anything
+  const auto kept = in_folder(folder, "echo kept > p && chmod 0444 p && " + kRun + "--out p");
+  CHECK(first_line(kept.err) == "facet: error: p: cannot be written: Permission denied");
+  CHECK(read_file(folder.file("p")) == "kept\n");
+}
+
+TEST_CASE("runs that write one file at once each write all of it", "[tools][output]") {
+  const TemporaryFolder folder;
+  const auto result =
+      in_folder(folder, "for i in 1 2 3 4 5 6 7 8 9 10; do " + kRun +
+                            "--out o --lse l > /dev/null & pids+=($!); done; lost=0; "
+                            "for pid in ${pids[@]}; do wait $pid || lost=1; done; exit $lost");
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
+  CHECK(is_whole_output(folder.file("o")));
+  CHECK(files_in(folder) == 2);
+}
+
+TEST_CASE("an output may replace the file that an input was read from", "[tools][output]") {
+  const TemporaryFolder folder;
+  CHECK(in_folder(folder, kRun + "--out x && cp x first && ln -s x link && " + kRun +
+                              "--q x --verify --out apart && " + kRun +
+                              "--q x --k link --verify --out y && " + kRun +
+                              "--q x --out link && cmp x apart")
+            .status == 0);
+  CHECK(fs::is_symlink(folder.file("link")));
+  CHECK(in_folder(folder, "cp first x && " + kRun + "--q x --k x --out x && cmp x y && ! cmp -s x apart")
+            .status == 0);
+}
+
+TEST_CASE("two outputs need two files", "[tools][output]") {
+  const TemporaryFolder folder;
+  const auto same = in_folder(folder, kRun + "--out x --lse x");
+  CHECK(same.status == 2);
+  CHECK(first_line(same.err) ==
+        "facet: error: --out and --lse both name x: the second would replace the first; name two files");
+  CHECK(in_folder(folder, "ln -s x link && " + kRun + "--out ./x --lse link").status == 2);
+  CHECK(in_folder(folder, "touch x && " + kRun + "--out link --lse \"$PWD\"/x").status == 2);
+  CHECK(read_file(folder.file("x")) == "");
+}
+
+TEST_CASE("a file beyond the size limit is a plain error, and nothing is left of it", "[tools][output]") {
+  const TemporaryFolder folder;
+  const auto result = in_folder(folder, "echo old > o; ulimit -f 8; " + kRun + "--no-cache --out o");
+  CHECK(result.status == 1);
+  CHECK(first_line(result.err) ==
+        "facet: error: o: cannot be written: the process' file size limit (ulimit -f) is smaller than the "
+        "file");
+  CHECK(read_file(folder.file("o")) == "old\n");
+  CHECK(files_in(folder) == 1);
+  // stdout is such a file, too.
+  const auto printed =
+      in_folder(folder, "ulimit -f 1; \"$FACET\" emit \"$SPECS\"/causal.fa --gpu a100 > source");
+  CHECK(printed.status == 1);
+  CHECK(first_line(printed.err) == "facet: error: stdout: cannot be written: File too large");
+}

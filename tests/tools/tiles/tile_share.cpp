@@ -1,0 +1,67 @@
+// What a mask leaves of the tiles, and the time that is predicted by it.
+#include "tools/tiles/tile_share.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/tools/command/command.h"
+
+using namespace fa;
+using namespace fa::tools;
+using nlohmann::json;
+
+namespace {
+
+std::optional<double> share(const char* name, int length, int heads = 4) {
+  const Spec spec = Spec::load(source_path(std::string("specs/") + name + ".fa"));
+  ProblemInputs inputs;
+  inputs.size = {.batch = 2, .num_q_heads = heads, .num_kv_heads = heads, .q_len = length, .kv_len = length};
+  return share_of_tiles(spec, inputs, 128, 64);
+}
+
+json explained(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"explain", "--gpu", "a100", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  return json::parse(facet(words).out);
+}
+
+}  // namespace
+
+TEST_CASE("the share of tiles is what the walk visits", "[tools]") {
+  CHECK(share("full", 4096) == 1);
+  // Row i of 32 x 64 tiles of 128 x 64 keeps the first 2 i + 2.
+  CHECK(share("causal", 4096) == (2.0 * 32 * 33 / 2) / (32 * 64));
+  const json with_tiles = explained({source_path("specs/document.fa"), "--tiles", "--q-len", "2048"});
+  CHECK(with_tiles["share_of_tiles"] ==
+        explained({source_path("specs/document.fa"), "--q-len", "2048"})["share_of_tiles"]);
+  CHECK(with_tiles["share_of_tiles"] == 72.0 / 512);
+  CHECK(share("causal", 1 << 22) == std::nullopt);  // too many tiles
+  CHECK(share("document", 1 << 20) == std::nullopt);
+}
+
+TEST_CASE("predicted times are those of the tiles that are left, and say so", "[tools]") {
+  const json document = explained({source_path("specs/document.fa"), "--q-len", "4096", "--heads", "16"});
+  const double predicted = document["predicted_ms"], dense = document["predicted_dense_ms"];
+  const double left = document["share_of_tiles"];
+  CHECK(left < 0.2);
+  CHECK(predicted < 1.5 * left * dense);
+  CHECK(predicted > left * dense);  // a CTA that has few tiles starts and ends all the same
+  const auto says = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "explain");
+    words.insert(words.end(), {"--gpu", "a100"});
+    return facet(words).out;
+  };
+  CHECK(missing(says({source_path("specs/document.fa"), "--q-len", "2048"}),
+                {"for the 14.06% of tiles that the mask leaves, of the example tensors; for every tile ",
+                 "us, for every score\n"}) == "");
+  CHECK(missing(says({source_path("specs/causal.fa")}),
+                {"% of tiles that the mask leaves; for every tile "}) == "");
+  const std::string full = says({source_path("specs/full.fa")});
+  CHECK(full.find("for every") == std::string::npos);
+  CHECK(missing(says({source_path("specs/causal.fa"), "--q-len", "2000000"}),
+                {"for every tile: counting those that the mask leaves would take long (--tiles does)"}) ==
+        "");
+  const json unmasked = explained({source_path("specs/full.fa"), "--q-len", "4096"});
+  CHECK(unmasked["predicted_ms"] == unmasked["predicted_dense_ms"]);
+  CHECK(unmasked["share_of_tiles"] == 1.0);
+}

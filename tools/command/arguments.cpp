@@ -1,0 +1,154 @@
+// Shared options: declaration and reading.
+#include "tools/command/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/build/device_target.h"
+#include "runtime/host/jit.h"
+#include "runtime/system/options.h"
+#include "tools/command/spec_file.h"
+#include "tools/command/targets.h"
+#include "tools/command/validators.h"
+#include "tools/problem/problem.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kSpecGroup = "Spec";
+constexpr const char* kSizeGroup = "Problem";
+constexpr const char* kDeviceGroup = "Device";
+
+}  // namespace
+
+void SpecArguments::declare(CLI::App& app) {
+  const auto number = [&](const char* name, int& value, const char* description) {
+    app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSpecGroup);
+  };
+  number("--head-dim", head_dim, "Override the spec's head_dim (and head_dim_v where they are equal)");
+  number("--head-dim-v", head_dim_v, "Override the spec's head_dim_v");
+  app.add_option("--dtype", dtype, "Override the spec's dtype: f16, bf16 or f32")
+      ->type_name("TYPE")
+      ->check(one_of({"f16", "bf16", "f32"}))
+      ->group(kSpecGroup);
+}
+
+Spec SpecArguments::load(const std::string& path) const {
+  Spec spec = read_spec(path);
+  if (head_dim != 0 || head_dim_v != 0) {
+    const bool equal = spec.head_dim() == spec.head_dim_v();
+    const int new_head_dim = head_dim != 0 ? head_dim : spec.head_dim();
+    const int new_head_dim_v = head_dim_v != 0 ? head_dim_v : equal ? new_head_dim : spec.head_dim_v();
+    spec = spec.with_head_dim(new_head_dim, new_head_dim_v);
+  }
+  if (dtype == "f16") return spec.with_dtype(DType::f16);
+  if (dtype == "bf16") return spec.with_dtype(DType::bf16);
+  if (dtype == "f32") return spec.with_dtype(DType::f32);
+  return spec;
+}
+
+void SizeArguments::declare(CLI::App& app) {
+  const auto number = [&](const char* name, std::optional<int>& value, const std::string& description) {
+    app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSizeGroup);
+  };
+  number("--batch", batch, fmt::format("Sequences in the batch [{}]", kDefaults.batch));
+  number("--heads", heads, fmt::format("Query heads [{}]", kDefaults.num_q_heads));
+  number("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  number("--q-len", q_len, fmt::format("Query positions [{}]", kDefaults.q_len));
+  number("--kv-len", kv_len, "Key positions [--q-len]");
+}
+
+ProblemSize SizeArguments::size() const {
+  ProblemSize result = kDefaults;
+  result.batch = batch.value_or(kDefaults.batch);
+  result.num_q_heads = heads.value_or(kDefaults.num_q_heads);
+  result.num_kv_heads = kv_heads.value_or(heads.value_or(kDefaults.num_kv_heads));
+  result.q_len = q_len.value_or(kDefaults.q_len);
+  result.kv_len = kv_len.value_or(q_len.value_or(kDefaults.kv_len));
+  check_size(result);
+  return result;
+}
+
+void declare_params(CLI::App& app, std::vector<std::string>& assignments) {
+  app.add_option("--set", assignments, "Give a param another value than its default; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(kSizeGroup);
+}
+
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments,
+                                                     const std::string& option) {
+  std::map<std::string, std::string> result;
+  for (const auto& text : assignments) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      throw ArgumentError(fmt::format("{} {}: write it as {} name=value", option, text, option));
+    }
+    const auto [at, added] = result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    if (!added) throw ArgumentError(fmt::format("{}: '{}' is given twice", option, at->first));
+  }
+  return result;
+}
+
+void DeviceArguments::declare(CLI::App& app) {
+  app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
+      ->type_name("WHERE")
+      ->check(one_of({"auto", "cuda", "host"}))
+      ->group(kDeviceGroup);
+  app.add_option("--cuda-device", cuda_device, "Ordinal of the GPU [0]")
+      ->type_name("N")
+      ->check(not_negative())
+      ->group(kDeviceGroup);
+  app.add_option("--gpu", gpu,
+                 "Run the kernels of another GPU, no newer than this one: t4, a100, ... [its own]")
+      ->type_name("NAME")
+      ->check(suggested(target_words(false)))
+      ->group(kDeviceGroup);
+  app.add_option("--threads", threads, "Threads on the host [all cores]")
+      ->type_name("N")
+      ->check(positive())
+      ->group(kDeviceGroup);
+  app.add_option("--plan", plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64 warps=4\"")
+      ->type_name("PLAN")
+      ->group(kDeviceGroup);
+  app.add_flag("--no-cache", no_cache, "Compile anew, and keep nothing")->group(kDeviceGroup);
+}
+
+Options DeviceArguments::options() const {
+  Options options;
+  options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
+  options.cuda_device = cuda_device;
+  if (!gpu.empty()) options.target = named_target(gpu).name;
+  if (!gpu.empty() && device == "host")
+    throw ArgumentError("--gpu names the GPU whose kernels are run, --device host runs none: leave out one");
+  options.num_threads = threads;
+  options.plan = plan;
+  options.disk_cache = !no_cache;
+  options.memory_cache = !no_cache;
+  options = resolve(options, environment());                      // the session's device must be the kernel's
+  if (!options.target.empty()) check_gpu_target(options.target);  // else a plan would be blamed for FA_TARGET
+  return options;
+}
+
+const Target& named_target(const std::string& name) {
+  const Target& target = find_target(name);
+  return target.family == Family::host ? host_target() : target;
+}
+
+std::string describe_plan(const std::string& plan) {
+  return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
+}
+
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+  const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
+  try {
+    return compile_front_end(spec.checked(), target, plan);
+  } catch (const ArgumentError& error) {
+    if (plan.empty()) throw;
+    throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));
+  }
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,312 @@
+// facet bench: how fast specs run here, over sizes and plans. Forward only.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/build/device_target.h"
+#include "tools/command/arguments.h"
+#include "tools/command/commands.h"
+#include "tools/command/json_option.h"
+#include "tools/command/validators.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/progress.h"
+#include "tools/console/report.h"
+#include "tools/console/text.h"
+#include "tools/console/version.h"
+#include "tools/measure/bench.h"
+#include "tools/problem/describe.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
+tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
+percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
+counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
+GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
+peak; a forward pass itself allocates nothing.
+--plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
+
+Examples:
+  facet bench specs/*.fa
+  facet bench specs/full.fa --batch 2 --heads 16 --q-len 2048,4096,8192,16384 --head-dim 128
+  facet bench specs/causal.fa --every-score --json causal.json
+  facet bench specs/full.fa --q-len 8192 --plans all --json plans.json)";
+
+struct BenchArguments {
+  std::vector<std::string> specs;
+  SpecArguments spec;
+  std::optional<int> batch, heads, kv_heads;
+  std::vector<int> q_lens, kv_lens;
+  DeviceArguments device;
+  std::vector<std::string> params;
+  std::string plans = "chosen";
+  std::string layout = "bhsd";
+  std::optional<float> dropout;
+  std::uint64_t seed = 1;
+  double time_ms = 300;
+  bool every_score = false;
+  bool verify = false;
+  JsonOption json;
+};
+
+void declare(CLI::App& command, BenchArguments& arguments) {
+  command.add_option("SPEC", arguments.specs, "Spec files (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
+  arguments.spec.declare(command);
+  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
+    command.add_option(name, value, description)->type_name("N")->check(positive())->group("Problem");
+  };
+  add("--batch", arguments.batch, "Sequences in the batch [1]");
+  add("--heads", arguments.heads, "Query heads [8]");
+  add("--kv-heads", arguments.kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
+    command.add_option(name, values, description)
+        ->delimiter(',')
+        ->allow_extra_args(false)  // or it would take the specs after it
+        ->type_name("N,N,...")
+        ->check(positive())
+        ->group("Problem");
+  };
+  add_list("--q-len", arguments.q_lens, "Query positions [1024,2048]");
+  add_list("--kv-len", arguments.kv_lens, "Key positions: one for all of --q-len, or one for each [--q-len]");
+  declare_params(command, arguments.params);
+  command.add_option("--dropout", arguments.dropout, "Dropout probability [the spec's]")
+      ->type_name("P")
+      ->group("Problem");
+  command.add_option("--seed", arguments.seed, "Seed of the tensors and of dropout [1]")
+      ->check(seed())
+      ->type_name("N")
+      ->group("Problem");
+  arguments.device.declare(command);
+  command
+      .add_option("--plans", arguments.plans,
+                  "chosen: the compiler's plan, or --plan; all: every legal one [chosen]")
+      ->check(one_of({"chosen", "all"}))
+      ->type_name("WHICH")
+      ->group("Device");
+  command.add_option("--layout", arguments.layout, "How q, k, v, o lie in memory: bhsd or bshd [bhsd]")
+      ->check(one_of({"bhsd", "bshd"}))
+      ->type_name("LAYOUT")
+      ->group("Device");
+  command.add_option("--time", arguments.time_ms, "Milliseconds of timed launches for each line [300]")
+      ->type_name("MS")
+      ->check(positive());
+  command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
+  command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
+  arguments.json.declare(command, "the results, with versions, device, date and command,");
+}
+
+std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
+  const std::vector<int> q_lens = arguments.q_lens.empty() ? std::vector{1024, 2048} : arguments.q_lens;
+  const std::vector<int>& kv_lens = arguments.kv_lens;
+  if (kv_lens.size() > 1 && kv_lens.size() != q_lens.size()) {
+    throw ArgumentError(
+        fmt::format("--kv-len has {} lengths and --q-len {}; give one for all, or one for each",
+                    kv_lens.size(), q_lens.size()));
+  }
+  std::vector<ProblemSize> result;
+  for (std::size_t i = 0; i < q_lens.size(); ++i) {
+    const int heads = arguments.heads.value_or(8);
+    result.push_back({.batch = arguments.batch.value_or(1),
+                      .num_q_heads = heads,
+                      .num_kv_heads = arguments.kv_heads.value_or(heads),
+                      .q_len = q_lens[i],
+                      .kv_len = kv_lens.empty() ? q_lens[i] : kv_lens[kv_lens.size() == 1 ? 0 : i]});
+  }
+  return result;
+}
+
+void print_header() {
+  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>8} {:>10}  {}\n", "spec", "problem", "median",
+             "p10 .. p90", "rate", "GB/s", "memory", "FLOPs counted");
+}
+
+std::string rate_of(const BenchResult& result) {
+  return print_rate(result.flops, result.time.median, result.on_cuda);
+}
+
+std::string_view verdict(const BenchResult& result) {
+  if (!result.verified) return "";
+  return *result.verified ? ", verified" : ", WRONG";
+}
+
+/// "N4096", or "N1x4096" where there are fewer queries than keys, or more.
+std::string print_lengths(const ProblemSize& size) {
+  return size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
+                                   : fmt::format("N{}x{}", size.q_len, size.kv_len);
+}
+
+void print_line(const BenchResult& result) {
+  const auto& size = result.size;
+  const std::string heads = size.num_q_heads == size.num_kv_heads
+                                ? fmt::format("H{}", size.num_q_heads)
+                                : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
+  const std::string dims = result.head_dim == result.head_dim_v
+                               ? fmt::format("D{}", result.head_dim)
+                               : fmt::format("D{}/{}", result.head_dim, result.head_dim_v);
+  const std::string problem =
+      fmt::format("B{} {} {} {} {}", size.batch, heads, print_lengths(size), dims, dtype_name(result.dtype));
+  if (!result.error.empty()) {
+    fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error);
+    return;
+  }
+  fmt::print(
+      "{:<22} {:<34} {:>10} {:>19} {:>13} {:>8.4g} {:>10}  {}{}\n", result.spec, problem,
+      print_milliseconds(result.time.median),
+      fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
+      rate_of(result), result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
+      verdict(result));
+}
+
+void print_plans(const std::vector<BenchResult>& results) {
+  for (const auto& result : results) {
+    if (result.error.empty()) {
+      fmt::print("  {:>10} {:>13}  {}{}\n", print_milliseconds(result.time.median), rate_of(result),
+                 result.plan, verdict(result));
+    } else {
+      fmt::print("  {:>10} {:>13}  {}: {}\n", "failed", "", result.plan, result.error);
+    }
+  }
+}
+
+void print_lines(const std::vector<BenchResult>& lines, bool first, bool all_plans) {
+  if (first) {
+    if (!lines.front().device.empty()) fmt::print("{}\n", lines.front().device);
+    print_header();
+  }
+  print_line(lines.front());
+  if (all_plans) print_plans(lines);
+  std::fflush(stdout);
+}
+
+nlohmann::json to_json(const BenchResult& result) {
+  nlohmann::json json{{"spec", result.spec},
+                      {"file", result.file},
+                      {"dtype", dtype_name(result.dtype)},
+                      {"head_dim", result.head_dim},
+                      {"head_dim_v", result.head_dim_v},
+                      {"size", size_json(result.size)},
+                      {"target", result.target},
+                      {"plan", result.plan}};
+  if (!result.error.empty()) {
+    json["error"] = result.error;
+    return json;
+  }
+  json["time_ms"] = timing_json(result.time);
+  json["tflops"] = result.tflops;
+  json["flops"] = result.flops;
+  json["flops_counted"] = result.flops_counted;
+  json["gb_per_s"] = result.gb_per_s;
+  json["bytes"] = result.bytes;
+  json["copies"] = result.copies;
+  json["compile_ms"] = result.compile_ms;
+  if (result.verified) json["verified"] = *result.verified;
+  return json;
+}
+
+/// `done` of the `of` problems are in the results; the last of them in part, where it has many plans.
+void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results, std::size_t done,
+                std::size_t of) {
+  nlohmann::json lines = nlohmann::json::array();
+  for (const auto& result : results) lines.push_back(to_json(result));
+  const bool on_cuda = !results.empty() && results.front().on_cuda;
+  nlohmann::json report{{"command", command_line()},
+                        {"date", timestamp()},
+                        {"versions", versions_json(on_cuda, arguments.device.options().cuda_device)},
+                        {"device", results.empty() ? "" : results.front().device},
+                        {"layout", arguments.layout},
+                        {"results", lines}};
+  if (done < of) report["interrupted"] = {{"done", done}, {"of", of}};
+  arguments.json.write(report);
+}
+
+/// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.
+ProblemInputs problem_inputs(const BenchArguments& arguments, const Spec& spec, std::size_t num_specs,
+                             const ProblemSize& size) {
+  ProblemInputs inputs;
+  inputs.size = size;
+  inputs.params = parse_assignments(arguments.params, "--set");
+  if (num_specs > 1) {
+    std::erase_if(inputs.params, [&](const auto& given) {
+      return std::ranges::find(spec.params(), given.first, &ParamInfo::name) == spec.params().end();
+    });
+  }
+  if (spec.has_dropout() || num_specs == 1) inputs.dropout = arguments.dropout;
+  inputs.dropout_seed = inputs.data_seed = arguments.seed;
+  return inputs;
+}
+
+int run_bench(const BenchArguments& arguments) {
+  if (arguments.plans == "all" && !arguments.device.plan.empty()) {
+    throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
+  }
+  // Everything the user wrote is read before anything is timed: a typo in the last spec must not cost
+  // minutes.
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
+  std::vector<Spec> specs;
+  for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
+  const auto problem_sizes = sizes(arguments);
+  const BenchSettings settings{.options = arguments.device.options(),
+                               .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
+                               .all_plans = arguments.plans == "all",
+                               .time_ms = arguments.time_ms,
+                               .every_score = arguments.every_score,
+                               .verify = arguments.verify};
+
+  if (settings.options.device == Device::cuda) {
+    const std::string& reason = why_no_cuda(settings.options.cuda_device);
+    if (!reason.empty()) throw DeviceError(reason, 0);
+  }
+
+  const Interruptible interruptible;
+  std::vector<BenchResult> results;
+  bool all_held = true;
+  const std::size_t of = specs.size() * problem_sizes.size();
+  std::size_t done = 0;
+  Steps steps(of);
+  for (std::size_t at = 0; at < of && !is_interrupted(); ++at) {
+    const Spec& spec = specs[at / problem_sizes.size()];
+    const ProblemSize& size = problem_sizes[at % problem_sizes.size()];
+    steps.next(print_lengths(size));
+    const auto [lines, is_complete] =
+        bench(spec, problem_inputs(arguments, spec, specs.size(), size), settings);
+    if (is_complete) ++done;
+    const ProgressHidden hidden;
+    if (!lines.empty() && arguments.json.shows_text())
+      print_lines(lines, results.empty(), settings.all_plans);
+    for (const auto& line : lines) {
+      all_held = all_held && line.error.empty() && line.verified.value_or(true);
+    }
+    results.insert(results.end(), lines.begin(), lines.end());
+  }
+  const ProgressHidden hidden;
+  const bool writes = arguments.json.asked() && !results.empty();
+  if (writes) write_json(arguments, results, done, of);
+  if (done < of) {
+    report_error(fmt::format(
+        "interrupted: {} of {} problems are timed{}", done, of,
+        writes && arguments.json.to_file() ? ", and written to " + arguments.json.file() : std::string()));
+    return kInterrupted;
+  }
+  return all_held ? kOk : kFailed;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<BenchArguments>();
+  CLI::App* const command = app.add_subcommand("bench", "Time specs on this machine, over sizes and plans");
+  command->footer(kFooter);
+  declare(*command, *arguments);
+  command->callback([arguments, &action] { action = [arguments] { return run_bench(*arguments); }; });
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,313 @@
+// facet build: specs x sizes x dtypes x architectures into one bundle, on a machine without a GPU.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/build/build.h"
+#include "runtime/bundle/file.h"
+#include "runtime/system/options.h"
+#include "tools/command/arguments.h"
+#include "tools/command/commands.h"
+#include "tools/command/json_option.h"
+#include "tools/command/targets.h"
+#include "tools/command/validators.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/progress.h"
+#include "tools/console/report.h"
+#include "tools/console/text.h"
+#include "tools/problem/describe.h"
+#include "tools/reference/parallel.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"help(
+Needs NVRTC and no GPU. Every spec is built for every --arch, --head-dim and --dtype; where one of them has no kernel
+the command says which and why, and writes nothing. An architecture may have dtypes of its own: sm_75, which knows no
+bf16, as sm_75:f16. The bundle is written aside and renamed: it is there whole or not
+at all. Plans are those that `facet explain --gpu` shows for the first GPU of that architecture.
+A program loads it with fa::load_bundle and links facet::bundle, which holds neither LLVM nor NVRTC: docs/bundles.md.
+
+Examples:
+  facet build specs/causal.fa --arch sm_80,sm_90a -o causal.facet-bundle
+  facet build specs/*.fa --arch sm_80 --head-dim 64,128 --dtype f16,bf16 -o kernels/
+  facet build specs/causal.fa --arch sm_75:f16,sm_80:f16+bf16,sm_90a:bf16 -o kernels/
+  facet bundle kernels/                                    # what it holds)help";
+
+struct BuildArguments {
+  std::vector<std::string> specs, archs, dtypes;
+  std::vector<int> head_dims;
+  std::string output;
+  JsonOption json;
+  bool no_cache = false;
+};
+
+/// An architecture and what is built for it; a dtype of "" is the spec's own.
+struct Wanted {
+  std::string arch;
+  std::vector<std::string> dtypes;
+};
+
+/// A spec with one of the sizes and dtypes asked for.
+struct Built {
+  std::vector<std::string>
+      dtypes;  // the words that ask for it: its own dtype may be asked for by name as well
+  Spec spec;
+};
+
+struct Job {
+  std::size_t spec = 0;
+  std::string arch;
+  std::string plan;
+  Source source;
+  BuildResult result;
+  double milliseconds = 0;
+};
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// "sm_75:f16+f32", or a bare "sm_80" with the dtypes of --dtype.
+Wanted parse_wanted(const std::string& text, const std::vector<std::string>& dtypes) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {text, dtypes.empty() ? std::vector<std::string>{""} : dtypes};
+  Wanted wanted{.arch = text.substr(0, colon), .dtypes = {}};
+  for (std::size_t begin = colon + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    wanted.dtypes.push_back(text.substr(begin, end - begin));
+    const std::string& dtype = wanted.dtypes.back();
+    if (dtype != "f16" && dtype != "bf16" && dtype != "f32")
+      throw ArgumentError(
+          fmt::format("--arch {}: '{}' is no dtype: write f16, bf16 or f32, as sm_80:f16+bf16", text, dtype));
+    begin = end + 1;
+  }
+  return wanted;
+}
+
+template <class T>
+void add_once(std::vector<T>& list, const T& value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+/// Every architecture once, with all that is asked for it: a bundle holds one kernel of a spec for each.
+std::vector<Wanted> wanted_archs(const BuildArguments& arguments) {
+  std::vector<Wanted> all;
+  for (const std::string& text : arguments.archs) {
+    const Wanted wanted = parse_wanted(text, arguments.dtypes);
+    auto same = std::ranges::find(all, wanted.arch, &Wanted::arch);
+    if (same == all.end()) same = all.insert(all.end(), {.arch = wanted.arch, .dtypes = {}});
+    for (const std::string& dtype : wanted.dtypes) add_once(same->dtypes, dtype);
+  }
+  return all;
+}
+
+/// Every spec with every size and dtype that an architecture wants.
+std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector<Wanted>& wanted) {
+  std::vector<int> head_dims;
+  for (const int head_dim : arguments.head_dims) add_once(head_dims, head_dim);
+  if (head_dims.empty()) head_dims.push_back(0);
+  std::vector<std::string> dtypes;
+  for (const Wanted& one : wanted)
+    for (const std::string& dtype : one.dtypes) add_once(dtypes, dtype);
+  std::vector<Built> specs;
+  for (const std::string& path : arguments.specs) {
+    const std::size_t of_file = specs.size();
+    for (const int head_dim : head_dims) {
+      for (const auto& dtype : dtypes) {
+        SpecArguments arguments_of_one;
+        arguments_of_one.head_dim = head_dim;
+        arguments_of_one.dtype = dtype;
+        const Spec spec = arguments_of_one.load(path);
+        const auto same = std::ranges::find_if(specs, [&](const Built& other) {
+          return other.spec.name() == spec.name() && other.spec.head_dim() == spec.head_dim() &&
+                 other.spec.dtype() == spec.dtype();
+        });
+        if (same == specs.end())
+          specs.push_back({.dtypes = {dtype}, .spec = spec});
+        else if (same - specs.begin() >= static_cast<std::ptrdiff_t>(of_file) && !has(same->dtypes, dtype))
+          same->dtypes.push_back(dtype);
+        else
+          throw ArgumentError(
+              fmt::format("{}: '{}' {} d{} is in the bundle already: give it a name of its own", path,
+                          spec.name(), dtype_name(spec.dtype()), spec.head_dim()));
+      }
+    }
+  }
+  return specs;
+}
+
+/// The front end for all, so that what cannot be built is said before anything is.
+std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted) {
+  std::vector<Job> jobs;
+  std::vector<Diagnostic> refused;
+  Steps steps(wanted.size() * specs.size());
+  for (const Wanted& one : wanted) {
+    const Target target = target_of_arch(one.arch);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      steps.next(fmt::format("planning {} for {}", specs[i].spec.name(), one.arch));
+      const auto is_wanted = [&](const std::string& dtype) { return has(one.dtypes, dtype); };
+      if (std::ranges::none_of(specs[i].dtypes, is_wanted)) continue;
+      try {
+        Compiled compiled = front_end(specs[i].spec, target, "");
+        jobs.push_back({.spec = i,
+                        .arch = one.arch,
+                        .plan = compiled.choice.plan.print(),
+                        .source = std::move(*compiled.source),
+                        .result = {},
+                        .milliseconds = 0});
+      } catch (const SpecError& error) {
+        refused.insert(refused.end(), error.diagnostics().begin(), error.diagnostics().end());
+        if (!target.has_bf16 && specs[i].spec.dtype() == DType::bf16)
+          refused.back().remedy += fmt::format("; or build f16 for it alone: --arch {}:f16", one.arch);
+      }
+    }
+  }
+  if (!refused.empty()) throw SpecError(std::move(refused));
+  return jobs;
+}
+
+void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
+  const DiskCache cache =
+      open_cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string());
+  Steps steps(jobs.size());
+  steps.next("building with NVRTC");
+  parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin; at < end; ++at) {
+      stop_if_interrupted();
+      Job& job = jobs[static_cast<std::size_t>(at)];
+      const Spec& spec = specs[job.spec].spec;
+      const auto start = std::chrono::steady_clock::now();
+      job.result =
+          build(job.source, cache, fmt::format("{} {}, {}", spec.name(), describe_spec(spec), job.arch));
+      if (!job.result.binary.image.starts_with("\x7f"
+                                               "ELF")) {
+        throw BuildError(
+            fmt::format("this NVRTC makes no cubin for {}, and a bundle holds nothing else: install a later "
+                        "one, or point FA_NVRTC at it",
+                        job.arch),
+            {});
+      }
+      const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
+      job.milliseconds = passed.count();
+      steps.next("building with NVRTC");
+    }
+  });
+}
+
+std::string print_job(const Job& job, const Spec& spec) {
+  const Binary& binary = job.result.binary;
+  return fmt::format("{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}", spec.name(),
+                     describe_spec(spec), job.arch, binary.registers, binary.spill_bytes,
+                     print_bytes(static_cast<double>(binary.image.size())),
+                     job.result.from_disk ? "from the disk cache" : print_milliseconds(job.milliseconds));
+}
+
+nlohmann::json job_json(const Job& job, const Spec& spec) {
+  const Binary& binary = job.result.binary;
+  return {{"spec", spec_json(spec)},
+          {"arch", job.arch},
+          {"plan", job.plan},
+          {"registers", binary.registers},
+          {"spill_bytes", binary.spill_bytes},
+          {"cubin_bytes", binary.image.size()},
+          {"from_disk", job.result.from_disk},
+          {"milliseconds", job.milliseconds}};
+}
+
+int run_build(const BuildArguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
+  arguments.json.check_apart_from({arguments.output}, "--output");
+  const std::vector<Wanted> wanted = wanted_archs(arguments);
+  const std::vector<Built> specs = load_specs(arguments, wanted);
+  BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
+  for (const Built& one : specs) {
+    for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);
+    contents.specs.push_back(one.spec);
+  }
+  std::vector<Job> jobs = plan_jobs(specs, wanted);
+  try {
+    const Interruptible interruptible;
+    build_jobs(jobs, specs, arguments.no_cache);
+  } catch (const Interrupted&) {
+    const auto built =
+        std::ranges::count_if(jobs, [](const Job& job) { return !job.result.binary.image.empty(); });
+    report_error(
+        fmt::format("interrupted: {} of {} kernels are built, the bundle is not written", built, jobs.size()),
+        arguments.no_cache ? "" : "the cache keeps those that are: building again goes on from there");
+    return kInterrupted;
+  }
+
+  contents.nvrtc = Nvrtc::get().version();
+  nlohmann::json report = nlohmann::json::array();
+  std::string lines;  // printed once the bundle is written: a stdout that takes nothing must not cost it
+  for (Job& job : jobs) {
+    report.push_back(job_json(job, specs[job.spec].spec));
+    lines += print_job(job, specs[job.spec].spec) + "\n";
+    contents.kernels.push_back(
+        {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
+  }
+  const std::string path = write_bundle(arguments.output, contents);
+  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
+  const auto bytes = encode_bundle(contents).size();
+  arguments.json.write({{"path", path},
+                        {"bytes", bytes},
+                        {"nvrtc", contents.nvrtc},
+                        {"milliseconds", passed.count()},
+                        {"kernels", report}});
+  if (arguments.json.shows_text()) {
+    std::vector<std::string> archs;
+    for (const Wanted& one : wanted) archs.push_back(one.arch);
+    fmt::print("{}wrote {}: {} kernels for {}, {}, in {}\n", lines, path, jobs.size(), join(archs),
+               print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_build_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<BuildArguments>();
+  CLI::App* const command =
+      app.add_subcommand("build", "Build kernels into a bundle, for GPUs that are elsewhere");
+  command->footer(kFooter);
+  command->add_option("SPEC", arguments->specs, "Spec files (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--arch", arguments->archs,
+                   "Architectures, as sm_80,sm_89,sm_90a; sm_75:f16 with dtypes of its own")
+      ->type_name("ARCH,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The bundle's file; or a folder for it, with a / at the end")
+      ->type_name("PATH")
+      ->check(file_name())
+      ->required();
+  command
+      ->add_option("--head-dim", arguments->head_dims,
+                   "Build every spec for each of these instead of its own")
+      ->type_name("N,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(positive());
+  command->add_option("--dtype", arguments->dtypes, "Build every spec for each of these: f16, bf16, f32")
+      ->type_name("TYPE,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(one_of({"f16", "bf16", "f32"}));
+  command->add_flag("--no-cache", arguments->no_cache, "Build anew, and keep nothing but the bundle");
+  arguments->json.declare(*command, "what was built");
+  command->callback([arguments, &action] { action = [arguments] { return run_build(*arguments); }; });
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,152 @@
+// Reads the command line, runs one subcommand, and turns what was thrown into a message and an exit status.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/spec/words.h"
+#include "fa/bundle.h"
+#include "tools/command/commands.h"
+#include "tools/command/json_option.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/out_of_memory.h"
+#include "tools/console/report.h"
+#include "tools/console/version.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kAbout =
+    "facet compiles attention variants, written as short specs, to fused kernels for this GPU or CPU.";
+
+constexpr const char* kFooter = R"(
+Start here:
+  facet run specs/sliding_window_alibi.fa --verify    compute it, and check it against fp64
+  facet explain specs/causal.fa --gpu h100            what the compiler knows and decides, and why
+  facet bench specs/*.fa --q-len 1024,4096            how fast each variant is here
+  facet build specs/*.fa --arch sm_80,sm_90 -o out/   kernels for GPUs that are elsewhere
+
+A spec's name may be -: the spec is then read from standard input, and its hooks' files from the working directory.
+Exit status: 0 where everything asked for held, 2 for bad input (a spec, an option, a file), 1 for other failures,
+130 where Ctrl-C ended it: what was done until then has been written.
+--json [FILE] prints a command's results as JSON instead of text, or writes them to FILE beside the text.
+FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.
+Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/facet/specs, beside bin/.)";
+
+/// Says what is wrong with a command line that begins with `word`, and where to look.
+void report_command_line(const CLI::App& app, const std::string& word, const std::string& problem) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(word)) {
+      report_error(problem, fmt::format("`facet {} --help` lists what it takes", word));
+      return;
+    }
+    names.push_back(command->get_name());
+  }
+  if (word.starts_with('-')) {
+    report_error(problem, "`facet --help` lists the commands");
+    return;
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string meant = closest(word, known);
+  report_error(
+      fmt::format("there is no command '{}'", word),
+      meant.empty() ? "`facet --help` lists the commands" : fmt::format("did you mean `facet {}`?", meant));
+}
+
+/// Those of the command that is asked for.
+std::vector<std::string> size_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands())
+    for (const char* name : {"--batch", "--heads", "--q-len", "--kv-len"})
+      if (command->get_option_no_throw(name) != nullptr) names.emplace_back(name);
+  return names;
+}
+
+}  // namespace
+
+int read_command_line(int argc, const char* const* argv, Action& action) {
+  // `facet help COMMAND` is `facet COMMAND --help`.
+  std::vector<std::string> words(argv, argv + argc);
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  if (argc > 1 && words[1] == "help" && std::none_of(words.begin() + 2, words.end(), is_option)) {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  separate_json_word(words);
+  CLI::App app(kAbout, "facet");
+  app.footer(kFooter);
+  app.set_version_flag("-v,--version", version_text());
+  app.require_subcommand(1);
+  add_check_command(app, action);
+  add_explain_command(app, action);
+  add_emit_command(app, action);
+  add_run_command(app, action);
+  add_bench_command(app, action);
+  add_build_command(app, action);
+  add_bundle_command(app, action);
+  add_cache_command(app, action);
+  add_completion_command(app, action);
+  add_help_command(app, action);  // the last: it names the others
+
+  try {
+    std::vector<std::string> given(words.rbegin(), words.rend() - 1);  // CLI11 takes them from the end
+    app.parse(std::move(given));
+  } catch (const CLI::ParseError& error) {
+    action = nullptr;                                        // a subcommand may have been read before
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (argc <= 1) {
+      std::fputs(app.help().c_str(), stderr);
+      return kBadInput;
+    }
+    report_command_line(app, words[1], error.what());
+    return kBadInput;
+  }
+  suggest_smaller(size_options(app));
+  return kOk;
+}
+
+int run_action(const Action& action) {
+  try {
+    return action();
+  } catch (const Interrupted&) {
+    report_error("interrupted: nothing is written");
+    return kInterrupted;
+  } catch (const SpecError& error) {
+    for (const auto& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
+    return kBadInput;
+  } catch (const ArgumentError& error) {
+    report_error(error.what());
+    return kBadInput;
+  } catch (const BundleError& error) {
+    report_error(error.what());
+    return kBadInput;
+  } catch (const BuildError& error) {
+    report_error(error.what(), error.log());
+    return kFailed;
+  } catch (const InternalError& error) {
+    report_error(error.what(), "this is a bug in facet: please report it with this message and the spec");
+    return kFailed;
+  } catch (const std::bad_alloc&) {
+    report_error("out of memory", memory_remedy());
+    return kFailed;
+  } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main
+    report_error(error.what());
+    return kFailed;
+  }
+}
+
+int run_facet(int argc, const char* const* argv) {
+  Action action;
+  const int status = read_command_line(argc, argv, action);
+  return status == kOk && action ? run_action(action) : status;
+}
+
+}  // namespace fa::tools

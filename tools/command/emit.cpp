@@ -1,0 +1,110 @@
+// facet emit: the value of one stage of the compiler, as text.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "compiler/ir/import/import.h"
+#include "compiler/spec/print.h"
+#include "runtime/build/build.h"
+#include "runtime/host/jit.h"
+#include "runtime/system/output.h"
+#include "tools/command/arguments.h"
+#include "tools/command/commands.h"
+#include "tools/command/targets.h"
+#include "tools/command/validators.h"
+#include "tools/console/progress.h"
+#include "tools/console/report.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr const char* kFooter = R"(
+Stages, in the compiler's order:
+  import   hooks from LLVM IR, normalised: what is made into typed trees
+  ast      the checked spec: typed trees
+  ir       the hooks as LLVM IR, simplified, with the functions that kernels evaluate
+  facts    what depends on what, and how score_mod uses the score
+  plan     the schedule, and why
+  source   the CUDA translation unit that NVRTC gets; with --gpu host the whole kernel as LLVM IR
+  ptx      what NVRTC makes of it (no GPU needed); with --gpu host the machine code as assembly
+
+Examples:
+  facet emit specs/softcap.fa --stage ir
+  facet emit specs/causal.fa --stage source --gpu h100 -o causal.cu
+  facet emit specs/causal.fa --stage ptx --gpu host)";
+
+struct EmitArguments {
+  std::string spec_path, stage = "source", gpu, plan, output;
+  SpecArguments spec;
+};
+
+std::string normalised_text(const CheckedSpec& spec) {
+  std::string text;
+  if (!spec.score_from.path.empty()) text += print_normalised(spec, HookKind::score_mod);
+  if (!spec.mask_from.path.empty()) text += print_normalised(spec, HookKind::mask_mod);
+  return text.empty() ? "no hook of this spec comes from a file\n" : text;
+}
+
+std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
+  const auto& checked = spec.checked();
+  if (arguments.stage == "import") return normalised_text(checked);
+  if (arguments.stage == "ast") return print_ast(import_hooks(checked));
+  const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
+  Compiled compiled = front_end(spec, target, arguments.plan);
+  if (arguments.stage == "ir") return compiled.hooks.print();
+  if (arguments.stage == "facts") return compiled.facts.print();
+  if (arguments.stage == "plan") return compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
+  const bool is_source = arguments.stage == "source";
+  if (target.family == Family::host) {
+    const Plan& plan = compiled.choice.plan;
+    return is_source ? host_ir(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan)
+                     : host_asm(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
+  }
+  if (is_source) return compiled.source->text;
+  const Progress progress("building with NVRTC");
+  return build_source(*compiled.source).ptx;
+}
+
+int run_emit(const EmitArguments& arguments) {
+  const Spec spec = arguments.spec.load(arguments.spec_path);
+  for (const auto& warning : spec.warnings()) report_diagnostic(warning);
+  std::string text = stage_text(arguments, spec);
+  if (text.empty() || text.back() != '\n') text += '\n';
+  if (arguments.output.empty()) {
+    fmt::print("{}", text);
+    return kOk;
+  }
+  write_output(arguments.output, text);
+  return kOk;
+}
+
+}  // namespace
+
+void add_emit_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<EmitArguments>();
+  CLI::App* const command = app.add_subcommand(
+      "emit", "Print one stage of the compiler: import, ast, ir, facts, plan, source, ptx");
+  command->footer(kFooter);
+  command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--stage", arguments->stage, "import, ast, ir, facts, plan, source or ptx [source]")
+      ->check(one_of({"import", "ast", "ir", "facts", "plan", "source", "ptx"}))
+      ->type_name("STAGE");
+  command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
+      ->type_name("FILE")
+      ->check(file_name());
+  arguments->spec.declare(*command);
+  command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
+      ->type_name("NAME")
+      ->check(suggested(target_words(true)))
+      ->group("Device");
+  command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
+      ->type_name("PLAN")
+      ->group("Device");
+  command->callback([arguments, &action] { action = [arguments] { return run_emit(*arguments); }; });
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,166 @@
+// The line, and who may write it when.
+#include "tools/console/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/console/text.h"
+
+namespace fa::tools {
+
+namespace {
+
+struct Line {
+  std::mutex mutex;
+  std::vector<const ProgressPart*> parts;
+  int hidden = 0;
+  bool is_shown = false;
+  std::chrono::steady_clock::time_point last_drawn{};
+};
+
+Line& line() {
+  static Line the_line;
+  return the_line;
+}
+
+/// Whether stderr is a terminal that can rewrite a line.
+bool is_enabled() {
+  static const bool enabled = [] {
+    const char* const term = std::getenv("TERM");
+    return isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  }();
+  return enabled;
+}
+
+void put(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::size_t columns() {
+  winsize size = {};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+}
+
+/// As much as fits into the line: the rest would go on in a second one, which nobody removes.
+std::string cut(std::string text, std::size_t most) {
+  std::size_t shown = 0, at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins_letter = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;  // of UTF-8
+    if (begins_letter && shown++ == most) break;
+  }
+  text.resize(at);
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r' || c == '\t' || c == '\x1b'; }, '?');
+  return text;
+}
+
+void erase(Line& l) {
+  if (std::exchange(l.is_shown, false)) put("\r\x1b[K");
+}
+
+/// With the mutex held.
+void draw_locked(Line& l) {
+  if (!is_enabled() || l.hidden > 0) return;
+  std::string text;
+  for (const ProgressPart* part : l.parts) {
+    const std::string of_part = part->text();
+    if (!text.empty() && !of_part.empty()) text += ' ';
+    text += of_part;
+  }
+  if (text.empty()) return erase(l);
+  l.last_drawn = std::chrono::steady_clock::now();
+  l.is_shown = true;
+  put("\r\x1b[K" + cut(std::move(text), columns() - 1));
+}
+
+}  // namespace
+
+void ProgressPart::add() {
+  const std::lock_guard lock(line().mutex);
+  line().parts.push_back(this);
+  draw_locked(line());
+}
+
+void ProgressPart::remove() {
+  const std::lock_guard lock(line().mutex);
+  std::erase(line().parts, this);
+  erase(line());
+  draw_locked(line());
+}
+
+Progress::Progress(std::string label) : label_(std::move(label)) { add(); }
+
+Progress::~Progress() { remove(); }
+
+void Progress::update(double done) {
+  if (!is_enabled()) return;
+  const std::lock_guard lock(line().mutex);
+  done_ = std::max(done_, done);
+  if (std::chrono::steady_clock::now() - line().last_drawn > std::chrono::milliseconds(50))
+    draw_locked(line());
+}
+
+void Progress::relabel(std::string label) {
+  const std::lock_guard lock(line().mutex);
+  label_ = std::move(label);
+  done_ = 0;
+  draw_locked(line());
+}
+
+std::string Progress::text() const {
+  if (done_ <= 0) return label_;
+  constexpr int kWidth = 24;
+  const int full = static_cast<int>(std::clamp(done_, 0.0, 1.0) * kWidth);
+  return fmt::format("{} [{}{}] {:.0f}%", label_, std::string(static_cast<std::size_t>(full), '#'),
+                     std::string(static_cast<std::size_t>(kWidth - full), '.'), done_ * 100);
+}
+
+Steps::Steps(std::size_t of) : of_(of) { add(); }
+
+Steps::~Steps() { remove(); }
+
+void Steps::next(std::string label) {
+  const std::lock_guard lock(line().mutex);
+  if (std::exchange(is_begun_, true)) ++done_;
+  label_ = std::move(label);
+  draw_locked(line());
+}
+
+std::string Steps::text() const {
+  if (of_ < 2) return label_;
+  constexpr double kTooEarly = 2;  // seconds: what is said before is a guess, and work is often over by then
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+  std::string left;
+  if (done_ > 0 && passed.count() > kTooEarly) {
+    const double seconds =
+        passed.count() / static_cast<double>(done_) * static_cast<double>(of_ - std::min(done_, of_));
+    left = seconds < 90 ? fmt::format(", about {:.0f} s left", std::ceil(seconds))
+                        : fmt::format(", about {:.0f} min left", std::ceil(seconds / 60));
+  }
+  return fmt::format("[{} of {} done{}]{}{}", done_, of_, left, label_.empty() ? "" : " ", label_);
+}
+
+ProgressHidden::ProgressHidden() {
+  const std::lock_guard lock(line().mutex);
+  if (line().hidden++ == 0) erase(line());
+}
+
+ProgressHidden::~ProgressHidden() {
+  const std::lock_guard lock(line().mutex);
+  if (--line().hidden > 0) return;
+  std::fflush(stdout);  // or the line would be drawn before what was printed meanwhile
+  draw_locked(line());
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,172 @@
+// Timing: warm-up, as many launches as fill the time asked for, rotation over copies of the tensors.
+#include "tools/measure/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "compiler/schedule/plan.h"
+#include "compiler/target/target.h"
+#include "tools/command/targets.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/progress.h"
+#include "tools/measure/flops.h"
+#include "tools/problem/describe.h"
+#include "tools/reference/error_bound.h"
+#include "tools/reference/reference.h"
+
+namespace fa::tools {
+
+namespace {
+
+constexpr double kWarmUpMs = 50;
+constexpr double kCopiesShareOfMemory = 0.5;
+
+/// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
+/// caches are part of what it is measured with.
+int copies_for(const Target& target, std::int64_t bytes_of_one) {
+  if (target.family == Family::host) return 1;
+  const auto fit =
+      static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /
+      std::max<std::int64_t>(bytes_of_one, 1);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(fit, 1, copies_beyond_cache(bytes_of_one, target.l2_bytes)));
+}
+
+std::int64_t tensor_bytes(const Problem& problem) {
+  const std::int64_t rows = std::int64_t{problem.size.batch} * problem.size.num_q_heads * problem.size.q_len;
+  return static_cast<std::int64_t>(problem.q.bytes.size() + problem.k.bytes.size() + problem.v.bytes.size()) +
+         rows * (problem.spec.head_dim_v() * dtype_bytes(problem.spec.dtype()) + 4);
+}
+
+TimingSummary time_kernel(Session& session, const Kernel& kernel, double time_ms) {
+  const double first = std::max(1e-3, session.time(kernel, 1)[0]);
+  // The first launch may include one-time work of the driver, so the estimate comes from the warm-up.
+  const auto warm = session.time(kernel, static_cast<int>(std::clamp(kWarmUpMs / first, 1.0, 1000.0)));
+  const double each = std::max(1e-3, summarise(warm).median);
+  const int runs = static_cast<int>(std::clamp(time_ms / each, 5.0, 10000.0));
+  return summarise(session.time(kernel, runs));
+}
+
+class Bench {
+ public:
+  Bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings)
+      : spec_(spec), settings_(settings), progress_(fmt::format("{}: making tensors", spec.name())) {
+    problem_ = make_problem(spec, inputs);
+    stop_if_interrupted();
+    base_.spec = spec.name();
+    base_.file = spec.checked().file;
+    base_.dtype = spec.dtype();
+    base_.head_dim = spec.head_dim();
+    base_.head_dim_v = spec.head_dim_v();
+    base_.size = inputs.size;
+    progress_.relabel(fmt::format("{}: counting", spec.name()));
+    const auto counted = count_flops(*problem_, settings.every_score);
+    base_.flops = counted.flops;
+    base_.flops_counted = counted.what;
+    stop_if_interrupted();
+  }
+
+  BenchedProblem run() {
+    progress_.relabel(fmt::format("{}: compiling", spec_.name()));
+    std::optional<Kernel> chosen;
+    BenchResult result = attempt(settings_.options.plan, [&] {
+      chosen = compile_with(spec_, settings_.options);
+      prepare(*chosen);
+      return settings_.all_plans ? base_ : measure(*chosen);
+    });
+    if (!settings_.all_plans || !result.error.empty()) return {.results = {std::move(result)}};
+
+    const auto plans = legal_plans(spec_.checked(), target_of_kernel(*chosen, settings_.options.cuda_device));
+    BenchedProblem benched;
+    try {
+      for (std::size_t i = 0; i < plans.size(); ++i) {
+        stop_if_interrupted();
+        progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
+        Options options = settings_.options;
+        options.plan = plans[i].print();
+        benched.results.push_back(attempt(options.plan, [&] { return measure(compile(spec_, options)); }));
+      }
+    } catch (const Interrupted&) {
+      benched.is_complete = false;
+    }
+    std::ranges::stable_sort(benched.results, [](const BenchResult& a, const BenchResult& b) {
+      if (a.error.empty() != b.error.empty()) return a.error.empty();
+      return a.time.median < b.time.median;
+    });
+    return benched;
+  }
+
+ private:
+  void prepare(const Kernel& kernel) {
+    const Target& device = device_of_kernel(kernel, settings_.options.cuda_device);
+    base_.device = describe_device(kernel, settings_.options.cuda_device);
+    base_.target = kernel.target();
+    base_.on_cuda = kernel.device() == Device::cuda;
+    base_.copies = copies_for(device, tensor_bytes(*problem_));
+    session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
+                     base_.copies);
+    base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();
+  }
+
+  BenchResult measure(const Kernel& kernel) {
+    BenchResult result = base_;
+    result.plan = kernel.plan();
+    result.compile_ms = kernel.times().total;
+    progress_.relabel(fmt::format("{}: timing {}", spec_.name(), kernel.plan()));
+    session_->poison_outputs();
+    result.time = time_kernel(*session_, kernel, settings_.time_ms);
+    result.tflops = result.flops / result.time.median * 1e-9;
+    result.gb_per_s = static_cast<double>(session_->bytes_per_copy()) / result.time.median * 1e-6;
+    if (settings_.verify) result.verified = verify();
+    return result;
+  }
+
+  /// What `work` returns, or a result that says why there is none.
+  BenchResult attempt(const std::string& plan, const std::function<BenchResult()>& work) {
+    BenchResult failed = base_;
+    failed.plan = plan;
+    try {
+      return work();
+    } catch (const BuildError& error) {
+      failed.error = fmt::format("{}: {}", error.what(), error.log().substr(0, error.log().find('\n')));
+    } catch (const DeviceError& error) {
+      failed.error = error.what();
+    }
+    return failed;
+  }
+
+  bool verify() {
+    if (!reference_) {
+      progress_.relabel(fmt::format("{}: computing the fp64 reference", spec_.name()));
+      const auto limit = std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
+      reference_ = reference_forward(*problem_, sample_rows(problem_->size, limit),
+                                     [](double) { stop_if_interrupted(); });
+    }
+    const auto outputs = session_->outputs();
+    const auto bound = error_bound(spec_.dtype(), spec_.head_dim(), problem_->size.kv_len);
+    return compare(*reference_, bound, problem_->size, outputs.o, outputs.lse).holds();
+  }
+
+  const Spec& spec_;
+  const BenchSettings& settings_;
+  Progress progress_;
+  std::optional<Problem> problem_;
+  std::optional<Session> session_;
+  std::optional<ReferenceRows> reference_;
+  BenchResult base_;
+};
+
+}  // namespace
+
+BenchedProblem bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
+  try {
+    return Bench(spec, inputs, settings).run();
+  } catch (const Interrupted&) {
+    return {.results = {}, .is_complete = false};
+  }
+}
+
+}  // namespace fa::tools

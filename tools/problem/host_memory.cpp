@@ -1,0 +1,47 @@
+// Host memory and wall-clock timing for sessions on the host.
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include "tools/problem/session.h"
+
+namespace fa::tools {
+
+namespace {
+
+struct Free {
+  void operator()(void* memory) const { ::operator delete(memory, std::align_val_t{256}); }
+};
+
+class HostMemory final : public Memory {
+ public:
+  void* allocate(std::size_t bytes) override {
+    blocks_.emplace_back(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{256}));
+    return blocks_.back().get();
+  }
+
+  void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void download(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void synchronize() override {}  // forward returns when done
+
+  std::vector<double> time(int runs, const std::function<void(int)>& launch) override {
+    std::vector<double> milliseconds;
+    for (int run = 0; run < runs; ++run) {
+      const auto start = std::chrono::steady_clock::now();
+      launch(run);
+      const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+      milliseconds.push_back(elapsed.count());
+    }
+    return milliseconds;
+  }
+
+ private:
+  std::vector<std::unique_ptr<void, Free>> blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> host_memory() { return std::make_unique<HostMemory>(); }
+
+}  // namespace fa::tools
