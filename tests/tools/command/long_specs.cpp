@@ -15,8 +15,10 @@ namespace {
 // Each took 7 to 11 s before there were bounds on what is derived and compiled, and takes 0.4 to 1.4 s now.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kMostSeconds = 60;
+constexpr int kStackKiB = 8192;
 #else
 constexpr int kMostSeconds = 5;
+constexpr int kStackKiB = 1024;  // what a thread of a program may have
 #endif
 
 constexpr const char* kHead =
@@ -47,12 +49,13 @@ std::string lets(int count, const std::string& first, const std::string& step, c
          "mask_mod = " + put(mask, fmt::format("x{}", count)) + "\n";
 }
 
-/// Runs a command on a spec with that many seconds of the processor. What is wrong with its end, or empty.
+/// Runs a command on a spec with that many seconds of the processor and that stack. What is wrong with its end, or empty.
 std::string trouble(const std::string& body, const std::string& command) {
   const TemporaryFolder folder;
   const std::string spec = folder.write("long.fa", kHead + body);
-  const CommandResult result = shell(fmt::format(
-      "ulimit -t {}; set -- {}; exec \"$FACET\" \"$1\" {} \"${{@:2}}\"", kMostSeconds, command, spec));
+  const CommandResult result =
+      shell(fmt::format("ulimit -t {}; ulimit -s {}; set -- {}; exec \"$FACET\" \"$1\" {} \"${{@:2}}\"",
+                        kMostSeconds, kStackKiB, command, spec));
   const bool is_done = result.status == 0;
   const bool is_refused = result.status == 2 && result.err.find("long.fa:") != std::string::npos;
   const bool is_bug = result.err.find("bug") != std::string::npos;

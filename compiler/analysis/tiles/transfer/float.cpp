@@ -104,6 +104,8 @@ AbstractFloat Transfer::real(llvm::Value* value, const Domain& where) {
   }
   const auto key = std::make_tuple(static_cast<const llvm::Value*>(value), &where);
   if (const auto found = reals_.find(key); found != reals_.end()) return found->second;
+  const Nested nested(depth_);
+  if (is_too_long()) return {.lo = corner(value), .hi = corner(value), .known = where.builder().getFalse()};
   return reals_[key] = find_real(value, where);
 }
 

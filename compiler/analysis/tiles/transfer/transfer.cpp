@@ -13,6 +13,9 @@ namespace {
 // tile_class.cpp) the longest had 11,622; simplifying half a million takes LLVM seconds.
 constexpr std::size_t kMostWritten = 16384;
 constexpr int kQuestionsBetweenLooks = 32;  // finding the length takes as long as it is
+// Questions about operands of operands: each takes about 1 KiB of the stack, 5 with sanitizers, and a caller's thread may
+// have half a MiB. The deepest class of the tests takes 31.
+constexpr int kDeepest = 128;
 
 /// Whether an f32 can be one number where what it is made of is not.
 bool may_saturate(const llvm::Instruction& instruction) {
@@ -88,6 +91,7 @@ llvm::Value* Transfer::corner(llvm::Value* value) const {
 }
 
 bool Transfer::is_too_long() {
+  if (depth_ > kDeepest) is_too_long_ = true;
   if (!is_too_long_ && asked_++ % kQuestionsBetweenLooks == 0)
     is_too_long_ = class_.getEntryBlock().size() > kMostWritten;
   return is_too_long_;
@@ -108,6 +112,7 @@ AbstractInt Transfer::integer(llvm::Value* value, const Domain& where) {
   if (instruction == nullptr || !value->getType()->isIntegerTy(32)) return where.anything();
   const auto key = std::make_tuple(static_cast<const llvm::Value*>(value), &where);
   if (const auto found = integers_.find(key); found != integers_.end()) return found->second;
+  const Nested nested(depth_);
   if (is_too_long()) return where.anything();
   return integers_[key] = interpret(*instruction, where);
 }
@@ -128,6 +133,7 @@ llvm::Value* Transfer::may(llvm::Value* condition, bool wanted, const Domain& wh
   if (instruction == nullptr) return builder.getTrue();
   const auto key = std::make_tuple(static_cast<const llvm::Value*>(condition), wanted, &where);
   if (const auto found = conditions_.find(key); found != conditions_.end()) return found->second;
+  const Nested nested(depth_);
   if (is_too_long()) return builder.getTrue();
   return conditions_[key] = interpret(*instruction, wanted, where);
 }
@@ -136,6 +142,8 @@ llvm::Value* Transfer::is_point(llvm::Value* value) {
   llvm::IRBuilder<>& builder = tile().builder();
   if (llvm::isa<llvm::Constant>(value) || is_uniform(value)) return builder.getTrue();
   if (const auto found = points_.find(value); found != points_.end()) return found->second;
+  const Nested nested(depth_);
+  if (is_too_long()) return builder.getFalse();
   return points_[value] = find_is_point(value);
 }
 

@@ -59,11 +59,23 @@ class Transfer {
   /// Whether `value` is the same over the whole tile, as an i1.
   llvm::Value* is_point(llvm::Value* value);
   const std::vector<std::string>& imprecise() const { return imprecise_; }
-  /// Whether more was written than a class is worth. From then on everything may be, which is true of any
-  /// mask, and the caller drops what there is.
+  /// Whether more was written than a class is worth, or questions were nested too deeply for the stack. From
+  /// then on everything may be, which is true of any mask, and the caller drops what there is.
   bool is_too_long();
 
  private:
+  /// Counts a question while it is answered.
+  class Nested {
+   public:
+    explicit Nested(int& depth) : depth_(depth) { ++depth_; }
+    ~Nested() { --depth_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    int& depth_;
+  };
+
   const Domain& tile() const { return domains_.front(); }
   unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
   bool is_uniform(const llvm::Value* value) const { return (depends(value) & (kQ | kKv | kScore)) == 0; }
@@ -149,6 +161,7 @@ class Transfer {
   std::map<const llvm::Value*, llvm::Value*> points_;
   std::map<const llvm::Value*, bool> reads_box_;
   std::vector<std::string> imprecise_;
+  int depth_ = 0;  // of nested questions
   int asked_ = 0;  // questions since the beginning: the length is looked at now and then alone
   bool is_too_long_ = false;
 };
