@@ -9,7 +9,7 @@
 #include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
 #include "tests/catch.h"
-#include "tests/compiler/analysis/table_masks.h"
+#include "tests/compiler/analysis/table_masks/masks.h"
 #include "tests/golden.h"
 #include "tests/numeric/cases.h"
 #include "tests/skip.h"
