@@ -7,7 +7,8 @@
 
 namespace fa::test {
 
-/// The bytes of an object file. A function's own "target-features" go before those of this CPU. Throws InternalError.
+/// The bytes of an object file. A function's own "target-features" go before those of this CPU. Throws
+/// InternalError.
 std::string compile_object(llvm::Module& module);
 
 }  // namespace fa::test

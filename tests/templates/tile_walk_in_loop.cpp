@@ -1,6 +1,7 @@
-// The walk as masked 16-bit kernels drive it (kBeginsInLoop in templates/common/forward.cuh), run on the host: the first
-// search stands inside the loop, each turn searches past the step it is at before it visits that step's run, and a run
-// goes on by one addition. tile_walk.cpp drives the walk step by step, as the other kernels do.
+// The walk as masked 16-bit kernels drive it (kBeginsInLoop in templates/common/forward.cuh), run on the
+// host: the first search stands inside the loop, each turn searches past the step it is at before it visits
+// that step's run, and a run goes on by one addition. tile_walk.cpp drives the walk step by step, as the
+// other kernels do.
 #include <array>
 #include <cstdint>
 #include <random>
@@ -21,7 +22,8 @@ struct DrawnClasses {
   static constexpr bool kHasTileClass = true;
   static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = false;
-  /// Of one tile its class. Of a group what a mask's bounds may say: its tiles' class where that is one, else partial.
+  /// Of one tile its class. Of a group what a mask's bounds may say: its tiles' class where that is one, else
+  /// partial.
   static int tile_class(const fa::ForwardParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
     const auto first = static_cast<std::size_t>(kv_lo / kTileKv),
                last = static_cast<std::size_t>(kv_hi / kTileKv);
@@ -48,8 +50,8 @@ void draw(std::mt19937& random, int kv_len) {
 /// A tile, and whether nothing of it is dropped.
 constexpr int visit_of(int tile, bool full) { return 2 * tile + (full ? 1 : 0); }
 
-/// The loop of templates/common/forward.cuh, with a list in the place of its work. `copied` are the tiles whose K it copies
-/// ahead: they must be those that it visits.
+/// The loop of templates/common/forward.cuh, with a list in the place of its work. `copied` are the tiles
+/// whose K it copies ahead: they must be those that it visits.
 struct Visits {
   std::vector<int> visited, copied;
 };

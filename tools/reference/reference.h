@@ -17,7 +17,8 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
-/// An element for which two correct targets may decide otherwise (tools/reference/interpreter.h), and what they decide.
+/// An element for which two correct targets may decide otherwise (tools/reference/interpreter.h), and what
+/// they decide.
 struct DoubtfulElement {
   RowId row;
   int kv_idx = 0;

@@ -1,4 +1,5 @@
-// A spec's hooks along one row: score_mod, mask_mod and sink, by the interpreter or, for hooks from files, by HookEvaluator.
+// A spec's hooks along one row: score_mod, mask_mod and sink, by the interpreter or, for hooks from files, by
+// HookEvaluator.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@
 
 namespace fa::tools {
 
-/// What a hook from a file reads, from a problem's own numbers. The result points into `environment`'s tensors.
+/// What a hook from a file reads, from a problem's own numbers. The result points into `environment`'s
+/// tensors.
 HookData hook_data(const Environment& environment);
 
 class RowHooks {
@@ -20,8 +22,8 @@ class RowHooks {
   /// `score_error`: how far a kernel's scores may be from the exact ones.
   void set_row(const RowId& row, double score_error = 0);
 
-  /// Turns scores into logits, in place. `kept` says which elements the mask keeps; masked ones do not become -inf.
-  /// `errors` is how far a kernel's logits may be from these, beyond the error of its scores.
+  /// Turns scores into logits, in place. `kept` says which elements the mask keeps; masked ones do not become
+  /// -inf. `errors` is how far a kernel's logits may be from these, beyond the error of its scores.
   void apply(int first_kv, int lanes, double* scores, double* errors, bool* kept);
 
   /// The mask alone.

@@ -1,5 +1,5 @@
-// What single instructions and calls compute, for the interpreter in evaluate.cpp alone. On purpose it shares no code
-// with the importer.
+// What single instructions and calls compute, for the interpreter in evaluate.cpp alone. On purpose it shares
+// no code with the importer.
 #pragma once
 
 #include "compiler/ir/llvm.h"
@@ -8,8 +8,8 @@
 
 namespace fa {
 
-/// A number, or an address: an object and a byte offset in it. A float is evaluated twice: `real` in double, `single` in
-/// f32 as IEEE 754 says. Comparisons use `single`.
+/// A number, or an address: an object and a byte offset in it. A float is evaluated twice: `real` in double,
+/// `single` in f32 as IEEE 754 says. Comparisons use `single`.
 struct EvaluatorValue {
   double real = 0;
   float single = 0;

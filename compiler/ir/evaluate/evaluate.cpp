@@ -1,4 +1,5 @@
-// A small interpreter of LLVM IR. A function's values live in numbered slots, so that an element needs no look-up by name.
+// A small interpreter of LLVM IR. A function's values live in numbered slots, so that an element needs no
+// look-up by name.
 #include "compiler/ir/evaluate/evaluate.h"
 
 #include "compiler/ir/evaluate/arithmetic.h"
@@ -51,8 +52,8 @@ struct HookEvaluator::State {
 
   State(const CheckedSpec& spec, HookData data) : memory(spec, std::move(data)) {}
 
-  /// Notes a comparison of the score that the score's error could turn. (tools/reference/interpreter.h explains doubt; it
-  /// does the same for hooks in the spec.)
+  /// Notes a comparison of the score that the score's error could turn. (tools/reference/interpreter.h
+  /// explains doubt; it does the same for hooks in the spec.)
   void doubt_unless_apart(const Value& a, double b, bool b_by_score = false) {
     if (!a.by_score && !b_by_score) return;
     const auto x = static_cast<double>(a.single);

@@ -1,4 +1,5 @@
-// What the addresses of a hook's file stand for: the spec's tensors and numbers, the file's constant tables, local variables.
+// What the addresses of a hook's file stand for: the spec's tensors and numbers, the file's constant tables,
+// local variables.
 #pragma once
 
 #include "compiler/ir/llvm.h"

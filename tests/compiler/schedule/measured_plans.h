@@ -15,13 +15,14 @@ struct PlanTime {
   double time;  // relative to the other plans of the problem; any unit
 };
 
-// FlashAttention-2 (csrc/flash_attn/src/flash_fwd_launch_template.h): its authors measured which tile is the fastest and
-// wrote down how much slower some others are, at length 2048 on an A100. 1 means "the fastest".
+// FlashAttention-2 (csrc/flash_attn/src/flash_fwd_launch_template.h): its authors measured which tile is the
+// fastest and wrote down how much slower some others are, at length 2048 on an A100. 1 means "the fastest".
 //
-// H200, bf16, B2, length 8192, dense, d64 and d128: this repository's docs/performance.md at commit b7cf869, from TFLOP/s.
-// H200, d256: bench/results/2026-11-22_h200_sm80_resting_warps_and_d256_plan.json (in git's history, measured at commit
-// 88c521a): geometric means of the milliseconds over dense attention at two lengths, and over nine problems with masks
-// (causal at three lengths; a window, documents and a prefix at two each).
+// H200, bf16, B2, length 8192, dense, d64 and d128: this repository's docs/performance.md at commit b7cf869,
+// from TFLOP/s. H200, d256: bench/results/2026-11-22_h200_sm80_resting_warps_and_d256_plan.json (in git's
+// history, measured at commit 88c521a): geometric means of the milliseconds over dense attention at two
+// lengths, and over nine problems with masks (causal at three lengths; a window, documents and a prefix at
+// two each).
 inline constexpr auto kPlanTimes = std::to_array<PlanTime>({
     {"h200", 64, false, false, "tile_q=128 tile_kv=128 warps=4", 1 / 349.0},
     {"h200", 64, false, false, "tile_q=128 tile_kv=64 warps=4", 1 / 317.0},

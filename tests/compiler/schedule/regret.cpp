@@ -1,6 +1,6 @@
-// The cost model against measured times: what its choice costs beside the best plan that was measured. A change of the
-// model may choose another plan; it fails here where that plan is known to be slower, or where the model no longer sees
-// that the fastest plan is fast.
+// The cost model against measured times: what its choice costs beside the best plan that was measured. A
+// change of the model may choose another plan; it fails here where that plan is known to be slower, or where
+// the model no longer sees that the fastest plan is fast.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -18,7 +18,8 @@ namespace {
 
 /// How much longer than the best measured plan a choice may take.
 constexpr double kMostRegret = 0.03;
-/// How much slower than its own choice the model may think the best measured plan, where nobody measured the choice.
+/// How much slower than its own choice the model may think the best measured plan, where nobody measured the
+/// choice.
 constexpr double kMostDisbelief = 0.05;
 
 using Problem = std::span<const PlanTime>;

@@ -22,7 +22,8 @@ class Tables {
   int pick(int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); }
   int between(int least, int most) { return least + pick(most - least + 1); }
 
-  /// `rows` x `length` numbers in runs of `least` to `most` equal ones; `draw` returns the number of a run, from its index.
+  /// `rows` x `length` numbers in runs of `least` to `most` equal ones; `draw` returns the number of a run,
+  /// from its index.
   Numbers runs(int rows, int length, int least, int most, const std::function<double(int)>& draw);
   /// `rows` x `length` times that rise by 0 to 2 a step, and now and then by hundreds.
   Numbers times(int rows, int length);
