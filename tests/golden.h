@@ -1,6 +1,6 @@
-// Golden texts: what a stage prints, kept under tests/golden/ and compared to the letter.
-// A change that is meant: run the tests once with FA_UPDATE_GOLDEN=1 in the environment, which rewrites the
-// files (and passes), then read `git diff tests/golden` as part of the review.
+// Golden texts: what a stage prints for a spec, kept in tests/golden/SPEC/ and compared to the letter. After
+// a change that is meant, run the tests once with FA_UPDATE_GOLDEN=1 in the environment: they rewrite the
+// files and pass. Then read `git diff tests/golden` as part of the review.
 #pragma once
 
 #include <algorithm>

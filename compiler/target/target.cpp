@@ -1,5 +1,5 @@
-// The machines, as literals: from datasheets and the CUDA programming guide's technical specifications.
-// The host describes itself by its name alone, since the pure compiler may not look at the machine;
+// The machines, as literals: from datasheets and the CUDA programming guide's technical specifications. The
+// host describes itself by its name alone, since the pure compiler may not look at the machine;
 // runtime/host/jit adds what its CPU has.
 #include "compiler/target/target.h"
 

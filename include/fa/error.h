@@ -19,8 +19,8 @@ struct Place {
   int column = 0;
 };
 
-/// One finding about a spec. `render()` is what the command prints; its first line is
-/// `file:line:col: error: message`.
+/// One finding about a spec. `render()` is what the command prints; its first line is `file:line:col: error:
+/// message`.
 struct Diagnostic {
   enum class Severity { error, warning };
   Severity severity = Severity::error;

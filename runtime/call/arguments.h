@@ -1,5 +1,5 @@
-// From what the caller passed to what the kernel gets: every check of a call, and the launch arguments.
-// Runs in every forward: allocates nothing unless it throws.
+// From what the caller passed to what the kernel gets: every check of a call, and the launch arguments. Runs
+// in every forward: allocates nothing unless it throws.
 #pragma once
 
 #include <cstdint>

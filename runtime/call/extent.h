@@ -1,5 +1,5 @@
-// The value of a tensor's extent for one call: the language's arithmetic on the call's sizes and the
-// params. Allocates nothing: it runs in every forward.
+// The value of a tensor's extent for one call: the language's arithmetic on the call's sizes and the params.
+// Allocates nothing: it runs in every forward.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ std::span<const EnvironmentVariable> environment_variables();
 
 using GetEnv = std::function<const char*(const char*)>;
 
-/// Reads every variable through `get`. Throws ArgumentError naming the variable, its value and what was expected.
+/// Reads every variable through `get`. Throws ArgumentError naming the variable, its value and what was
+/// expected.
 Environment parse_environment(const GetEnv& get);
 
 /// The process' settings, read on the first call; later changes of the environment are not seen. Throws as

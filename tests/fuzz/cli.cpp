@@ -1,5 +1,5 @@
-// The command line, a word a line: whatever it says, it is carried out, or refused in words and with
-// status 2.
+// The command line, a word a line: whatever it says, it is carried out, or refused in words and with status
+// 2.
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
+#include "tools/reference/dropout.h"
 #include "tools/reference/reference.h"
 
 using namespace fa;

@@ -59,8 +59,7 @@ void draw(std::mt19937& random, int kv_len) {
   for (int& group : vague) group = pick(4) == 0 ? pick(4) : 0;
 }
 
-/// The tiles that a lane visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is
-/// plain.
+/// The tiles that a lane visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is plain.
 template <bool kScore>
 std::vector<int> walk(const fa::ForwardParams& params) {
   fa::ClassWalk<TestClasses<kScore>, 128, kTileKv, false> walk;

@@ -5,8 +5,8 @@
 
 namespace fa::tools {
 
-/// While one lives, the first SIGINT is only noted, and the second one ends the process as it always does.
-/// A process that was started with SIGINT ignored goes on ignoring it.
+/// While one lives, the first SIGINT is only noted, and the second one ends the process as it always does. A
+/// process that was started with SIGINT ignored goes on ignoring it.
 class Interruptible {
  public:
   Interruptible();

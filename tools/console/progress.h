@@ -1,5 +1,5 @@
-// Long work says on stderr what it is doing, what is done and what is left: in one line, which it rewrites
-// on a terminal alone, and removes at the end. The parts of the line are objects: the last one made stands last.
+// Long work says on stderr what it is doing, what is done and what is left: in one line, which it rewrites on
+// a terminal alone, and removes at the end. The parts of the line are objects: the last one made stands last.
 #pragma once
 
 #include <chrono>

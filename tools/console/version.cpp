@@ -1,38 +1,14 @@
-// Versions, the commit, the date and the command line of this process.
 #include "tools/console/version.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 namespace fa::tools {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string first_line(const fs::path& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
-/// The checkout that holds this program, as a path to its .git folder; empty where it was installed
-/// elsewhere.
-fs::path git_folder() {
-  std::error_code failed;
-  for (fs::path at = fs::read_symlink("/proc/self/exe", failed).parent_path(); !at.empty();
-       at = at.parent_path()) {
-    if (fs::is_directory(at / ".git", failed) && fs::exists(at / "include/fa", failed)) return at / ".git";
-    if (at == at.root_path()) break;
-  }
-  return {};
-}
 
 std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
@@ -46,21 +22,6 @@ std::string shell_word(const std::string& word) {
 }  // namespace
 
 std::string facet_version() { return FA_VERSION; }
-
-std::string source_commit() {
-  const fs::path git = git_folder();
-  if (git.empty()) return {};
-  const std::string head = first_line(git / "HEAD");
-  constexpr std::string_view kRef = "ref: ";
-  if (!head.starts_with(kRef)) return head;
-  const std::string name = head.substr(kRef.size());
-  if (const std::string commit = first_line(git / name); !commit.empty()) return commit;
-  std::ifstream packed(git / "packed-refs");
-  for (std::string line; std::getline(packed, line);) {
-    if (line.ends_with(" " + name)) return line.substr(0, line.find(' '));
-  }
-  return {};
-}
 
 std::string timestamp() {
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -79,8 +40,11 @@ std::string command_line() {
 
 std::string version_text() {
   const std::string commit = source_commit();
-  return commit.empty() ? fmt::format("facet {}", facet_version())
-                        : fmt::format("facet {} ({})", facet_version(), commit.substr(0, 12));
+  if (commit.empty())
+    return fmt::format("facet {} (built outside a git checkout: no commit)", facet_version());
+  constexpr std::size_t kShort = 12, kHash = 40;
+  const std::string modified = commit.size() > kHash ? commit.substr(kHash) : "";
+  return fmt::format("facet {} (commit {}{})", facet_version(), commit.substr(0, kShort), modified);
 }
 
 }  // namespace fa::tools

@@ -6,7 +6,8 @@
 namespace fa::tools {
 
 std::string facet_version();  // "0.1.0"
-/// The commit of the checkout this was built from, as it is now; empty where there is none.
+/// The commit that this program was built from, 40 digits and "-modified" where files had been changed since;
+/// empty where the sources were no git checkout. cmake/commit.cmake writes this function.
 std::string source_commit();
 /// Now, UTC: "2026-01-31T12:00:00Z"
 std::string timestamp();

@@ -52,8 +52,8 @@ void add_help_command(CLI::App& app, Action& action) {
       ->check(one_of(names))
       ->type_name("WORD");
   help->add_flag("--man", arguments->man, "Print facet(1), the manual page, instead");
-  // Without --man it is --help of the command, which reading the command line makes of it. What is parsed must
-  // live until then.
+  // Without --man it is --help of the command, which reading the command line makes of it. What is parsed
+  // must live until then.
   help->callback([arguments, &app, &action] { action = printing(man_page(command_table(app))); });
 }
 

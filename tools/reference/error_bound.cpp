@@ -13,8 +13,8 @@ ErrorBound error_bound(DType dtype, int head_dim, int kv_len) {
     // f32.
     case DType::bf16:
       return {.epsilon = 0x1p-8, .constant = 2, .per_logit = 1, .tiny = 0x1p-120};
-    // f16 probabilities below 2^-14 are off by up to 2^-25 each, whatever they are: `tiny`, for |v| of
-    // order 1.
+    // f16 probabilities below 2^-14 are off by up to 2^-25 each, whatever they are: `tiny`, for |v| of order
+    // 1.
     case DType::f16:
       return {.epsilon = 0x1p-11, .constant = 2, .per_logit = 1, .tiny = kv_len * 0x1p-25};
     default:

@@ -40,8 +40,8 @@ struct Doubt {
   double left = 0, right = 0;
 };
 
-/// Evaluates one expression for up to kLanes consecutive values of the lane builtin at a time.
-/// Not thread-safe: give each thread its own copy.
+/// Evaluates one expression for up to kLanes consecutive values of the lane builtin at a time. Not
+/// thread-safe: give each thread its own copy.
 class Interpreter {
  public:
   static constexpr int kLanes = 256;

@@ -254,8 +254,8 @@ void Interpreter::evaluate_call(Node& node) {
     case Func::round:
       whole(nearest, nearest_half);
       break;
-    // The functions that decide something are the nearest f32 (compiler/ir/math/exact_math.h): no error there.
-    // Else docs/numerics.md has these figures.
+    // The functions that decide something are the nearest f32 (compiler/ir/math/exact_math.h): no error
+    // there. Else docs/numerics.md has these figures.
     case Func::exp:
       unary([](double x) { return std::exp(x); }, functions::kExp);
       break;

@@ -9,30 +9,13 @@
 #include <optional>
 
 #include "tools/problem/random.h"
+#include "tools/reference/dropout.h"
 #include "tools/reference/parallel.h"
+#include "tools/reference/row_hooks.h"
 
 namespace fa::tools {
 
 namespace {
-
-using PhiloxWords = std::array<std::uint32_t, 4>;
-
-/// Philox4x32 with ten rounds, after Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
-PhiloxWords philox(PhiloxWords counter, std::uint64_t key) {
-  auto key_low = static_cast<std::uint32_t>(key);
-  auto key_high = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product_0 = 0xD2511F53ULL * counter[0];
-    const std::uint64_t product_2 = 0xCD9E8D57ULL * counter[2];
-    counter = {static_cast<std::uint32_t>(product_2 >> 32) ^ counter[1] ^ key_low,
-               static_cast<std::uint32_t>(product_2),
-               static_cast<std::uint32_t>(product_0 >> 32) ^ counter[3] ^ key_high,
-               static_cast<std::uint32_t>(product_0)};
-    key_low += 0x9E3779B9U;
-    key_high += 0xBB67AE85U;
-  }
-  return counter;
-}
 
 /// Eight partial sums, so that the loop is not one long chain of additions.
 double dot(const float* a, const float* b, int n) {
@@ -73,106 +56,6 @@ struct KvHead {
         odd_keys.push_back(j);
     }
   }
-};
-
-/// Evaluates the hooks along rows.
-class RowHooks {
- public:
-  RowHooks(const CheckedSpec& spec, const Environment& environment) : environment_(environment) {
-    environment_.lane = Builtin::kv_idx;
-    const bool fast = spec.dtype != DType::f32;
-    if (spec.score_mod != nullptr) score_mod_.emplace(spec.score_mod, fast);
-    if (spec.mask_mod != nullptr) mask_mod_.emplace(spec.mask_mod);
-    if (spec.sink != nullptr) sink_.emplace(spec.sink, fast);
-    if (!spec.score_from.path.empty())
-      score_file_.emplace(spec, HookKind::score_mod, hook_data(environment_));
-    if (!spec.mask_from.path.empty()) mask_file_.emplace(spec, HookKind::mask_mod, hook_data(environment_));
-  }
-
-  /// `score_error`: how far a kernel's scores may be away.
-  void set_row(const RowId& row, double score_error = 0) {
-    environment_[Builtin::b] = row.b;
-    environment_[Builtin::h] = row.h;
-    environment_[Builtin::q_idx] = row.q_idx;
-    environment_.score_error = score_error;
-    doubt_.reset();
-  }
-
-  /// scores -> logits, in place; -inf does not mark masked elements, `kept` does. `errors` is how far a
-  /// kernel's logits may be from these, beyond what its scores are.
-  void apply(int first_kv, int lanes, double* scores, double* errors, bool* kept) {
-    environment_[Builtin::kv_idx] = first_kv;
-    environment_.score = scores;
-    mask(first_kv, lanes, kept);
-    std::fill_n(errors, lanes, 0.0);
-    if (score_mod_) {
-      std::ranges::copy(score_mod_->evaluate_f32(environment_, lanes), scores);
-      std::ranges::copy(score_mod_->errors(), errors);
-      for (int i = 0; i < lanes; ++i)
-        if (kept[i]) note(score_mod_->doubt(i), first_kv + i);
-    }
-    if (score_file_)
-      for (int i = 0; i < lanes; ++i) {
-        scores[i] = evaluate(*score_file_, scores[i], first_kv + i);
-        errors[i] = score_file_->error();
-        if (kept[i]) note_file(*score_file_, first_kv + i);
-      }
-  }
-
-  /// The sink's logit, and how far a kernel's may be from it; -inf where there is none.
-  std::pair<double, double> sink() {
-    if (!sink_) return {-ReferenceRows::kInfinity, 0};
-    environment_[Builtin::kv_idx] = 0;
-    const double logit = sink_->evaluate_f32(environment_, 1)[0];
-    note(sink_->doubt(0), 0);
-    return {logit, sink_->errors()[0]};
-  }
-
-  /// Of the row so far, the first.
-  const std::optional<DoubtfulElement>& doubt() const { return doubt_; }
-
-  void mask(int first_kv, int lanes, bool* kept) {
-    environment_[Builtin::kv_idx] = first_kv;
-    if (mask_mod_) {
-      std::ranges::transform(mask_mod_->evaluate_i32(environment_, lanes), kept,
-                             [](int x) { return x != 0; });
-      for (int i = 0; i < lanes; ++i) note(mask_mod_->doubt(i), first_kv + i);
-    } else if (mask_file_) {
-      for (int i = 0; i < lanes; ++i) {
-        kept[i] = evaluate(*mask_file_, 0, first_kv + i) != 0;
-        note_file(*mask_file_, first_kv + i);
-      }
-    } else {
-      std::fill_n(kept, lanes, true);
-    }
-  }
-
- private:
-  void note(const std::optional<Doubt>& doubt, int kv_idx) {
-    if (!doubt || doubt_) return;
-    doubt_ = {.row = {environment_[Builtin::b], environment_[Builtin::h], environment_[Builtin::q_idx]},
-              .kv_idx = kv_idx,
-              .line = doubt->at == nullptr ? 0 : doubt->at->line,
-              .column = doubt->at == nullptr ? 0 : doubt->at->column,
-              .left = doubt->left,
-              .right = doubt->right};
-  }
-
-  void note_file(const HookEvaluator& hook, int kv_idx) {
-    if (doubt_ || (!hook.is_doubtful() && !hook.is_undefined())) return;
-    note(Doubt{}, kv_idx);
-    doubt_->is_undefined = hook.is_undefined();
-  }
-
-  double evaluate(HookEvaluator& hook, double score, int kv_idx) {
-    return hook.evaluate(score, environment_.score_error, environment_[Builtin::b], environment_[Builtin::h],
-                         environment_[Builtin::q_idx], kv_idx);
-  }
-
-  Environment environment_;
-  std::optional<Interpreter> score_mod_, mask_mod_, sink_;
-  std::optional<HookEvaluator> score_file_, mask_file_;  // hooks from LLVM IR: as their files have them
-  std::optional<DoubtfulElement> doubt_;
 };
 
 class RowReference {
@@ -305,30 +188,6 @@ std::int64_t row_chunk(std::size_t rows) {
 }
 
 }  // namespace
-
-HookData hook_data(const Environment& environment) {
-  HookData data{.builtins = environment.builtins, .params = environment.params, .shapes = {}, .read = {}};
-  for (const HostTensor& tensor : environment.tensors) data.shapes.push_back(tensor.shape);
-  data.read = [tensors = environment.tensors](int tensor, std::int64_t element) {
-    return tensors[static_cast<std::size_t>(tensor)].get(element);
-  };
-  return data;
-}
-
-std::uint32_t dropout_threshold(float probability) {
-  return static_cast<std::uint32_t>(std::lround(static_cast<double>(probability) * 65536));
-}
-
-bool dropout_keeps(std::uint64_t seed, std::uint32_t threshold, int b, int h, int num_q_heads, int q_idx,
-                   int kv_idx) {
-  const auto column = static_cast<std::uint32_t>(kv_idx);
-  const PhiloxWords words = philox({static_cast<std::uint32_t>(q_idx), (column / 32) * 4 + (column % 8) / 2,
-                                    static_cast<std::uint32_t>(b * num_q_heads + h), 0},
-                                   seed);
-  const std::uint32_t word = words[(column % 32) / 8];
-  const std::uint32_t bits = column % 2 == 0 ? word & 0xffffU : word >> 16;
-  return bits >= threshold;
-}
 
 std::vector<RowId> sample_rows(const ProblemSize& size, std::int64_t limit) {
   const std::int64_t total = std::int64_t{size.batch} * size.num_q_heads * size.q_len;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/evaluate/evaluate.h"
 #include "tools/problem/problem.h"
 
 namespace fa::tools {
@@ -18,7 +17,8 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
-/// An element for which two correct targets may decide otherwise (tools/reference/interpreter.h), and what they decide.
+/// An element for which two correct targets may decide otherwise (tools/reference/interpreter.h), and what
+/// they decide.
 struct DoubtfulElement {
   RowId row;
   int kv_idx = 0;
@@ -61,14 +61,5 @@ ReferenceRows reference_forward(const Problem& problem, const std::vector<RowId>
 /// How many scores the mask keeps in each row: the mask alone, without q, k and v.
 std::vector<std::int64_t> count_kept(const Spec& spec, const Environment& environment,
                                      const std::vector<RowId>& rows, const OnProgress& on_progress = {});
-
-/// What a hook from a file reads, from a problem's own numbers; `environment`'s tensors outlive it.
-HookData hook_data(const Environment& environment);
-
-/// Whether dropout keeps an element: Philox4x32-10 keyed by (seed, b, h, q_idx, kv_idx), not by tile.
-bool dropout_keeps(std::uint64_t seed, std::uint32_t threshold, int b, int h, int num_q_heads, int q_idx,
-                   int kv_idx);
-/// round(probability * 65536)
-std::uint32_t dropout_threshold(float probability);
 
 }  // namespace fa::tools

@@ -1,5 +1,5 @@
-// What single instructions and calls compute, for the interpreter of evaluate.cpp alone: on purpose none of
-// importing's code.
+// What single instructions and calls compute, for the interpreter in evaluate.cpp alone. On purpose it shares
+// no code with the importer.
 #pragma once
 
 #include "compiler/ir/llvm.h"
@@ -9,7 +9,7 @@
 namespace fa {
 
 /// A number, or an address: an object and a byte offset in it. A float is evaluated twice: `real` in double,
-/// and `single` as IEEE f32 says, which is what decides.
+/// `single` in f32 as IEEE 754 says. Comparisons use `single`.
 struct EvaluatorValue {
   double real = 0;
   float single = 0;
@@ -18,6 +18,10 @@ struct EvaluatorValue {
   std::int64_t bits = 0;      // integers sign-extended; of an address the offset
   int object = -1;
 };
+
+inline EvaluatorValue float_value(double value) {
+  return {.real = value, .single = static_cast<float>(value)};
+}
 
 using EvaluatorArgument = llvm::function_ref<const EvaluatorValue&(unsigned)>;
 

@@ -1,12 +1,12 @@
-// A small interpreter of LLVM IR. Values of a function live in numbered slots, so that an element costs no
-// look-up.
+// A small interpreter of LLVM IR. A function's values live in numbered slots, so that an element needs no
+// look-up by name.
 #include "compiler/ir/evaluate/evaluate.h"
 
 #include "compiler/ir/evaluate/arithmetic.h"
+#include "compiler/ir/evaluate/memory.h"
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Operator.h>
@@ -14,10 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <unordered_map>
-
-#include "compiler/spec/words.h"
 
 namespace fa {
 namespace {
@@ -26,18 +23,6 @@ using Value = EvaluatorValue;
 
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr int kDeepestCall = 64;
-constexpr int kFirstLocal = 1 << 20;  // numbers of objects from here on are local variables
-
-struct Object {
-  enum class Kind { tensor, number, table, local, unknown };
-  Kind kind = Kind::local;
-  int tensor = 0;
-  Value number;
-  const llvm::GlobalVariable* table = nullptr;
-  std::map<std::int64_t, Value> cells;  // local: what was stored, by offset
-};
-
-Value float_value(double value) { return {.real = value, .single = static_cast<float>(value)}; }
 
 template <class Operation>
 Value float_value(const Value& a, const Value& b, Operation operation) {
@@ -57,21 +42,18 @@ struct Code {
 struct HookEvaluator::State {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
-  const CheckedSpec* spec = nullptr;
-  HookData data;
+  EvaluatorMemory memory;
   const llvm::Function* hook = nullptr;
   std::unordered_map<const llvm::Function*, Code> codes;
-  std::unordered_map<const llvm::GlobalVariable*, int> globals;
-  std::map<std::pair<const llvm::GlobalVariable*, std::int64_t>, Value> table_cells;
-  std::vector<Object> objects, locals;
-  std::int64_t steps = 0, outside = 0;
+  std::int64_t steps = 0;
   double score_error = 0, error = 0;
   bool is_doubtful = false;
-  bool has_undefined = false;  // the file may make undefined values, which are followed then
-  bool is_undefined = false;   // one decided where the function went on
+  bool is_undefined = false;  // an undefined value decided where the function went on
 
-  /// Decisions on the score that its error could turn (tools/reference/interpreter.h has the whole of it for specs' own
-  /// hooks).
+  State(const CheckedSpec& spec, HookData data) : memory(spec, std::move(data)) {}
+
+  /// Notes a comparison of the score that the score's error could turn. (tools/reference/interpreter.h
+  /// explains doubt; it does the same for hooks in the spec.)
   void doubt_unless_apart(const Value& a, double b, bool b_by_score = false) {
     if (!a.by_score && !b_by_score) return;
     const auto x = static_cast<double>(a.single);
@@ -83,80 +65,6 @@ struct HookEvaluator::State {
     doubt_unless_apart(x, std::nearbyint(static_cast<double>(x.single)));
   }
 
-  Object& object_at(int number) {
-    if (number >= kFirstLocal) return locals[static_cast<std::size_t>(number - kFirstLocal)];
-    return objects[static_cast<std::size_t>(number)];
-  }
-
-  int object_of(const llvm::GlobalVariable& global) {
-    if (const auto found = globals.find(&global); found != globals.end()) return found->second;
-    Object object;
-    if (!global.isDeclaration()) {
-      object.kind = Object::Kind::table;
-      object.table = &global;
-    } else {
-      name_object(global, object);
-    }
-    objects.push_back(object);
-    return globals[&global] = static_cast<int>(objects.size()) - 1;
-  }
-
-  void name_object(const llvm::GlobalVariable& global, Object& object) {
-    const std::string name = global.getName().str();
-    for (std::size_t i = 0; i < spec->tensors.size(); ++i)
-      if (spec->tensors[i].info.name == name) {
-        object.kind = Object::Kind::tensor;
-        object.tensor = static_cast<int>(i);
-        return;
-      }
-    object.kind = Object::Kind::number;
-    for (std::size_t i = 0; i < spec->params.size(); ++i)
-      if (spec->params[i].name == name) {
-        const Scalar& value = data.params[i];
-        if (const auto* integer = std::get_if<std::int32_t>(&value)) object.number.bits = *integer;
-        if (const auto* real = std::get_if<float>(&value))
-          object.number = float_value(static_cast<double>(*real));
-        return;
-      }
-    if (name == "head_dim_v") {
-      object.number.bits = spec->head_dim_v;
-      return;
-    }
-    const BuiltinInfo* builtin = find_builtin(name);
-    if (builtin == nullptr) {
-      object.kind = Object::Kind::unknown;
-      return;
-    }
-    object.number.bits = builtin->builtin == Builtin::head_dim
-                             ? spec->head_dim
-                             : data.builtins[static_cast<std::size_t>(builtin->builtin)];
-  }
-
-  Value constant(const llvm::Constant& constant) {
-    Value value;
-    if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&constant)) {
-      if (integer->getBitWidth() > 64) cannot_evaluate(constant);
-      value.bits = integer->getSExtValue();
-    } else if (const auto* real = llvm::dyn_cast<llvm::ConstantFP>(&constant)) {
-      llvm::APFloat widened = real->getValueAPF();
-      bool loses = false;
-      widened.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
-      value = float_value(widened.convertToDouble());
-    } else if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) {
-      value.object = object_of(*global);
-    } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(&constant)) {
-      value = this->constant(*llvm::cast<llvm::Constant>(expression->getOperand(0)));
-      if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(expression)) {
-        llvm::APInt offset(64, 0);
-        if (!gep->accumulateConstantOffset(module->getDataLayout(), offset)) cannot_evaluate(constant);
-        value.bits += offset.getSExtValue();
-      }
-    }
-    value.is_undefined = llvm::isa<llvm::UndefValue>(constant);
-    has_undefined |= value.is_undefined;
-    return value;  // of undef and null zero
-  }
-
   const Code& code_of(const llvm::Function& function) {
     if (const auto found = codes.find(&function); found != codes.end()) return found->second;
     Code code;
@@ -164,7 +72,8 @@ struct HookEvaluator::State {
       if (!code.slots.try_emplace(value, static_cast<unsigned>(code.initial.size())).second) return;
       code.initial.emplace_back();
       const auto* known = llvm::dyn_cast<llvm::Constant>(value);
-      if (known != nullptr && !llvm::isa<llvm::Function>(known)) code.initial.back() = constant(*known);
+      if (known != nullptr && !llvm::isa<llvm::Function>(known))
+        code.initial.back() = memory.constant(*known, module->getDataLayout());
     };
     for (const llvm::Argument& argument : function.args()) number(&argument);
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -193,11 +102,12 @@ struct HookEvaluator::State {
         if (++steps > kMostSteps) cannot_evaluate(instruction, "is still running after a million steps");
         if (instruction.isTerminator()) break;
         Value result = step(instruction, get, depth);
-        if (has_undefined) result.is_undefined |= takes_undefined(instruction, get);
+        if (memory.has_undefined()) result.is_undefined |= takes_undefined(instruction, get);
         slots[code.slots.at(&instruction)] = std::move(result);
       }
       const llvm::Instruction* last = block->getTerminator();
-      if (has_undefined && !llvm::isa<llvm::ReturnInst>(last)) is_undefined |= takes_undefined(*last, get);
+      if (memory.has_undefined() && !llvm::isa<llvm::ReturnInst>(last))
+        is_undefined |= takes_undefined(*last, get);
       if (const auto* result = llvm::dyn_cast<llvm::ReturnInst>(last))
         return result->getReturnValue() == nullptr ? Value{} : get(result->getReturnValue());
       before = block;
@@ -231,7 +141,7 @@ struct HookEvaluator::State {
                        });
   }
 
-  /// Of one of two choices that is undefined the other is taken.
+  /// Where one of the two choices is undefined, the result is the other.
   static const Value& chosen(const llvm::SelectInst& select, const auto& get) {
     const Value& first = get(select.getTrueValue());
     const Value& second = get(select.getFalseValue());
@@ -301,13 +211,11 @@ struct HookEvaluator::State {
       case Instruction::GetElementPtr:
         return address(llvm::cast<llvm::GEPOperator>(instruction), get);
       case Instruction::Alloca:
-        locals.emplace_back();
-        return {.object = kFirstLocal + static_cast<int>(locals.size()) - 1};
+        return memory.new_local();
       case Instruction::Load:
-        return load(llvm::cast<llvm::LoadInst>(instruction), operand(0));
+        return memory.load(llvm::cast<llvm::LoadInst>(instruction), operand(0));
       case Instruction::Store:
-        if (operand(1).object < kFirstLocal) cannot_evaluate(instruction);
-        object_at(operand(1).object).cells[operand(1).bits] = operand(0);
+        memory.store(llvm::cast<llvm::StoreInst>(instruction), operand(0), operand(1));
         return {};
       case Instruction::Call:
         return call(llvm::cast<llvm::CallInst>(instruction), get, depth);
@@ -331,62 +239,6 @@ struct HookEvaluator::State {
         at.bits += index * static_cast<std::int64_t>(it.getSequentialElementStride(layout).getFixedValue());
     }
     return at;
-  }
-
-  Value load(const llvm::LoadInst& load, const Value& at) {
-    if (at.object < 0) cannot_evaluate(load);
-    Object& object = object_at(at.object);
-    switch (object.kind) {
-      case Object::Kind::number:
-        return object.number;
-      case Object::Kind::local:
-        return local_element(object, at.bits);
-      case Object::Kind::table:
-        return table_element(load, *object.table, at.bits);
-      case Object::Kind::unknown:
-        cannot_evaluate(load, "reads what the spec does not declare");
-      case Object::Kind::tensor:
-        break;
-    }
-    if (load.getType()->isPointerTy()) return at;
-    return element(load, object.tensor, at.bits);
-  }
-
-  /// What was stored there; before that, undefined.
-  Value local_element(const Object& local, std::int64_t offset) {
-    if (const auto found = local.cells.find(offset); found != local.cells.end()) return found->second;
-    has_undefined = true;
-    return {.is_undefined = true};
-  }
-
-  Value table_element(const llvm::LoadInst& load, const llvm::GlobalVariable& table, std::int64_t offset) {
-    const llvm::DataLayout& layout = module->getDataLayout();
-    const auto bytes = static_cast<std::int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
-    const auto total =
-        static_cast<std::int64_t>(layout.getTypeAllocSize(table.getValueType()).getFixedValue());
-    offset = std::clamp<std::int64_t>(offset, 0, total - bytes);
-    const auto [place, is_new] = table_cells.try_emplace({&table, offset});
-    if (!is_new) return place->second;
-    const llvm::Constant* found =
-        llvm::ConstantFoldLoadFromConst(const_cast<llvm::Constant*>(table.getInitializer()), load.getType(),
-                                        llvm::APInt(64, static_cast<std::uint64_t>(offset)), layout);
-    if (found == nullptr) cannot_evaluate(load);
-    return place->second = constant(*found);
-  }
-
-  Value element(const llvm::LoadInst& load, int tensor, std::int64_t offset) {
-    const std::vector<std::int64_t>& shape = data.shapes[static_cast<std::size_t>(tensor)];
-    const std::int64_t bytes = dtype_bytes(spec->tensors[static_cast<std::size_t>(tensor)].info.dtype);
-    std::int64_t row = 1;
-    for (std::size_t i = 1; i < shape.size(); ++i) row *= shape[i];
-    std::int64_t index = offset / bytes - (offset % bytes < 0 ? 1 : 0);
-    const std::int64_t inner = ((index % row) + row) % row;
-    const std::int64_t outer = (index - inner) / row;
-    if (outer < 0 || outer >= shape[0]) ++outside;
-    index = std::clamp<std::int64_t>(outer, 0, shape[0] - 1) * row + inner;
-    const double value = data.read(tensor, index);
-    if (load.getType()->isFloatingPointTy()) return float_value(value);
-    return {.bits = sign_extended(static_cast<std::int64_t>(value), load.getType()->getIntegerBitWidth())};
   }
 
   Value call(const llvm::CallInst& call, const auto& get, int depth) {
@@ -413,9 +265,8 @@ struct HookEvaluator::State {
   }
 };
 
-HookEvaluator::HookEvaluator(const CheckedSpec& spec, HookKind kind, HookData data) : state_(new State) {
-  state_->spec = &spec;
-  state_->data = std::move(data);
+HookEvaluator::HookEvaluator(const CheckedSpec& spec, HookKind kind, HookData data)
+    : state_(new State(spec, std::move(data))) {
   const HookFile& file = kind == HookKind::score_mod ? spec.score_from : spec.mask_from;
   try {
     state_->module = read_hook_module(*file.bytes, state_->context);
@@ -444,7 +295,7 @@ double HookEvaluator::evaluate(double score, double score_error, int b, int h, i
   state.score_error = score_error;
   state.is_doubtful = state.is_undefined = false;
   const Value result = state.run(*state.hook, arguments, 0);
-  state.locals.clear();
+  state.memory.forget_locals();
   state.is_undefined |= result.is_undefined;
   // What f32 loses against double, several times over, stands for what a kernel loses.
   state.error = score_error + 8 * std::fabs(result.real - static_cast<double>(result.single)) +
@@ -454,7 +305,7 @@ double HookEvaluator::evaluate(double score, double score_error, int b, int h, i
   return result.bits != 0 ? 1 : 0;
 }
 
-std::int64_t HookEvaluator::reads_outside() const { return state_->outside; }
+std::int64_t HookEvaluator::reads_outside() const { return state_->memory.reads_outside(); }
 double HookEvaluator::error() const { return state_->error; }
 bool HookEvaluator::is_doubtful() const { return state_->is_doubtful; }
 bool HookEvaluator::is_undefined() const { return state_->is_undefined; }

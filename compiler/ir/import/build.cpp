@@ -1,5 +1,5 @@
-// The folding of build.h: constants by the language's own rules, flags that were widened to bytes and
-// back, and chains of one operation, which unrolled loops leave, as balanced trees.
+// The folding of build.h: constants by the language's own rules, flags that were widened to bytes and back,
+// and chains of one operation, which unrolled loops leave, as balanced trees.
 #include "compiler/ir/import/build.h"
 
 #include <algorithm>

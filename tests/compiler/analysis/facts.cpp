@@ -177,6 +177,6 @@ TEST_CASE("golden facts of every spec") {
   for (const std::string& name : all_specs()) {
     const Spec spec = Spec::load(spec_path(name));
     HookIr hooks = lower(spec.checked());
-    check_golden("facts/" + name + ".txt", analyse(spec.checked(), hooks).print());
+    check_golden(name + "/facts.txt", analyse(spec.checked(), hooks).print());
   }
 }

@@ -191,7 +191,7 @@ TEST_CASE("golden hooks of every spec") {
     const Spec spec = Spec::load(spec_path(name));
     HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
-    check_golden("hooks/" + name + ".cuh", print_hooks(spec.checked(), hooks, facts).text);
+    check_golden(name + "/hooks.cuh", print_hooks(spec.checked(), hooks, facts).text);
   }
 }
 

@@ -6,11 +6,12 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/Support/TargetSelect.h>
 #pragma GCC diagnostic pop
 
 #include <algorithm>
 #include <cmath>
+
+#include "tests/compile_object.h"
 
 namespace fa::test {
 
@@ -20,16 +21,14 @@ struct VectorFunction::State {
 
 VectorFunction::VectorFunction(const Emit& emit, bool scalar, const std::string& features)
     : state_(new State) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = std::make_unique<llvm::Module>("math", *context);
-  auto* pointer = llvm::PointerType::get(*context, 0);
+  llvm::LLVMContext context;
+  llvm::Module module("math", context);
+  auto* pointer = llvm::PointerType::get(context, 0);
   auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {pointer, pointer}, false),
-      llvm::Function::ExternalLinkage, "f", *module);
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false),
+      llvm::Function::ExternalLinkage, "f", module);
   function->addFnAttr("target-features", features);
-  llvm::IRBuilder<> ir(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::IRBuilder<> ir(llvm::BasicBlock::Create(context, "entry", function));
   const int count = scalar ? 1 : kLanes;
   for (int first = 0; first < kLanes; first += count) {
     llvm::Type* type = ir.getFloatTy();
@@ -42,9 +41,7 @@ VectorFunction::VectorFunction(const Emit& emit, bool scalar, const std::string&
   }
   ir.CreateRetVoid();
   state_->jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-  module->setDataLayout(state_->jit->getDataLayout());
-  llvm::cantFail(
-      state_->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+  llvm::cantFail(state_->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(compile_object(module))));
   function_ = llvm::cantFail(state_->jit->lookup("f")).toPtr<void (*)(const float*, float*)>();
 }
 

@@ -10,7 +10,7 @@
 #include "compiler/analysis/facts.h"
 #include "runtime/host/hook_jit.h"
 #include "tools/problem/problem.h"
-#include "tools/reference/reference.h"
+#include "tools/reference/row_hooks.h"
 
 namespace fa::test {
 

@@ -228,8 +228,8 @@ TEST_CASE("text of a later LLVM loses what only that one knows", "[import]") {
 TEST_CASE("golden stages of the imported specs", "[import]") {
   for (const char* name : {"bigbird", "kerple"}) {
     const Spec spec = Spec::load(spec_path(name));
-    check_golden(fmt::format("import/{}.ll", name), print_normalised(spec.checked(), HookKind::mask_mod));
-    check_golden(fmt::format("import/{}.txt", name), print_ast(import_hooks(spec.checked())));
+    check_golden(fmt::format("{}/imported.ll", name), print_normalised(spec.checked(), HookKind::mask_mod));
+    check_golden(fmt::format("{}/imported.txt", name), print_ast(import_hooks(spec.checked())));
   }
 }
 

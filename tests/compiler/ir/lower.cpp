@@ -78,7 +78,7 @@ TEST_CASE("every spec means what the interpreter says, also with odd lengths and
 TEST_CASE("golden IR of every spec") {
   for (const std::string& name : all_specs()) {
     const Spec spec = Spec::load(spec_path(name));
-    check_golden("ir/" + name + ".ll", lower(spec.checked()).print());
+    check_golden(name + "/ir.ll", lower(spec.checked()).print());
   }
 }
 

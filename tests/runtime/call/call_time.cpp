@@ -1,4 +1,6 @@
-// How long the host's side of a call takes; hidden, since it asserts nothing: facet_tests "[call_time]".
+// The host's side of a call stays short. docs/performance.md says 0.3 us for `forward` and 0.2 us for a
+// kernel that is in memory; the bounds here are some ten times that, so that they hold on a slow or busy
+// machine, and break where a call begins to allocate, to wait or to look files up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +18,13 @@ using namespace fa;
 using namespace fa::tests;
 
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSlowdown = 50;
+#else
+constexpr double kSlowdown = 1;
+#endif
+constexpr double kMostForward = 4000 * kSlowdown, kMostFromMemory = 4000 * kSlowdown;  // nanoseconds
 
 /// Median nanoseconds of a call, in batches that dwarf the clock's own time.
 template <class Call>
@@ -41,7 +50,7 @@ constexpr const char* kSpec =
 
 }  // namespace
 
-TEST_CASE("host time of forward, up to the driver", "[.][call_time]") {
+TEST_CASE("forward takes microseconds at most, up to the driver", "[call_time]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Binary binary = {.image = "cubin",
@@ -64,26 +73,36 @@ TEST_CASE("host time of forward, up to the driver", "[.][call_time]") {
   args.params = {{.name = "window", .value = 512}};
   args.tensors = {{.name = "layout", .data = at, .dtype = DType::i8, .shape = {32, 32, 32}, .rank = 3},
                   {.name = "slopes", .data = at, .dtype = DType::f32, .shape = {32}, .rank = 1}};
-  fmt::print("forward: {:.0f} ns, arguments made beforehand\n", nanoseconds([&] { kernel.forward(args); }));
+  const double beforehand = nanoseconds([&] { kernel.forward(args); });
+  const double for_each = nanoseconds([&] {
+    kernel.forward({.q = q, .k = k, .v = k, .o = o, .tensors = args.tensors, .params = args.params});
+  });
   fmt::print(
-      "forward: {:.0f} ns, arguments made for the call\n", nanoseconds([&] {
-        kernel.forward({.q = q, .k = k, .v = k, .o = o, .tensors = args.tensors, .params = args.params});
-      }));
+      "forward: {:.0f} ns with arguments made beforehand, {:.0f} ns with arguments made for the call\n",
+      beforehand, for_each);
+  CHECK(beforehand < kMostForward);
+  CHECK(for_each < kMostForward);
   CHECK(fake().launches > 0);
 }
 
-TEST_CASE("time of a compile by what answers it", "[.][call_time]") {
+TEST_CASE("a kernel comes from disk faster than from the compiler, and from memory in microseconds",
+          "[call_time]") {
   const TemporaryFolder folder;
   const Spec spec = Spec::parse("attention timed\nhead_dim 64\ndtype f32\nmask_mod = q_idx >= kv_idx\n");
   const Options options = {.device = Device::host, .cache_dir = folder.path()};
-  const auto describe = [](const char* what, const Kernel& kernel) {
+  const auto total = [](const char* what, const Kernel& kernel) {
     const CompileTimes& t = kernel.times();
     fmt::print("{}: {:.3f} ms (front end {:.3f}, build {:.3f}, load {:.3f})\n", what, t.total, t.front_end,
                t.build, t.load);
+    return t.total;
   };
-  describe("cold", compile(spec, options));
+  const double built = total("built", compile(spec, options));
   Options disk = options;
   disk.memory_cache = false;
-  for (int i = 0; i < 3; ++i) describe("disk", compile(spec, disk));
-  fmt::print("memory: {:.0f} ns\n", nanoseconds([&] { compile(spec, options); }));
+  double from_disk = total("disk", compile(spec, disk));
+  for (int i = 0; i < 4; ++i) from_disk = std::min(from_disk, total("disk", compile(spec, disk)));
+  CHECK(from_disk < built / 4);
+  const double from_memory = nanoseconds([&] { compile(spec, options); });
+  fmt::print("memory: {:.0f} ns\n", from_memory);
+  CHECK(from_memory < kMostFromMemory);
 }

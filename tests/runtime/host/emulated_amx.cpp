@@ -8,10 +8,7 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <llvm/AsmParser/Parser.h>
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/SourceMgr.h>
-#include <llvm/Target/TargetMachine.h>
 #pragma GCC diagnostic pop
 
 #include <fmt/format.h>
@@ -23,6 +20,7 @@
 #include <string>
 
 #include "fa/error.h"
+#include "tests/compile_object.h"
 
 namespace fa::test {
 namespace {
@@ -102,18 +100,7 @@ std::string compile(const std::string& text) {
   llvm::SMDiagnostic problem;
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, problem, context);
   if (!module) throw InternalError("emulated AMX: " + problem.getMessage().str());
-  const HostCpu& cpu = host_cpu();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(cpu.triple, error);
-  if (target == nullptr) throw InternalError(error);
-  const std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      cpu.triple, cpu.name, cpu.features, {}, llvm::Reloc::PIC_, llvm::CodeModel::Small));
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
-  passes.run(*module);
-  return std::string(bytes.data(), bytes.size());
+  return compile_object(*module);
 }
 
 }  // namespace

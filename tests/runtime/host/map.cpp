@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/catch.h"
-#include "tests/compiler/analysis/table_masks.h"
+#include "tests/compiler/analysis/table_masks/masks.h"
 #include "tests/runtime/host/problem.h"
 #include "tools/tiles/mask_probe.h"
 

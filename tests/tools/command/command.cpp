@@ -109,4 +109,14 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string source_path(const std::string& path) { return std::string(FA_SOURCE_DIR) + "/" + path; }
 
+std::string causal_path() { return source_path("specs/causal.fa"); }
+
+std::vector<std::string> small_run(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.begin(), "run");
+  for (const char* word : {"--device", "host", "--q-len", "70", "--heads", "2", "--head-dim", "16"})
+    words.emplace_back(word);
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 }  // namespace fa::tools

@@ -30,5 +30,10 @@ std::string without_start(const std::string& text, const std::string& start);
 std::string first_line(const std::string& text);
 /// "specs/causal.fa" -> its path in the checkout.
 std::string source_path(const std::string& path);
+std::string causal_path();
+
+/// The words of a `facet run` on the host with 2 heads of 70 rows and head_dim 16, which takes milliseconds.
+/// `words` come after `run`, `more` at the end.
+std::vector<std::string> small_run(std::vector<std::string> words, const std::vector<std::string>& more = {});
 
 }  // namespace fa::tools

@@ -1,5 +1,5 @@
-// tools/problem/npy: what is written reads back, NumPy's own bytes are read, everything else is refused with a
-// reason.
+// tools/problem/npy: what is written reads back, NumPy's own bytes are read, everything else is refused with
+// a reason.
 #include "tools/problem/npy.h"
 
 #include <fstream>

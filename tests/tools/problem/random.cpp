@@ -1,4 +1,5 @@
-// tools/problem/random.h: fixed values, so that a seed means the same numbers on every machine and in every version.
+// tools/problem/random.h: fixed values, so that a seed means the same numbers on every machine and in every
+// version.
 #include "tools/problem/random.h"
 
 #include <cmath>

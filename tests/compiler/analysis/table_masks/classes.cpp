@@ -1,6 +1,6 @@
 // Tile classes of masks over tables drawn at random: no class that brute force contradicts, and few partial
 // tiles that are really empty or full. Prints the share of each kind, and what finding it took.
-#include "tests/compiler/analysis/table_masks.h"
+#include "tests/compiler/analysis/table_masks/masks.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,72 @@
+// `facet explain` and `facet emit`: what each stage prints.
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/tools/command/command.h"
+#include "tests/tools/temporary.h"
+
+using namespace fa::tools;
+using nlohmann::json;
+
+TEST_CASE("explain tells facts, plan and traffic, for a GPU that is not there") {
+  const auto result = facet({"explain", source_path("specs/softcap.fa"), "--gpu", "a100", "--q-len", "8192"});
+  CHECK(result.status == 0);
+  CHECK(without_start(first_line(result.out), "softcap  bf16, head_dim 128, for a100: ") == "");
+  for (const char* part : {"facts", "plan", "why", "shared memory", "registers", "standard attention",
+                           "fused kernel", "bound", "predicted", "q_len 8192, kv_len 8192"}) {
+    CHECK(missing(result.out, {part}) == "");
+  }
+  const json report = json::parse(facet({"explain", causal_path(), "--gpu", "h100", "--json"}).out);
+  CHECK(report["target"] == "h100");
+  CHECK(report["shared_memory"] > 0);
+  CHECK(report["bytes"]["standard"] > report["bytes"]["fused"]);
+  const auto host = facet({"explain", causal_path(), "--gpu", "host", "--dtype", "f32"});
+  CHECK(host.status == 0);
+  CHECK(missing(host.out, {"products             vectors of ", " floats; panels of "}) == "");
+}
+
+TEST_CASE("explain says which tiles are visited") {
+  const auto tiles = [](const char* spec) {
+    return facet({"explain", source_path(std::string("specs/") + spec + ".fa"), "--gpu", "host"}).out;
+  };
+  CHECK(missing(tiles("full"), {"every one: nothing is masked"}) == "");
+  CHECK(missing(tiles("causal"), {"by the mask's class: empty ones are left out, full ones run no mask\n"}) ==
+        "");
+  CHECK(missing(tiles("document"),
+                {"full ones run no mask; a pass before finds the classes, from 2 one-sided parts and "
+                 "elements where those do not tell\n"}) == "");
+}
+
+TEST_CASE("explain for a T4 names its kernels, and what to do about bf16") {
+  const auto f16 = facet({"explain", causal_path(), "--gpu", "t4", "--dtype", "f16"});
+  CHECK(missing(f16.out, {"sm75 q_outer", "products             tensor cores: f16 times f16"}) == "");
+  CHECK(missing(facet({"explain", causal_path(), "--gpu", "t4", "--dtype", "f32"}).out, {"FFMA"}) == "");
+  const auto bf16 = facet({"explain", causal_path(), "--gpu", "t4"});
+  CHECK(bf16.status != 0);
+  CHECK(missing(
+            bf16.err,
+            {"error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
+             "help: write `dtype f16` (facet: --dtype f16) and convert q, k and v, or run it on the host"}) ==
+        "");
+}
+
+TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file") {
+  const TemporaryFolder folder;
+  const auto stage = [&](const std::string& name, const std::string& gpu) {
+    const auto result = facet({"emit", causal_path(), "--stage", name, "--gpu", gpu});
+    CHECK(result.status == 0);
+    CHECK(result.err.empty());
+    return result.out;
+  };
+  CHECK(missing(stage("ast", "a100"), {"mask_mod"}) == "");
+  CHECK(missing(stage("ir", "a100"), {"define", "@mask_mod"}) == "");
+  CHECK(missing(stage("facts", "a100"), {"mask"}) == "");
+  CHECK(without_start(stage("plan", "a100"), "sm80 q_outer tile_q=") == "");
+  CHECK(missing(stage("source", "a100"), {"extern \"C\""}) == "");
+  CHECK(missing(stage("source", "host"), {"define"}) == "");
+  CHECK(missing(stage("ptx", "host"), {".text"}) == "");
+  CHECK(facet({"emit", causal_path(), "--stage", "plan", "--gpu", "a100", "-o", folder.file("plan.txt")})
+            .out.empty());
+  CHECK(read_file(folder.file("plan.txt")) == stage("plan", "a100"));
+  CHECK(facet({"emit", causal_path(), "-o", folder.file("none/x.cu"), "--gpu", "a100"}).status == 1);
+}
