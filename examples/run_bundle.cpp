@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
   constexpr std::size_t kHeads = 4, kLength = 1000;
   std::vector<std::uint16_t> ones(kHeads * kLength * static_cast<std::size_t>(first.head_dim),
                                   first.dtype == fa::DType::f16 ? 0x3c00 : 0x3f80);
-  fa::GpuMemory in(ones.size() * 2), out(ones.size() * 2);  // the first use of a GPU opens its context
+  fa::GpuMemory in(ones.size() * 2), out(ones.size() * 2);  // its first use opens the GPU's context
   in.upload(ones.data(), ones.size() * 2);
   const auto view = [&](auto& x) {
     return fa::Tensor::bhsd(x.data(), first.dtype, 1, kHeads, kLength, first.head_dim);

@@ -130,7 +130,7 @@ class Checker {
                     read.dimension, tensor, numbers.empty() ? "" : numbers[0] + ", ", where));
   }
 
-  /// The numbers as text; empty where one of them is too large for the probe to tell.
+  /// The numbers as text; empty where one of them is too large for the probe to return.
   static std::vector<std::string> exact(std::span<const float> shown) {
     std::vector<std::string> texts;
     for (const float number : shown) {

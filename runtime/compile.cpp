@@ -37,8 +37,8 @@ class Lap {
 
 static_assert(kLongest == kMaxLength, "what a call may ask for is what the analysis counts on");
 
-/// Throws where another GPU's kernels are asked for and there is none to run them: the host would not be what
-/// was meant.
+/// Throws where another GPU's kernels are asked for and there is no GPU to run them: the host is no
+/// substitute for that.
 Device pick_device(const Options& options) {
   if (!options.target.empty()) check_gpu_target(options.target);
   if (options.device != Device::automatic) return options.device;
@@ -59,7 +59,7 @@ std::string label_of(const CheckedSpec& spec, std::string_view target) {
   return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
 }
 
-/// The object from the cache where it is there and this build can link it, else a new one.
+/// The object from the cache, where it is there and this build can link it; else a new one.
 std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Compiled compiled,
                                                      const DiskCache& cache, CompileTimes& times) {
   Lap lap;
@@ -105,7 +105,7 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
   return kernel;
 }
 
-/// A compile that no cache in memory answers.
+/// Compiles a kernel that the memory cache does not have.
 std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device, const Options& options,
                                                 CompileTimes& times) {
   const CheckedSpec& checked = spec.checked();
@@ -113,7 +113,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
   const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : host_target();
 
-  // In a process that has none yet, a context takes as long as a build: it is made meanwhile.
+  // The first context of a process takes as long as a build, so it is created at the same time.
   std::future<CUctx_st*> context;
   if (gpu != nullptr && !gpu->has_context())
     context = std::async(std::launch::async, [gpu] { return gpu->context(); });
@@ -149,7 +149,7 @@ Kernel compile(const Spec& spec, const Options& requested) {
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
-    // The other device's settings stay out of the key: they change nothing.
+    // Settings of the other device are not part of the key, since they change nothing.
     const Key key =
         device == Device::cuda
             ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target, options.checked)

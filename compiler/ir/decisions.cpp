@@ -1,5 +1,5 @@
-// From the operands of every decision backwards, through floats alone: an integer on the way is a decision of
-// its own.
+// Walks backwards from the operands of every decision, through floats alone: an integer on the way is a
+// decision of its own.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <unordered_set>
@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::unordered_set<const llvm::Value*>;
 
-/// The argument `score` and all that is computed from it.
+/// The argument `score` and everything that is computed from it.
 Values computed_from_score(const llvm::Function& function) {
   Values found = {function.getArg(0)};
   std::vector<const llvm::Value*> open = {function.getArg(0)};

@@ -42,7 +42,7 @@
 
 namespace fa {
 
-// Declared: those that LLVM has no intrinsic for, or may rewrite where it has one.
+// Declared functions: LLVM has no intrinsic for them, or may rewrite the intrinsic.
 constexpr std::string_view kSigmoidName = "fa.sigmoid";  // float (float), memory(none)
 constexpr std::string_view kRsqrtName = "fa.rsqrt";
 constexpr std::string_view kErfName = "fa.erf";

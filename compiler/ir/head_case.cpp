@@ -1,4 +1,4 @@
-// Conditions are told apart by their structure, so that one that is written twice is one.
+// Conditions with the same structure are one condition, also where the spec writes it twice.
 #include "compiler/ir/head_case.h"
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@ namespace fa {
 namespace {
 
 constexpr unsigned kQ = 4, kKv = 8, kScore = 16;  // DependsOn bits
-// Operations of an element: fewer cost less than a second copy of the kernel.
+// Operations per element; fewer than this cost less than a second copy of the kernel.
 constexpr int kFewestDecided = 2;
 
-/// Equal numbers for equal expressions, each looked at once.
+/// Gives equal expressions equal numbers, and visits each node once.
 class Structure {
  public:
   int of(const Expr& expr) {
@@ -55,7 +55,7 @@ class HeadCases {
     }
   }
 
-  /// The condition that decides most, and enough.
+  /// The condition that decides the most operations, where those are enough.
   ExprPtr best() const {
     const auto most = std::max_element(found_.begin(), found_.end(), [](const auto& a, const auto& b) {
       return a.second.decided < b.second.decided;
@@ -99,7 +99,7 @@ class HeadCases {
   std::map<int, Found> found_;  // by structure
 };
 
-/// The expression with every condition of one structure decided.
+/// The expression with every condition of this structure replaced by its value.
 class Decided {
  public:
   Decided(HeadCases& cases, int structure, bool holds)

@@ -11,7 +11,7 @@ namespace fa {
 
 struct HeadCase {
   ExprPtr condition;
-  CheckedSpec holds, fails;  // the spec where it is true, and where it is false
+  CheckedSpec holds, fails;  // the spec for heads where it is true, and for those where it is false
 };
 
 /// The condition that decides most operations of an element; nothing where none is worth a second copy of the

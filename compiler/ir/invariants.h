@@ -1,4 +1,4 @@
-// Moves out of loops what does not change in them.
+// Moves computations out of loops in which they do not change.
 #pragma once
 
 namespace llvm {
@@ -9,9 +9,9 @@ namespace fa {
 
 /// Moves every instruction of a loop whose operands all come from outside it to the block before the loop. A
 /// loop is one unit of work for the stages after this one (compiler/analysis/region.h): what a row or a head
-/// alone decides must not stand inside one that depends on more. Nothing is computed that was not before, as
-/// every loop runs at least once. The function is one of compiler/ir/lower/lower: counted loops in program
-/// order, and nothing that writes memory.
+/// alone decides must not stand inside one that depends on more. This adds no computation, as every loop runs
+/// at least once. The function is one of compiler/ir/lower/lower: counted loops in program order, and nothing
+/// that writes memory.
 void hoist_invariants(llvm::Function& function);
 
 }  // namespace fa

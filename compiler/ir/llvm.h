@@ -1,4 +1,5 @@
-// The one door to LLVM's headers. Included by .cpp files only, first, so that its warnings stay outside ours.
+// The only way to LLVM's headers, so that their warnings do not appear among ours. .cpp files alone include
+// it, before anything else.
 #pragma once
 
 #pragma GCC diagnostic push

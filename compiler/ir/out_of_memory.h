@@ -1,5 +1,5 @@
-// What LLVM does where it gets no memory. A library leaves that as it is: the process ends with "LLVM ERROR:
-// out of memory". A program may have its own last words.
+// What LLVM does where it gets no memory. The library does not change that: the process ends with "LLVM
+// ERROR: out of memory". A program may install a handler with its own message.
 #pragma once
 
 namespace fa {

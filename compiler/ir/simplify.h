@@ -23,8 +23,8 @@ void verify(const llvm::Function& function, const char* pass);
 /// Simplifies a hook, or what was derived from one, and verifies it.
 void simplify(llvm::Function& function);
 
-/// The same without hoist_invariants, for functions that write memory or whose loops may run no time: those
-/// are no hooks.
+/// The same without hoist_invariants, for functions that are not hooks: they write memory, or their loops may
+/// not run at all.
 void simplify_in_place(llvm::Function& function);
 
 }  // namespace fa

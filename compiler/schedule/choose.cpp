@@ -1,4 +1,5 @@
-// Preference: of the legal plans the one measured to be fastest, else the one the cost model finds fastest.
+// Chooses among the legal plans: the one that measurements found fastest, else the one that the cost model
+// predicts to be.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr Plan kHostTilesPlan{.family = Family::host, .tile_q = 128, .tile_kv = 
 constexpr std::string_view kHostTilesReason = "four panels for each K and V packed for the tile registers";
 constexpr std::string_view kAskedFor = "asked for";
 
-// The model looks at some of the legal plans only, since a kernel serves every length; a tuner may try the
+// The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
 // rest.
 // - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
 // - At most 128 rows: more of them are mostly padding in a short sequence.
@@ -38,7 +39,8 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec) {
          row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
 }
 
-// Among equals the plainer one. A second stage gets no credit in the model until one is measured.
+// Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
+// measurement does.
 bool is_plainer(const Plan& a, const Plan& b) {
   if (a.stages != b.stages) return a.stages < b.stages;
   if (a.q_in_registers != b.q_in_registers) return !a.q_in_registers;
@@ -84,7 +86,8 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
           .predicted_ms = cost.ms};
 }
 
-// Of the plans of each tile, which differ in min_ctas only and follow one another, the best.
+// Keeps the best plan of each tile. The plans of one tile stand next to each other and differ only in
+// min_ctas.
 std::vector<Choice> rank_tiles(const Question& question) {
   std::vector<Choice> ranked;
   const std::vector<Plan> plans = legal_plans(question.spec, question.target);
@@ -120,7 +123,7 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
     if (best) return explain(question, *best, fmt::format("measured best ({})", line->source));
   }
   auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec); });
-  // Where shared memory is small and rows are long (f32 at d256 on a T4) none of these fits.
+  // None of these fits where shared memory is small and rows are long (f32 at d256 on a T4).
   if (!best) best = cheapest(question, plans, [](const Plan&) { return true; });
   if (!best)
     throw InternalError(fmt::format("no legal plan for head_dim {} on {}", spec.head_dim, target.name));

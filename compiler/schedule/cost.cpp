@@ -1,20 +1,22 @@
-// The cost model of the forward kernel. It ranks plans; that its times come near the measured ones is a
-// check on it, not its purpose. In one step a CTA
+// The cost model of the forward kernel. Its purpose is to rank plans; that its times are near the measured
+// ones is only a check. In one step a CTA
 // - multiplies: 2 tile_q tile_kv (d + dv) flops at the rate of what multiplies (product.h);
 // - moves fragments: K and V are written once and read whole by every warp, Q is read once, so shared memory
-//   moves (1 + warps) x (K + V) + Q bytes. That is what makes 32 rows a warp better than 16, and 8 warps on
-//   the same rows worse than 4 (FA2: 28% slower at d128). A Q kept in registers gets no credit for its reads
-//   (FA2 measured none), only for the bytes it frees;
-// - does the softmax: one exp2 a score, a few fp32 instructions a score, the hooks, one multiply for each of
-// O;
+//   moves (1 + warps) x (K + V) + Q bytes. This makes 32 rows per warp better than 16, and 8 warps on the
+//   same rows worse than 4 (FA2: 28% slower at d128). A Q kept in registers gets no credit for its reads (FA2
+//   measured none), only for the bytes it frees;
+// - does the softmax: one exp2, a few fp32 instructions and the hooks per score, one multiply per element
+//   of O;
 // - waits: two barriers and the latency of its loads.
-// Units overlap only as far as other warps have work for them. The longest unit counts whole, of the others
-// the exposed share does: all of it with one warp on each scheduler, half with two or more, three quarters
-// where these are of one CTA and so wait at the same barriers. The waiting is shared by the CTAs on the SM.
-// The problem takes the busiest SM's CTAs (so a last, thin wave costs), and never less than its HBM traffic.
 //
-// Anchors (tests/compiler/schedule/choose.cpp): FA2's tables for A100, H100 and sm_86/89, and how much slower
-// its authors found the alternatives. To re-anchor, change the constants; the rest goes into measured.cpp.
+// Units overlap only as far as other warps have work for them. The longest unit counts in full. Of the others
+// a share shows: all with one warp per scheduler, half with two or more, three quarters where those are of
+// one CTA and so wait at the same barriers. The CTAs on an SM share the waiting. The problem takes as long as
+// the busiest SM's CTAs (so a last, thin wave costs), and never less than its HBM traffic.
+//
+// tests/compiler/schedule/regret.cpp compares the choices with measured times: FA2's tables for A100, H100
+// and sm_86/89, and times on an H200. Where they disagree, first change the constants; what is left goes into
+// measured.cpp.
 #include "compiler/schedule/cost.h"
 
 #include <algorithm>
@@ -41,8 +43,8 @@ constexpr double kSpillRisk = 1.2;           // and counts as this much slower
 // heavy hooks included, is above 204.
 constexpr int kBeyondEstimateOnSm75 = 48;
 
-// FFMA's lanes share what they read of a row or column; a 16-byte read goes eight lanes at a time all the
-// same.
+// Lanes that compute by FFMA share what they read of a row or column, but a 16-byte read still serves eight
+// lanes at a time.
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
@@ -90,7 +92,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double kv_bytes = plan.tile_kv * (d + dv) * element;
   const double q_bytes = plan.tile_q * d * element;
 
-  // Eight lanes of a warp hold the same columns, and each works out their part.
+  // Eight lanes of a warp hold the same columns, and each computes the columns' part.
   const double column_work = static_cast<double>(facts.column_ops) * plan.tile_kv * plan.warps * 8;
   const double fp32 = scores * (kSoftmaxInstructions + facts.element_ops + diagonal_instructions(facts) +
                                 (spec.has_dropout ? dropout_instructions(plan) : 0)) +
@@ -125,7 +127,7 @@ Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, cons
   cost.step = step_cost(plan, spec, facts, target, cost.ctas);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
   const double cta_cycles = steps * cost.step.total + kCtaLatency / cost.ctas;
-  // Each tensor is read once all the same; what is read again is K and V of the tiles that are left.
+  // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);
   const double bytes = traffic.least_bytes + share_of_tiles * (traffic.hbm_bytes - traffic.least_bytes);
   const double memory_ms = traffic.memory_ms * bytes / traffic.hbm_bytes;

@@ -11,7 +11,7 @@ struct StepCost {
   double smem = 0;     // fragments read from shared memory
   double softmax = 0;  // exp2, fp32 arithmetic, hooks, dropout, the rescaling of O
   double l2 = 0;       // K and V on their way into shared memory
-  double total = 0;    // what the SM is busy for, with `ctas` CTAs taking turns
+  double total = 0;    // how long the SM is busy, with `ctas` CTAs that take turns
 };
 
 struct Cost {

@@ -1,4 +1,5 @@
-// Which plans can run at all. Every launch passes here first, so none asks for more than its device has.
+// Decides which plans can run. Every plan is checked here before it is built, so no launch asks for more than
+// its device has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int kMaxStages = 2;
 
-// A copy that runs through registers is one at a time: a second stage would have to wait in registers too.
+// Only one copy through registers can be under way: a second stage would have to wait in registers, too.
 constexpr int most_stages(Family family) { return family == Family::sm75 ? 1 : kMaxStages; }
 
 std::string why_illegal_on_host(const Plan& plan) {
@@ -24,7 +25,7 @@ std::string why_illegal_on_host(const Plan& plan) {
   return {};
 }
 
-// Of the tile alone, whatever the target.
+// What is wrong with the tile itself, on every target.
 std::string why_misshapen(const Plan& plan) {
   if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8) {
     return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);

@@ -1,4 +1,5 @@
-// Short on purpose: first try the constants of cost.cpp. Lines for one target stand before those for all.
+// This table is short on purpose: first try to change the constants of cost.cpp. Lines for one target stand
+// before those for all targets.
 #include "compiler/schedule/measured.h"
 
 #include <array>
@@ -9,10 +10,10 @@ namespace fa {
 namespace {
 
 constexpr std::array kMeasured{
-    // The model likes two CTAs of 64 rows; half the rows a K or V tile serves costs more than the second CTA
-    // hides. With a mask the model is right: 64 rows leave more out. On an H200, B8 H8 N2048 d256, causal 281
-    // against 275 TFLOP/s, at N512 213 against 188; a window at N16384 takes 0.92 ms against 0.97. Long
-    // causal pays: 324 against 338 TFLOP/s at N8192.
+    // The model prefers two CTAs of 64 rows. But then a tile of K or V serves half as many rows, which costs
+    // more than the second CTA hides. With a mask the model is right: 64 rows leave more out. On an H200, B8
+    // H8 N2048 d256, causal 281 against 275 TFLOP/s, at N512 213 against 188; a window at N16384 takes 0.92
+    // ms against 0.97. Long causal pays: 324 against 338 TFLOP/s at N8192.
     Measured{.target = "h200",
              .family = Family::sm80,
              .least_head_dim = 208,
@@ -33,7 +34,7 @@ constexpr std::array kMeasured{
              .tile_kv = 64,
              .warps = 8,
              .source = "the H200's measurement: the same processor"},
-    // The model likes 64 rows better by up to 15%: two or three CTAs an SM instead of one.
+    // The model prefers 64 rows by up to 15%: two or three CTAs per SM instead of one.
     Measured{.target = "",
              .family = Family::sm80,
              .least_head_dim = 176,

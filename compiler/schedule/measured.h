@@ -1,4 +1,4 @@
-// Where measurement and the cost model disagree, measurement wins: one line each.
+// Measured exceptions to the cost model, one line each: where the two disagree, the measurement wins.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ struct Measured {
   std::string_view source;  // who measured it, for `explain`
 };
 
-/// The line for this spec and target, or nullptr: then the model's word stands.
+/// The line for this spec and target, or nullptr where the model decides.
 const Measured* find_measured(const CheckedSpec& spec, const Facts& facts, const Target& target);
 
 }  // namespace fa

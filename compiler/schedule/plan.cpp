@@ -1,4 +1,4 @@
-// The text form of a Plan: what `explain` shows and what `--plan` takes back.
+// The text form of a Plan, which `explain` prints and `--plan` reads.
 #include "compiler/schedule/plan.h"
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
   plan.q_in_registers = number == 1;
 }
 
-/// With the one value that the host takes for each field of warps, shared memory and registers.
+/// Sets the fields for warps, shared memory and registers to the one value each that the host accepts.
 Plan as_on_host(const Plan& plan) {
   return {.family = Family::host,
           .loop_order = plan.loop_order,
@@ -93,7 +93,7 @@ std::string Plan::print() const {
       fmt::format("{} {} tile_q={} tile_kv={}", family_name(family), kLoopOrder, tile_q, tile_kv);
   const Plan usual = as_on_host(*this);
   const auto add = [&](std::string_view name, int value, int on_host) {
-    // On the host they say nothing, but where one is wrong.
+    // The host has no use for these fields. They are printed only where one has a wrong value.
     if (family != Family::host || value != on_host) text += fmt::format(" {}={}", name, value);
   };
   add("warps", warps, usual.warps);
@@ -106,7 +106,7 @@ std::string Plan::print() const {
 Plan parse_plan(std::string_view text, const Plan& base) {
   Plan plan = base;
   const auto is_field = [](std::string_view word) { return word.find('=') != std::string_view::npos; };
-  // The family first: what it sets, the fields may say otherwise, wherever they stand.
+  // The family is read first: the other fields, wherever they stand, may override what it sets.
   for_each_word(text, [&](std::string_view word) {
     if (!is_field(word)) set_word(plan, word);
   });

@@ -36,18 +36,19 @@ Plan parse_plan(std::string_view text, const Plan& base);
 /// The only shared-memory sum: dynamic bytes one CTA of the forward kernel asks for, `staged_bytes` of them
 /// for what its hooks read a tile ahead. 0 on the host.
 int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_bytes = 0);
-/// How many of those the plan leaves where an SM is to hold min_ctas CTAs. 0 on the host.
+/// How many bytes of shared memory per CTA the plan leaves free where an SM holds min_ctas CTAs. 0 on the
+/// host.
 int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target);
 /// Estimated registers per thread of the forward kernel (accumulators, fragments, addressing). 0 on the host.
 int register_estimate(const Plan& plan, const CheckedSpec& spec);
 /// CTAs of this plan that one SM holds, by shared memory, registers, threads and slots; 0 where not even one
-/// fits. `plan.min_ctas` is not looked at. 1 on the host.
+/// fits. `plan.min_ctas` plays no part. 1 on the host.
 int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& target);
 
 /// Empty where the plan can run; else the reason, naming the limit and the number.
 std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target);
-/// Every legal plan, most promising first is not promised. Never empty for head_dim 16..256 on a GPU target
-/// whose family has kernels, nor on the host.
+/// Every legal plan, in no particular order. Never empty on the host, nor for head_dim 16..256 on a GPU
+/// target whose family has kernels.
 std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target);
 
 struct Choice {
@@ -66,9 +67,8 @@ struct ProblemSize {
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
               const ProblemSize& size = {});
 
-/// Every tile that is legal, each with the model's min_ctas, in the order of their predicted times: what a
-/// tuner should measure, from the front. On the host, which has no model, the chosen plan and then the
-/// others.
+/// Every legal tile, each with the model's min_ctas, by predicted time: a tuner should measure them in this
+/// order. On the host, which has no model, the chosen plan comes first.
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                const ProblemSize& size = {});
 

@@ -1,5 +1,4 @@
-// tf32 halves: every GPU with tf32 multiplies it at half its 16-bit rate, and 3xTF32 takes three of them for
-// one.
+// Every GPU with tf32 multiplies it at half its 16-bit rate, and 3xTF32 takes three such products for one.
 #include "compiler/schedule/product.h"
 
 #include <fmt/format.h>
@@ -8,8 +7,8 @@ namespace fa {
 namespace {
 
 constexpr double kTf32Share = 0.5 / 3;
-// Of its peak, what a kernel that reads its operands from shared memory can hope for: 64 FFMAs of a thread
-// take five 16-byte reads, which keep shared memory busy four fifths of the time.
+// The share of the peak that a kernel can reach that reads its operands from shared memory: 64 FFMAs of a
+// thread take five 16-byte reads, which keep shared memory busy four fifths of the time.
 constexpr double kFfmaShare = 0.5;
 
 double tera(double flops_of_clock, const Target& target) {

@@ -1,4 +1,4 @@
-// What multiplies: which unit of a target does a spec's Q K^T and P V.
+// Which unit of a target computes a spec's products Q K^T and P V.
 #pragma once
 
 #include <string>

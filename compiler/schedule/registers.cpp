@@ -58,7 +58,7 @@ int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   const int steps = padded_head_dim(spec.head_dim, spec.dtype) * dtype_bytes(spec.dtype) / kStepBytes;
   const int q = row_tiles * words_of_q_step(plan, spec) * (plan.q_in_registers ? steps : 1);
   const int softmax = row_tiles * 4;  // row_max and row_sum, of the two rows a thread has in an m-tile
-  // Of each hook a value for each row; and, since ptxas hoists what a column needs, half of the columns.
+  // Each hook holds a value per row and, since ptxas hoists what a column needs, one for half of the columns.
   const int num_hooks = (spec.has_score_mod() ? 1 : 0) + (spec.has_mask_mod() ? 1 : 0);
   const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + plan.tile_kv / 8;
   return acc_s + acc_o + q + softmax + hooks + operands(plan, spec) + registers_of_copy(plan, spec) +

@@ -6,7 +6,8 @@
 namespace fa {
 namespace {
 
-// Of the whole file: the fault is the pair of spec and target, and no line of the spec is wrong by itself.
+// The finding is about the whole file: spec and target do not fit each other, and no line of the spec is
+// wrong by itself.
 Diagnostic about(const CheckedSpec& spec, std::string message, std::string remedy) {
   return {.place = {.file = spec.file},
           .message = std::move(message),

@@ -1,4 +1,5 @@
-// Element types that a cast has made up: fa::DType has eight, its memory holds any number.
+// Checks for values of fa::DType that are none of its eight enumerators, as a cast in a caller's program can
+// make them.
 #pragma once
 
 #include <string>
@@ -7,9 +8,9 @@
 
 namespace fa {
 
-/// Whether it is one of those that fa/spec.h names.
+/// Whether the value is an enumerator of fa/spec.h.
 bool is_dtype(DType dtype);
-/// What to say of one that is none.
+/// The message for a value that is not.
 std::string no_dtype(DType dtype);
 
 }  // namespace fa

@@ -1,4 +1,5 @@
-// The trees as text, one node a line: what was written, and what the checker made of it.
+// Prints trees as text, one node per line: the syntax tree as written, and the typed tree that the checker
+// made of it.
 #include <fmt/format.h>
 
 #include <string>
@@ -118,7 +119,8 @@ class TypedDump {
     print(*expr, indent);
   }
 
-  // A node reached twice is written once, with a number; printing it each time could double with every `let`.
+  // A node that is reached twice is printed once and gets a number: printed each time, the text could double
+  // with every `let`.
   void count(const Expr& e) {
     if (++uses_[&e] > 1) return;
     for (const ExprPtr& arg : e.args) count(*arg);
@@ -137,7 +139,8 @@ class TypedDump {
     for (const ExprPtr& arg : e.args) print(*arg, indent + 1);
   }
 
-  /// In the order they are printed: their own numbers tell in which order the items were written.
+  /// Numbered in the order in which they are printed. (Their own numbers follow the order of the items in the
+  /// text.)
   int loop(const Expr& e) {
     return loops_.try_emplace(e.index, static_cast<int>(loops_.size())).first->second;
   }

@@ -1,4 +1,4 @@
-// How a finding reads: the line tools parse, the source line, a caret, the remedy.
+// Prints a finding: the line that tools parse, the source line, a caret, the remedy.
 #include "fa/error.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kShownColumns = 120;  // of one source line; longer ones are shown around the caret
 
-// One string for each character, so that columns index it.
+// One string per character, so that a column is an index.
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> all;
   for (std::size_t at = 0; at < text.size();) {

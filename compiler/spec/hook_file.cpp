@@ -19,12 +19,12 @@ std::shared_ptr<const std::string> read(const std::filesystem::path& path, std::
   const std::filesystem::file_type type = std::filesystem::status(path, error).type();
   using std::filesystem::file_type;
   if (type != file_type::regular && type != file_type::directory && type != file_type::not_found) {
-    why = "it is not a regular file";  // a pipe or a terminal would be waited for
+    why = "it is not a regular file";  // reading a pipe or a terminal could wait for ever
     return nullptr;
   }
   std::ifstream file(path, std::ios::binary);
   std::string bytes(kMaxHookFileBytes + 1, '\0');
-  // A directory opens and then cannot be read; an empty file reads nothing without an error.
+  // A directory can be opened but not read. Reading an empty file returns nothing and is no error.
   if (file) file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   const int reason = errno;
   if (!file.is_open() || file.bad()) {

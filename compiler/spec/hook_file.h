@@ -10,7 +10,7 @@ namespace fa {
 struct Ast;
 class Findings;
 
-/// A hook is a page of IR; anything longer is a mistake.
+/// A hook takes about a page of IR; a file longer than this is a mistake.
 constexpr std::size_t kMaxHookFileBytes = 4 * 1024 * 1024;
 
 struct HookFile {
@@ -19,7 +19,7 @@ struct HookFile {
   int line = 0, column = 0;                    // where the spec names it
 };
 
-/// Reads every file the spec names, from beside the spec's own file; reports those it cannot read.
+/// Reads every file that the spec names, relative to the spec's folder; reports those that cannot be read.
 void read_hook_files(Ast& ast, Findings& findings);
 
 }  // namespace fa

@@ -10,7 +10,7 @@
 namespace fa {
 namespace {
 
-// The shortest text that reads back to the same number, and as a floating one.
+// The shortest text that reads back as the same number, and as a float.
 std::string floating_text(double value) {
   if (std::isinf(value)) return "inf";
   std::array<char, 32> buffer{};
@@ -48,7 +48,8 @@ class Printer {
         expr(*e.args[0], own);
         break;
       case AstKind::binary:
-        // Operators of one precedence group to the left; comparisons group not at all, `**` to the right.
+        // Operators of equal precedence group to the left; `**` groups to the right; comparisons do not
+        // group.
         operand(e, *e.args[0], is_comparison(e.op) || e.op == Op::power ? own + 1 : own);
         text_ += ' ';
         text_ += op_text(e.op);
@@ -76,7 +77,8 @@ class Printer {
     if (own < at_least) text_ += ')';
   }
 
-  // Few remember how bit operators bind, so next to another operator they always get their brackets.
+  // Few people remember the precedence of bit operators, so next to another operator they always get
+  // brackets.
   void operand(const AstExpr& parent, const AstExpr& e, int at_least) {
     const bool clear = e.kind != AstKind::binary || precedence(e.op) == precedence(parent.op) ||
                        (!is_bits(e.op) && !is_bits(parent.op)) ||

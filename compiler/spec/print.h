@@ -1,4 +1,4 @@
-// Trees to text: the canonical spec, and the dumps that `facet emit --stage ast` shows.
+// Prints trees: as the canonical spec, and as the dumps of `facet emit --stage ast`.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ std::string parameter_list(const AstItem& function);
 /// One item, without a line end.
 std::string print_item(const AstItem& item);
 
-/// The canonical text: items in canonical order, one a line; parses back to the same tree.
+/// The canonical text: items in canonical order, one per line; parses back to the same tree.
 std::string print_spec(const Ast& ast);
 
-/// The syntax tree, one node a line with its place.
+/// The syntax tree, one node per line with its place.
 std::string print_ast(const Ast& ast);
 
-/// What the checker made of it: typed trees, casts shown, shared nodes written once and then referred to by
-/// number.
+/// The typed trees that the checker made of it: casts are shown, a shared node is printed once and then
+/// referred to by number.
 std::string print_ast(const CheckedSpec& spec);
 
 }  // namespace fa

@@ -1,4 +1,4 @@
-// Offsets to places, and findings in order of place.
+// Turns offsets into places, and sorts findings by place.
 #include "compiler/spec/source.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace fa {
 namespace {
 
-// Past this many findings the file is not a spec at all, and more lines help nobody.
+// A file with more findings than this is not a spec, and more lines would help nobody.
 constexpr std::size_t kMaxFindings = 50;
 
 bool ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }

@@ -11,11 +11,10 @@
 
 namespace fa {
 
-/// A spec is for a person; anything longer is a mistake, and the bound keeps every later stage's work small.
+/// People write specs, so a longer file is a mistake. The limit also bounds the work of every later stage.
 constexpr std::size_t kMaxSpecBytes = 64 * 1024;
 
-/// Bytes [begin, end) of a spec's text. The default stands nowhere: for values that were never written in the
-/// text.
+/// Bytes [begin, end) of a spec's text. The default has no place: it is for values that are not in the text.
 struct Span {
   static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t begin = kNowhere;
@@ -51,7 +50,7 @@ class SourceText {
   std::vector<std::size_t> plain_until_;  // for each line, where its first byte that is not ASCII stands
 };
 
-/// Collects findings; hands them out in order of place.
+/// Collects findings and returns them in order of place.
 class Findings {
  public:
   explicit Findings(const SourceText& source) : source_(source) {}

@@ -1,4 +1,4 @@
-// The public Spec: one path from text, whoever wrote it, to a checked spec.
+// The public Spec. Text and parts from a program take the same path to a checked spec.
 #include "fa/spec.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ AstItem& item_of(Ast& ast, ItemKind kind) {
   return ast.items.emplace_back(AstItem{.kind = kind});
 }
 
-// A number that stands nowhere in the text; messages about it name the file alone.
+// A number without a place in the text; messages about it name only the file.
 AstPtr number(int value) {
   const AstPtr magnitude = std::make_shared<const AstExpr>(
       AstExpr{.kind = AstKind::integer,
@@ -91,7 +91,7 @@ Spec Spec::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxSpecBytes + 1, '\0');
   if (!file || !file.read(text.data(), 1)) {
-    // A directory opens and then cannot be read; an empty file reads nothing without an error.
+    // A directory can be opened but not read. Reading an empty file returns nothing and is no error.
     const int reason = errno;
     if (!file.is_open() || file.bad())
       refuse(path, fmt::format("cannot read the file: {}", std::strerror(reason)));

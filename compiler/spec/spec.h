@@ -18,7 +18,7 @@ constexpr int kMaxSpecTensors = 16;
 constexpr int kMaxReduction = 4096;     // steps of one reduction
 constexpr int kMaxNestedSteps = 65536;  // and of reductions inside each other, multiplied
 constexpr int kMaxParameters = 16;      // of one function
-constexpr int kMaxInlined = 16384;      // operations that the calls of functions bring in, in a whole spec
+constexpr int kMaxInlined = 16384;      // operations that calls of functions add, in a whole spec
 
 struct CheckedTensor {
   TensorInfo info;
@@ -51,8 +51,7 @@ struct CheckedSpec {
   bool has_mask_mod() const { return mask_mod != nullptr || !mask_from.path.empty(); }
 };
 
-/// What a later stage finds about a place of the spec (an Expr's line and column), with the source line it
-/// stands in.
+/// A later stage's finding about a place of the spec (an Expr's line and column), with that source line.
 Diagnostic warning_at(const CheckedSpec& spec, int line, int column, std::string message,
                       std::string remedy = {});
 

@@ -60,7 +60,7 @@ constexpr std::array<std::string_view, 6> kOperatorsAndLiterals = {"and",  "or",
                                                                    "true", "false", "inf"};
 constexpr std::array<std::string_view, 8> kDTypes = {"f16", "bf16", "f32", "i32", "i8", "bool", "i64", "u8"};
 
-// Names of other languages for things of this one.
+// What other languages call things that this one has.
 struct Alias {
   std::string_view other, ours;
 };
@@ -76,8 +76,8 @@ constexpr std::array<Alias, 36> kAliases = {{
     {"rint", "round"},     {"power", "pow"},      {"arctan", "atan"},     {"arctan2", "atan2"},
 }};
 
-// Functions of other languages that are short to write in this one, and whose nearest name here is something
-// else.
+// Functions of other languages that are short to write out in this one, and whose most similar name here
+// means something else.
 constexpr std::array<Alias, 20> kWrittenOut = {{
     {"sinh", "(exp(x) - exp(-x)) / 2"},
     {"cosh", "(exp(x) + exp(-x)) / 2"},

@@ -1,5 +1,5 @@
-// The words of the language and what they mean: builtin names, functions, types; and the nearest word to a
-// mistaken one.
+// The words of the language and what they mean (builtin names, functions, types), and the most similar word
+// to a misspelt one.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct BuiltinInfo {
   Type type;
 };
 
-/// What a function's arguments become before it runs.
+/// The type that a function's arguments are converted to.
 enum class Domain : std::uint8_t { numeric, floating, integer };
 
 struct FunctionInfo {
@@ -64,8 +64,8 @@ bool is_reserved(std::string_view word);
 bool is_identifier(std::string_view text);
 constexpr std::size_t kMaxNameLength = 64;
 
-/// The candidate most likely meant by `word`: one whose first part it is (`kv` for `kv_idx`), or one within
-/// two edits and less than half the word. Empty where nothing is near.
+/// The candidate that `word` most likely means: one that begins with it (`kv_idx` for `kv`), or one that
+/// differs by at most two edits and by less than half of the word. Empty where there is none.
 std::string closest(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace fa

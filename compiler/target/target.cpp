@@ -1,6 +1,6 @@
-// The machines, as literals: from datasheets and the CUDA programming guide's technical specifications. The
-// host describes itself by its name alone, since the pure compiler may not look at the machine;
-// runtime/host/jit adds what its CPU has.
+// The machines as literals, from datasheets and the technical specifications of the CUDA programming guide.
+// The host's entry has a name alone, since the compiler must not look at the machine it runs on;
+// runtime/host/jit adds the CPU's features.
 #include "compiler/target/target.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a GPU or CPU has, one literal each. No other file knows an arch number.
+// The properties of each GPU and of the CPU, one literal each. No other file knows an architecture's numbers.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ std::string_view family_name(Family family);  // "sm75", "sm80", "sm90", "host"
 struct Target {
   std::string_view name;         // "h200"
   std::string_view description;  // "NVIDIA H200 SXM, 141 GB"
-  Family family = Family::host;  // of the kernels Facet has today for it
+  Family family = Family::host;  // of the kernels that Facet has for it today
   int compute_capability = 0;    // 90; 0 on the host
   std::string_view nvrtc_arch;   // "sm_90"
   int num_sms = 0;
   int max_smem_per_block = 0;       // bytes, opt-in
   int max_smem_per_sm = 0;          // bytes
-  int reserved_smem_per_block = 0;  // what the driver takes of it for each CTA
+  int reserved_smem_per_block = 0;  // what the driver reserves for each CTA
   int registers_per_sm = 0;
   int max_threads_per_sm = 0;
   int max_ctas_per_sm = 0;
@@ -40,11 +40,11 @@ struct Target {
   std::int64_t memory_bytes = 0;
   bool has_bf16 = false;
   bool has_tf32 = false;
-  bool has_bf16_tiles = false;  // a CPU with AMX; the host's own record does not say
+  bool has_bf16_tiles = false;  // AMX; false in the table, set by the runtime for its own CPU
 };
 
 std::span<const Target> all_targets();
-/// Finds by name ("h100", "t4", "host"); throws Error listing the names.
+/// The target with this name ("h100", "t4", "host"). Throws Error with the list of names.
 const Target& find_target(std::string_view name);
 /// The target for a device: the same compute capability, then the nearest SM count (a MIG slice, a PCIe
 /// card), then the nearest memory size (all that tells H200 from H100; 0: unknown). nullptr where none fits.

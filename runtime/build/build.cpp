@@ -14,8 +14,8 @@
 namespace fa {
 namespace {
 
-/// An entry's payload: these figures, then the image. The launch's own are in the key, so the Source has
-/// them.
+/// An entry's payload: these figures, then the image. The figures of the launch are not in it: the Source has
+/// them, and they are part of the key.
 struct Figures {
   std::int32_t registers;
   std::int32_t spill_bytes;
@@ -90,7 +90,7 @@ Built build_source(const Source& source) {
 
 BuildResult build(const Source& plain, const DiskCache& cache, std::string_view label) {
   const Source source = with_templates(plain, environment().template_dir);
-  // The key is made without loading NVRTC, which takes longer than all the rest of a hit.
+  // The key is made without loading NVRTC, which would take longer than the rest of a cache hit.
   const NvrtcSearch& search = nvrtc_search();
   if (search.library.empty()) throw BuildError(search.problem, {});
   const std::vector<std::string> flags = nvrtc_flags(source.arch, environment().nvrtc_flags);

@@ -1,4 +1,4 @@
-// From a Source to a binary a device can load: out of the disk cache, else by NVRTC. Needs no GPU.
+// Turns a Source into a binary that a device can load: from the disk cache, else by NVRTC. Needs no GPU.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace fa {
 
-/// The arch to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one up to it
-/// ("compute_90", which is also asked for as such). Throws BuildError where there is none.
+/// The architecture to compile for: `arch` where this NVRTC makes cubins for it, else the newest virtual one
+/// that is no newer ("compute_90", which may also be asked for). Throws BuildError where there is none.
 std::string nvrtc_arch(const Nvrtc& nvrtc, std::string_view arch);
 
-/// `source` with its headers read from `folder` (FA_TEMPLATE_DIR); as it is where `folder` is empty. Throws
-/// Error where a header is not there.
+/// Returns `source` with its headers read from `folder` (FA_TEMPLATE_DIR), or unchanged where `folder` is
+/// empty. Throws Error where a header is missing.
 Source with_templates(Source source, const std::string& folder);
 
-/// Compiles by the process' NVRTC with FA_TEMPLATE_DIR and FA_NVRTC_FLAGS, past every cache: cubin, PTX, log,
-/// registers and spills. Throws BuildError.
+/// Compiles by the process's NVRTC with FA_TEMPLATE_DIR and FA_NVRTC_FLAGS, without any cache. Returns cubin,
+/// PTX, log, registers and spills. Throws BuildError.
 Built build_source(const Source& source);
 
 struct BuildResult {
@@ -29,8 +29,8 @@ struct BuildResult {
   std::string miss, not_kept;  // as CompileTimes has them
 };
 
-/// The usual way: out of `cache` where it is there, else build_source's and into `cache`. `label` names it in
-/// `facet cache list`.
+/// The usual way: takes the binary from `cache`; where it is not there, builds it by build_source and puts it
+/// there. `label` names it in `facet cache list`.
 BuildResult build(const Source& source, const DiskCache& cache, std::string_view label);
 
 }  // namespace fa

@@ -1,4 +1,4 @@
-// The Target of a GPU that is really there, and whether this process can use it.
+// The Target of a GPU of this machine, and whether this process can use it.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace fa {
 
-/// The literal that fits the GPU best, with the limits and counts the driver reports and the GPU's own arch.
-/// A GPU newer than every literal takes the nearest older one's rates. Lives as long as the process. Throws
-/// DeviceError where Facet has no kernels for it.
+/// The literal of target.cpp that fits the GPU best, with the limits and counts that the driver reports and
+/// the GPU's own architecture. A GPU newer than every literal gets the rates of the nearest older one. The
+/// result lives as long as the process. Throws DeviceError where Facet has no kernels for it.
 const Target& target_of(const DeviceInfo& info);
 
 /// The literal of a GPU called `name`. Throws ArgumentError where there is none.
@@ -22,7 +22,7 @@ const Target& check_gpu_target(const std::string& name);
 const Target& target_named(const std::string& name, const DeviceInfo& info);
 
 /// Why kernels cannot be built and run on that GPU, or an empty string where they can: no driver, no such
-/// device, too old, no NVRTC. Found out once per process; Device::automatic goes by it.
+/// device, too old, no NVRTC. Determined once per process; Device::automatic uses it.
 const std::string& why_no_cuda(int ordinal);
 
 }  // namespace fa

@@ -1,4 +1,4 @@
-// What a built kernel is filed under: 128 bits over everything that decides its bytes, and nothing else.
+// The key of a built kernel: a hash of 128 bits over everything that decides its bytes, and nothing else.
 #pragma once
 
 #include <span>

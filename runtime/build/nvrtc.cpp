@@ -12,7 +12,7 @@
 namespace fa {
 namespace {
 
-// nvrtc.h's handful of declarations, so that building Facet needs no NVRTC.
+// The few declarations of NVIDIA's nvrtc.h that are needed, so that building Facet needs no NVRTC.
 using Program = struct OpaqueProgram*;
 using Result = int;
 
@@ -24,7 +24,7 @@ Function resolve(const DynLib& lib, const char* name) {
   return reinterpret_cast<Function>(address);
 }
 
-/// The first line of a log that is an error, for the message; the log itself travels with the error.
+/// The first line of a log that reports an error, for the message. The exception carries the whole log.
 std::string first_error(std::string_view log) {
   for (std::size_t at = 0; at < log.size();) {
     const std::size_t end = std::min(log.find('\n', at), log.size());
@@ -91,7 +91,7 @@ struct Nvrtc::Functions {
 };
 
 const Nvrtc& Nvrtc::get() {
-  // Never unloaded: it has threads and allocations of its own.
+  // Never unloaded, since it has threads and allocations of its own.
   static const Nvrtc& nvrtc = *[] {
     const NvrtcSearch& search = nvrtc_search();
     if (search.library.empty()) throw BuildError(search.problem, {});

@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, opened at run time: CUDA text in, cubin and PTX out. Needs no GPU and no
-// driver.
+// NVIDIA's run-time compiler, opened at run time. It turns CUDA text into cubins and PTX, and needs no GPU
+// and no driver.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Built {
   std::string cubin;  // empty where `arch` was a virtual one (compute_80)
   std::string ptx;
   std::string log;  // warnings, and ptxas' report
-  // Of the entry, by ptxas' report; 0 without a cubin.
+  // Figures of the entry from ptxas' report; 0 without a cubin.
   int registers = 0;
   int stack_bytes = 0;
   int spill_store_bytes = 0;
@@ -25,11 +25,11 @@ struct Built {
 
 class Nvrtc {
  public:
-  /// The process' NVRTC, found and loaded on the first call. Throws BuildError that says what is missing,
-  /// where it was looked for and how to get it, each time anew.
+  /// The process's NVRTC, found and loaded on the first call. Every call throws BuildError where there is
+  /// none: it says what is missing, where it was looked for and how to get it.
   static const Nvrtc& get();
 
-  /// Loads a library. Throws BuildError where it is none.
+  /// Loads the library. Throws BuildError where that is no NVRTC.
   explicit Nvrtc(const std::string& library);
 
   int version() const { return version_; }  // 1300 for 13.0

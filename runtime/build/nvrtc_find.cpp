@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The libraries' names, newest first. 11.2 is the name every NVRTC 11 goes by.
+/// The libraries' names, newest first. Every NVRTC 11 is called 11.2.
 constexpr const char* kNames[] = {"libnvrtc.so.14", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                                   "libnvrtc.so"};
 
-/// One that a folder holds, or empty.
+/// The library that the folder holds, or empty.
 std::string in_folder(const fs::path& folder) {
   for (const char* name : kNames) {
     std::error_code error;

@@ -1,4 +1,4 @@
-// Where NVIDIA's run-time compiler lies on this machine. Looks at files only: nothing is loaded.
+// Finds NVIDIA's run-time compiler on this machine. Looks at files only; nothing is loaded.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace fa {
 /// The folders looked in, best first, with what to call each in a message.
 std::vector<std::string> nvrtc_folders(const GetEnv& get);
 
-/// What a search found. `library` is empty where nothing was, and then `problem` says what was looked for,
-/// where, and how to get it.
+/// The result of a search. `library` is empty where nothing was found; then `problem` says what was looked
+/// for, where, and how to get it.
 struct NvrtcSearch {
   std::string library;  // a path, or a bare name where only the system's loader knows the folder
   std::string problem;
@@ -24,8 +24,8 @@ NvrtcSearch find_nvrtc(const std::string& forced, const GetEnv& get);
 /// The process' NVRTC; searched for once.
 const NvrtcSearch& nvrtc_search();
 
-/// Tells one NVRTC from another without loading it, which would take longer than a whole disk hit: the real
-/// path's name, size and time of change.
+/// Identifies an NVRTC without loading it, which would take longer than a whole hit in the disk cache: the
+/// real path's name, size and time of change.
 std::string nvrtc_identity(const std::string& library);
 
 }  // namespace fa

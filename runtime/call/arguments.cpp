@@ -96,7 +96,7 @@ void check_memory(Named t, Device device) {
 }
 
 /// Whether no two elements share memory. Sorted by stride, each dimension must step over all the smaller
-/// ones; only contrived views are refused without need.
+/// ones. This refuses some valid views, but only contrived ones.
 bool is_injective(const Tensor& t) {
   std::array<std::size_t, 4> order = {0, 1, 2, 3};
   std::sort(order.begin(), order.end(),
@@ -143,7 +143,7 @@ void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& ar
 }
 
 TensorStrides strides_of(const Tensor& t) {
-  // Kernels form addresses in rows that they never read; a single row's stride may be anything.
+  // Kernels compute addresses in rows that they never read. The stride of a single row may be anything.
   const auto stride = [&](std::size_t d) -> long long { return t.shape[d] <= 1 ? 0 : t.strides[d]; };
   return {.batch = stride(0), .head = stride(1), .row = stride(2)};
 }

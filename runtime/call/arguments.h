@@ -1,5 +1,5 @@
-// From what the caller passed to what the kernel gets: every check of a call, and the launch arguments. Runs
-// in every forward: allocates nothing unless it throws.
+// Checks everything about a call and turns its arguments into those of the launch. Runs in every forward, so
+// it allocates nothing unless it throws.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace fa {
 
-/// Of q_len and kv_len: kMaxLength of compiler/ir/, which a program without a compiler does not have.
+/// The largest q_len and kv_len. It equals kMaxLength of compiler/ir/, which a program without a compiler
+/// does not have.
 constexpr int kLongest = 1 << 24;
 
-/// What a call asks for once it is checked.
+/// What a checked call asks for.
 enum class Work : std::uint8_t {
   nothing,     // no query: nothing is written
   empty_rows,  // queries but no keys: o is zero and lse -inf

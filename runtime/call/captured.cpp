@@ -21,7 +21,7 @@ template <class... Args>
   throw ArgumentError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// The place of `name` in `items`, or their number. Callers mostly pass things in the spec's order, so
+/// The index of `name` in `items`, or the number of items. Callers mostly pass things in the spec's order, so
 /// `guess` is tried first.
 template <class Items, class NameOf>
 std::size_t find(const Items& items, std::string_view name, std::size_t guess, NameOf name_of) {
@@ -66,7 +66,7 @@ void set_params(const CheckedSpec& spec, const ForwardArgs& args, Scalars& scala
   }
 }
 
-/// One captured tensor against its declaration.
+/// Compares one captured tensor with its declaration.
 void check_tensor(const CheckedTensor& wanted, const Captured& given, const CallSize& size,
                   std::span<const Scalar> scalars, bool is_read) {
   const TensorInfo& info = wanted.info;

@@ -1,4 +1,5 @@
-// A call's run-time numbers and captured tensors: matched by name with the spec's, checked, put in its order.
+// A call's run-time numbers and captured tensors: matched with the spec's by name, checked, and put in the
+// spec's order.
 #pragma once
 
 #include "compiler/spec/spec.h"

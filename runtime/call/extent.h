@@ -1,5 +1,5 @@
-// The value of a tensor's extent for one call: the language's arithmetic on the call's sizes and the params.
-// Allocates nothing: it runs in every forward.
+// The value of a tensor's extent for one call: the language's arithmetic on the call's sizes and params. It
+// runs in every forward, so it allocates nothing.
 #pragma once
 
 #include <cstdint>

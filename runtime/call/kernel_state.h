@@ -17,11 +17,11 @@ struct LoadedKernel {
   Device device = Device::host;
   std::string target;
   std::string plan;
-  // One of the two. The host's owns its code; as a function, so that a program without LLVM can hold a
-  // kernel.
+  // Exactly one of the two is set. The host's owns its code, and is a function so that a program without LLVM
+  // can hold a kernel.
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
-  // Of a checked kernel, before each launch (runtime/checked.h).
+  // A checked kernel runs this before each launch (runtime/checked.h).
   std::function<void(const ForwardArgs&, Stream)> check = {};
 };
 

@@ -12,8 +12,8 @@
 namespace fa {
 namespace {
 
-/// Bytes of memory: blocks of `block` bytes, each a multiple of `step` after the first; one block where step
-/// is 0. Nothing where begin is end.
+/// Bytes of memory: blocks of `block` bytes that begin at multiples of `step` after the first; one block
+/// where step is 0; empty where begin equals end.
 struct Memory {
   std::string_view name;
   std::uintptr_t begin = 0, end = 0;

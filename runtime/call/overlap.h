@@ -1,5 +1,5 @@
-// Whether a call writes memory that it also reads, or writes twice. Runs in every forward: allocates nothing
-// unless it throws.
+// Finds out whether a call writes memory that it also reads, or that it writes twice. Runs in every forward:
+// allocates nothing unless it throws.
 #pragma once
 
 #include "fa/kernel.h"
@@ -7,8 +7,9 @@
 namespace fa {
 
 /// Throws ArgumentError that names both where o, lse or the workspace shares memory with another of them, or
-/// with anything that the call reads. The arguments are right in all else. Views that lie between each other
-/// without sharing an element, such as q, k, v and o in one [batch, length, 4, heads, dim], are apart.
+/// with anything that the call reads. Everything else about the arguments has been checked already. Views
+/// whose elements alternate without being shared, such as q, k, v and o in one [batch, length, 4, heads,
+/// dim], do not overlap.
 void check_apart(const ForwardArgs& args);
 
 }  // namespace fa

@@ -33,7 +33,7 @@ namespace {
 // thousand elements alone: such hooks are translated as they stand.
 constexpr unsigned kMostOptimised = 2000;
 
-/// As operator new does: whoever has asked to be told is told first.
+/// As operator new does: calls the installed handler first.
 [[noreturn]] void throw_out_of_memory() {
   if (const std::new_handler handler = std::get_new_handler()) handler();
   throw std::bad_alloc();
@@ -134,7 +134,7 @@ HookJit::HookJit(HookIr hooks) : state_(std::make_unique<State>()) {
   state_->jit =
       expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine_for(*hooks.module)).create());
   llvm::orc::LLJIT& jit = *state_->jit;
-  // What a lookup then throws names the symbols that are missing, and not why.
+  // The lookup's own error names the symbols that are missing, but not the reason.
   jit.getExecutionSession().setErrorReporter([state = state_.get()](llvm::Error error) {
     llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& info) {
       state->is_out_of_memory |= info.convertToErrorCode() == std::errc::not_enough_memory;

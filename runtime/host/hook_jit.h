@@ -1,5 +1,5 @@
-// Runs the functions of a HookIr on this machine, one call at a time: for whoever asks about single elements
-// or tiles outside a kernel (explain, check, tests). Kernels are host_jit's.
+// Runs the functions of a HookIr on this machine, one call at a time: for commands and tests that ask about
+// single elements or tiles outside a kernel (explain, check). Kernels are host_jit's.
 #pragma once
 
 #include <cstdint>

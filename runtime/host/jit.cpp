@@ -190,7 +190,7 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
   std::shared_ptr<llvm::orc::LLJIT> jit =
       expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
-  // ORC reports to stderr unless told otherwise; every error it reports comes back from a call below as well.
+  // By default ORC reports to stderr; a call below returns every such error as well.
   jit->getExecutionSession().setErrorReporter(
       [](llvm::Error error) { llvm::consumeError(std::move(error)); });
   if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(*jit))))

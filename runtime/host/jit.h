@@ -1,8 +1,9 @@
-// The CPU kernel: compiler/emit/host/host's LLVM IR, compiled by ORC for this machine. runtime/host/run runs it.
+// The CPU kernel: the LLVM IR of compiler/emit/host/host, compiled by ORC for this machine. runtime/host/run
+// runs it.
 //
-//   build_host  = load_host(host_object(...)): the usual way from a front end's values to a kernel
-//   host_object -> bytes that a disk cache may keep under the hash of host_key(...); load_host takes them
-//   back
+//   build_host   load_host(host_object(...)): the usual way from a front end's values to a kernel
+//   host_object  returns bytes that a disk cache may keep under the hash of host_key(...)
+//   load_host    links those bytes
 //
 // A HostKernel is immutable and owns its code.
 #pragma once
@@ -23,7 +24,7 @@
 
 namespace fa {
 
-/// A loaded object: its entries, and what keeps them there.
+/// A loaded object: its entries, and `code`, which keeps them in memory.
 struct HostKernel {
   std::shared_ptr<void> code;
   HostInfo info{};
@@ -35,9 +36,9 @@ struct HostKernel {
   std::vector<HostSummary> summaries;  // of queries first; none without a map
 };
 
-/// This machine, looked up once. Code for a lesser CPU of the same kind runs here too.
+/// This machine's CPU, looked up once. Code for a CPU of the same kind with fewer features runs here, too.
 const HostCpu& host_cpu();
-/// find_target("host"), with what its CPU has.
+/// find_target("host") with the features of this CPU.
 const Target& host_target();
 
 /// Emits, compiles and links. `classes` are of these hooks. Throws BuildError with LLVM's words where the

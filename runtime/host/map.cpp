@@ -56,7 +56,7 @@ struct HostTileMap::Asker {
     return false;
   }
 
-  /// What bounds show of the parts that begin at these numbers.
+  /// What bounds prove about the parts that begin at these numbers.
   int class_of(const TileBox& box, std::size_t row, std::size_t row_count, std::size_t column,
                std::size_t column_count) const {
     const HostKernel& kernel = *map.kernel_;

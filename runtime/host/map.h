@@ -15,7 +15,7 @@
 
 namespace fa {
 
-/// Memory only grows, so that a like call allocates none.
+/// Memory only grows, so that the next call of the same size allocates none.
 class HostTileMap {
  public:
   /// Makes room for a call of `kernel`, which must outlive it as `params` must. Without a map in the kernel
@@ -27,7 +27,8 @@ class HostTileMap {
   std::size_t items() const { return items_; }
   void fill(std::size_t item) const;
 
-  /// The words of a row of tiles: whether the mask keeps some of a tile, whether it keeps all, in turns.
+  /// The words of a row of tiles. They alternate: whether the mask keeps some of a tile, whether it keeps all
+  /// of it.
   const std::uint32_t* row(int b, int h, int q_tile) const;
 
  private:

@@ -1,4 +1,4 @@
-// In which order the tiles of query rows of one call are dealt to the threads.
+// The order in which the tiles of query rows of one call are dealt to the threads.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@ struct HostItem {
   int b, h, q_tile;
 };
 
-/// With a tile class and more items than threads, those that visit the most kv tiles come first: what is left
-/// at the end, when threads run out of work one by one, is short. Ties, and all of it otherwise, keep a
-/// head's items together, so that its K and V stay in cache, and take the last rows first, as causal masks
-/// make them the longest. Memory only grows, so that a like call allocates none.
+/// With a tile class and more items than threads, the items that visit the most kv tiles come first, so that
+/// the last items, with which threads run out of work one by one, are short. Items of equal length, and all
+/// items otherwise, are ordered by head, so that a head's K and V stay in cache, and from the last rows to
+/// the first, since causal masks make the last ones the longest. Memory only grows, so that the next call of
+/// the same size allocates none.
 class HostOrder {
  public:
-  /// `map` is filled. Counts on `threads` threads.
+  /// `map` must be filled. The kv tiles of the items are counted by `threads` threads.
   void prepare(const HostKernel& kernel, const ForwardParams& params, const HostTileMap& map, int threads);
   std::size_t items() const { return items_; }
   HostItem at(std::size_t position) const;
@@ -39,7 +40,7 @@ class HostOrder {
   std::size_t q_tiles_ = 0, items_ = 0;
   bool is_sorted_ = false;
   std::vector<Work> order_;
-  // Heads that the class does not tell apart are counted once.
+  // Heads for which the class is the same are counted once.
   std::size_t counted_heads_ = 1, counts_an_item_ = 1;
   std::vector<int> counts_;  // [batch or 1, counted_heads_, q_tiles_]
 };

@@ -95,12 +95,12 @@ class Pool {
   }
 
  private:
-  /// Has at least `count` workers where the system allows; the caller holds the mutex.
+  /// Starts workers until there are `count`, as far as the system allows. The caller holds the mutex.
   void grow(int count) {
     try {
       while (static_cast<int>(workers_.size()) < count) workers_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-      // No more threads to be had: those there are, and the caller, do the work.
+      // The system gives no more threads: the existing ones and the caller do the work.
     }
   }
 

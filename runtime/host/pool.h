@@ -11,8 +11,8 @@ int usable_cores();
 
 /// Calls `work(item, workspace)` for every item in [0, items), in about that order, on up to `threads`
 /// threads (0: every usable core), the caller's among them. `workspace` is 64-byte aligned memory of the
-/// running thread, at least `workspace_bytes` long, its contents arbitrary. Returns when all is done; the
-/// first exception is thrown again here, after which items not yet begun are left out.
+/// running thread, at least `workspace_bytes` long, its contents arbitrary. Returns when all is done. After
+/// an exception no further item is begun, and the first exception is thrown again here.
 void run_items(std::size_t items, int threads, std::size_t workspace_bytes,
                const std::function<void(std::size_t item, void* workspace)>& work);
 

@@ -1,5 +1,5 @@
-// Passes over the pool: the tile map, after what it reads of the keys, the order of work, attention. All but
-// the last are short, and left out where nothing asks for them.
+// Passes over the pool: the keys' summaries, the tile map, the order of work, attention. All but the last are
+// short, and are left out where nothing needs them.
 #include "runtime/host/run.h"
 
 #include "runtime/host/order.h"
@@ -9,8 +9,8 @@
 namespace fa {
 namespace {
 
-/// One call's state. Each thread that calls keeps one, with its memory, for the calls to come. Work is
-/// captured by one pointer, which std::function holds without allocating.
+/// One call's state. Each calling thread keeps one, with its memory, for later calls. Work is captured by one
+/// pointer, which std::function holds without allocating.
 class HostCall {
  public:
   void run(const HostKernel& kernel, const ForwardParams& params, int num_threads) {

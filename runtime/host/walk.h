@@ -1,9 +1,9 @@
 // Which kv tiles a tile of query rows attends to on the host, by the mask's tile class: the counterpart of
 // templates/common/tiles/tile_walk.cuh.
 //
-// With a map (runtime/host/map) classes are bits. Without, they are asked of ever smaller spans: 1024 tiles,
-// the 32s of those that are not empty, and the tiles of these. A span that is empty or full answers for all
-// in it.
+// With a map (runtime/host/map) classes are bits. Without a map the class function is called for ever smaller
+// spans: of 1024 tiles, of 32 where those are partial, of one. The class of an empty or full span holds for
+// all tiles in it.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ SpanCounts span_counts(int tiles);
 /// The walk of one tile of query rows of one head.
 class TileWalk {
  public:
-  /// `map` is filled.
+  /// `map` must be filled.
   TileWalk(const HostKernel& kernel, const ForwardParams& params, const HostTileMap& map, int b, int h,
            int q_tile);
 

@@ -60,7 +60,7 @@ std::vector<Found> scan(const std::string& folder) {
   return found;
 }
 
-/// Whose a file or folder is, as far as that speaks against it.
+/// Why the owner or the permissions of a file or folder forbid its use; empty where they do not.
 std::string others_in(const struct stat& status) {
   if (status.st_uid != geteuid() && status.st_uid != 0) return "belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
@@ -117,7 +117,7 @@ std::string DiskCache::make_folder() const {
   if (fs::is_directory(folder_, error)) return distrust();
   fs::create_directories(folder_, error);
   if (error) return fmt::format("{}: {}", folder_, error.message());
-  // Whatever the umask is, which may well let the group write.
+  // The mode is set independently of the umask, which may let the group write.
   if (!shared_) fs::permissions(folder_, fs::perms::owner_all, error);
   return {};
 }
@@ -171,7 +171,7 @@ CacheStats DiskCache::stats() const {
   }
   stats.problem = make_folder();
   if (stats.problem.empty()) {
-    // Permissions, a full disk and quotas all show only by writing.
+    // Only an attempt to write shows missing permissions, a full disk or a quota.
     constexpr std::string_view kProbe = ".probe";
     stats.problem = replace_file(folder_, std::string(kProbe), kProbe, kPrivate);
     if (stats.problem.empty()) unlink(fmt::format("{}/{}", folder_, kProbe).c_str());

@@ -2,9 +2,9 @@
 // could replace is a program of theirs: an entry counts only where its file and its folder belong to this
 // user, or to root, and nobody else may write to them; unless the user says that users trust each other.
 //
-// An entry is written aside, fsynced and renamed, so a reader sees all of it or none. Whatever is wrong with
-// a file makes it a miss; the next put replaces it. Nothing here throws because of the disk: a cache that
-// cannot be written is simply no cache, and `stats` says why.
+// An entry is written aside, fsynced and renamed, so a reader sees all of it or none. A file with any fault
+// counts as a miss, and the next put replaces it. Nothing here throws because of the disk: where it cannot be
+// written there is no cache, and `stats` says why.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,10 @@ class DiskCache {
 
   const std::string& folder() const { return folder_; }
 
-  /// The entry, and marks it used. Nothing where there is none, it is damaged, or somebody else may have
-  /// written it; then `why_not`, if given, says which.
+  /// Returns the entry and marks it as used. Returns nothing where there is none, where it is damaged, or
+  /// where somebody else may have written it; then `why_not`, if given, says which.
   std::optional<CacheEntry> get(const Key& key, std::string* why_not = nullptr) const;
-  /// Keeps an entry, then lets the longest unused ones go until all fit. Returns why it could not, or an
+  /// Keeps an entry, then removes the longest unused ones until all fit. Returns why it could not, or an
   /// empty string.
   std::string put(const Key& key, const CacheEntry& entry) const;
 
@@ -66,8 +66,8 @@ class DiskCache {
   bool shared_ = false;
 };
 
-/// The cache in `folder`, of the size and the trust that the environment says (FA_CACHE_SIZE,
-/// FA_CACHE_SHARED); no cache where it is empty.
+/// The cache in `folder`, with the size and the trust that the environment sets (FA_CACHE_SIZE,
+/// FA_CACHE_SHARED); no cache where `folder` is empty.
 DiskCache open_cache(const std::string& folder);
 
 }  // namespace fa

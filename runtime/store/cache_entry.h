@@ -10,7 +10,7 @@
 
 namespace fa {
 
-/// Part of every key and of every file: raise it where an entry's bytes change their meaning.
+/// Part of every key and of every file. Raise it when the meaning of an entry's bytes changes.
 constexpr std::uint32_t kCacheFormat = 1;
 
 struct CacheEntry {
@@ -21,11 +21,11 @@ struct CacheEntry {
 /// The file's bytes.
 std::string encode_entry(const Key& key, const CacheEntry& entry);
 
-/// The entry of a file's bytes, or nothing where they are not exactly what encode_entry wrote for `key`:
-/// another format, a torn write, a changed bit, a file under the wrong name.
+/// Returns the entry that a file's bytes hold, or nothing where they are not exactly what encode_entry wrote
+/// for `key`: another format, an incomplete write, a changed bit, a file with the wrong name.
 std::optional<CacheEntry> decode_entry(const Key& key, std::string_view bytes);
 
-/// The key a file's name stands for, or nothing where it is no entry's name.
+/// The key in a file's name, or nothing where the name is not an entry's.
 std::optional<Key> key_of_file(std::string_view file_name);
 std::string file_of_key(const Key& key);
 

@@ -1,4 +1,4 @@
-// Kernels this process has loaded, by what was asked for. A hit takes a shared lock and one look-up.
+// The kernels that this process has loaded, by what was asked for. A hit takes a shared lock and one look-up.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,14 @@ class MemoryCache {
  public:
   using Loaded = std::shared_ptr<const LoadedKernel>;
 
-  /// The process' cache; never destroyed, so that kernels of static lifetime may still be made at exit.
+  /// The process's cache. It is never destroyed, so that kernels may be compiled even while static objects
+  /// are destroyed at exit.
   static MemoryCache& get();
 
   /// The kernel of `key`, or null.
   Loaded find(const Key& key) const;
-  /// The kernel of `key`, else `make`'s, which several threads asking at once run only once. Where `make`
-  /// throws, nothing is kept and the next caller tries anew.
+  /// Returns the kernel of `key`, or else the one that `make` returns; where several threads ask at once,
+  /// `make` runs only once. Where it throws, nothing is kept and the next caller tries again.
   Loaded find_or_make(const Key& key, const std::function<Loaded()>& make);
   void clear();
 

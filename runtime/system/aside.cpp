@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What process numbers are numbers of: a machine since it was started, and in it a container. Empty where
-/// Linux does not say.
+/// Identifies the set that process numbers belong to: a machine since its start, and a container in it. Empty
+/// where Linux does not say.
 const std::string& process_space() {
   static const std::string space = [] {
     std::string boot;

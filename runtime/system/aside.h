@@ -1,5 +1,5 @@
-// Names of files that are written aside and then renamed, and what processes leave of them when they are
-// killed.
+// Names of files that are written aside and then renamed; and the removal of those that killed processes have
+// left.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +9,15 @@
 
 namespace fa {
 
-/// Such files' names begin with it.
+/// The names of such files begin with it.
 constexpr std::string_view kAside = ".aside-";
 
-/// A name that no other process of any machine uses: of this machine, the process `pid` and this moment.
+/// A name that no other process of any machine uses. It is made of this machine, the process `pid` and the
+/// time.
 std::string aside_name(pid_t pid);
 
-/// Whether a file of that name was written by a process of this machine that is no longer there. Of other
-/// machines' processes, which may write to the same folder, nothing is known.
+/// Whether the file of that name was written by a process of this machine that has ended. Returns false for
+/// files of other machines, which may write to the same folder: nothing is known about their processes.
 bool is_abandoned(std::string_view name);
 
 /// Removes the abandoned files of a folder, as far as this user may.

@@ -15,7 +15,7 @@
 namespace fa {
 namespace {
 
-/// Beyond this limit a write would bring SIGXFSZ, which ends a process that does not expect it.
+/// A write beyond this limit raises SIGXFSZ, which ends a process that does not handle it.
 bool beyond_file_limit(std::size_t bytes) {
   rlimit limit = {};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;

@@ -26,7 +26,8 @@ class File {
   int descriptor_;
 };
 
-/// Appends the next `count` bytes of an open file to `bytes`; false, with errno, where it has or gives fewer.
+/// Appends the next `count` bytes of an open file to `bytes`. Returns false, with errno, where it can read
+/// fewer.
 bool read_more(int descriptor, std::size_t count, std::string& bytes);
 
 /// All bytes of an open regular file, or nothing.
@@ -40,11 +41,12 @@ std::optional<std::string> read_whole_file(const std::string& path, std::string&
 /// it could not, or an empty string; then the old file is there as it was, and nothing else.
 std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
                          mode_t mode);
-/// The same of bytes in several pieces. `has_exact_mode`: the umask takes nothing from `mode`.
+/// The same for bytes in several pieces. `has_exact_mode`: `mode` is set whatever the umask is.
 std::string replace_file(const std::string& folder, const std::string& name,
                          std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode = false);
 
-/// Writes all bytes, however often the system takes only some; false, with errno, where it takes no more.
+/// Writes all bytes, in as many calls as the system needs. Returns false, with errno, where it accepts no
+/// more.
 bool write_all(int descriptor, std::string_view bytes);
 
 /// "what: the system's words for an errno".

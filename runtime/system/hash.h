@@ -1,5 +1,5 @@
-// 128 bits over texts: what caches and bundles tell contents apart by. Fast, and no defence against somebody
-// who means to deceive.
+// A hash of 128 bits over texts, by which caches and bundles tell contents apart. It is fast, and no
+// protection against deliberate collisions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-/// The hash of a list of texts. Lengths count, so {"ab", "c"} and {"a", "bc"} differ.
+/// The hash of a list of texts. It includes their lengths, so {"ab", "c"} and {"a", "bc"} differ.
 Key hash_texts(std::span<const std::string_view> texts);
 
 }  // namespace fa

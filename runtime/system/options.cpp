@@ -12,7 +12,7 @@ namespace {
 constexpr int kMostDevices = 1023;
 constexpr int kMostThreads = 4096;
 
-/// A whole number from `low` to `high`, nothing around it.
+/// A whole number from `low` to `high`, without anything before or after it.
 bool read_number(std::string_view text, std::int64_t low, std::int64_t high, std::int64_t& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc() && end == text.data() + text.size() && low <= out && out <= high;
@@ -166,7 +166,7 @@ std::string default_cache_dir(const GetEnv& get) {
   return {};
 }
 
-/// What a cast or a miscounted number makes of an option.
+/// Throws where a field is out of range, as a cast or a wrong computation can make it.
 void check(const Options& options) {
   if (options.device < Device::automatic || options.device > Device::host)
     throw ArgumentError(fmt::format("Options::device is {}: pass Device::automatic, cuda or host",

@@ -36,7 +36,7 @@ struct EnvironmentVariable {
   std::string_view value;    // what it takes: "auto, cuda or host"
   std::string_view initial;  // the default, in words
   std::string_view meaning;
-  /// Reads the value; returns what was expected where it is no good, else an empty string.
+  /// Reads the value. Returns what was expected where the value is wrong, else an empty string.
   std::string (*read)(std::string_view text, Environment& environment);
 };
 
@@ -49,8 +49,8 @@ using GetEnv = std::function<const char*(const char*)>;
 /// expected.
 Environment parse_environment(const GetEnv& get);
 
-/// The process' settings, read on the first call; later changes of the environment are not seen. Throws as
-/// parse_environment does, each time anew.
+/// The process's settings, read on the first call; later changes of the environment have no effect. Throws as
+/// parse_environment does, on every call.
 const Environment& environment();
 
 /// `options` with every field left at its default taken from `environment`.

@@ -30,8 +30,8 @@ struct Destination {
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
 
-/// The number that a name in /proc/self/fd is, else -1. What such a link reads as is no path for pipes, and
-/// for files it is one that others may have replaced since they were opened.
+/// The number of a descriptor that is named in /proc/self/fd, else -1. The text of such a link is no path for
+/// a pipe; for a file it is a path that others may have replaced since the file was opened.
 int own_descriptor(const fs::path& path) {
   std::error_code error;
   if (!fs::equivalent(folder_of(path), "/proc/self/fd", error) || error) return -1;
@@ -41,7 +41,7 @@ int own_descriptor(const fs::path& path) {
   return failed == std::errc() && end == name.data() + name.size() ? number : -1;
 }
 
-/// Follows links, also to a name that is free.
+/// Follows links, also to a name that does not exist yet.
 Destination follow(fs::path path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows; where there are more, opening the path says so
   std::error_code error;
@@ -76,7 +76,7 @@ std::string write_to(const std::string& path, std::span<const std::string_view> 
   if (!exists && errno != ENOENT) return std::strerror(errno);
   if (exists && S_ISDIR(status.st_mode)) return std::strerror(EISDIR);
   if (exists && !S_ISREG(status.st_mode)) return write_device(place.path, pieces);
-  // Renaming asks for the folder's permission alone: a file that its owner protected would be gone.
+  // Renaming needs only the folder's permission, so it would replace even a file that its owner protected.
   if (exists && faccessat(AT_FDCWD, place.path.c_str(), W_OK, AT_EACCESS) != 0) return std::strerror(errno);
   remove_abandoned(folder_of(place.path));
   const mode_t mode = exists ? status.st_mode & kPermissions : kReadable;

@@ -1,4 +1,5 @@
-// Writing a result to where the user said: the one place that tells files, links, pipes and devices apart.
+// Writes a result to where the user said. This is the one place that tells files, links, pipes and devices
+// apart.
 #pragma once
 
 #include <span>
@@ -7,15 +8,15 @@
 
 namespace fa {
 
-/// Writes `pieces`, one after another, to what `path` names.
-/// A regular file, or a name that is free: whole or not at all, by replace_file; an old file's permissions
-/// stay. What processes that were killed while they wrote into that folder have left beside it goes. A
-/// symbolic link stays one, and what it names is written. A device or a pipe is written in place, and so is
-/// an open descriptor by its name (/dev/stdout, /dev/fd/3). Throws Error: "path: cannot be written: why".
+/// Writes `pieces`, one after another, to what `path` names. A regular file, or a name that is free: whole or
+/// not at all, by replace_file; an old file's permissions stay. Files that killed processes have left in that
+/// folder are removed. A symbolic link stays one, and the file that it names is written. A device or a pipe
+/// is written in place, and so is an open descriptor by its name (/dev/stdout, /dev/fd/3). Throws Error:
+/// "path: cannot be written: why".
 void write_output(const std::string& path, std::span<const std::string_view> pieces);
 void write_output(const std::string& path, std::string_view bytes);
 
-/// Whether writing to both leaves one file with one of the two: they are, or will be, the same regular file.
+/// Whether both are, or would become, the same regular file, so that one result would replace the other.
 bool is_same_output(const std::string& a, const std::string& b);
 
 }  // namespace fa

@@ -26,12 +26,12 @@ struct SpecArguments {
   std::string dtype;
 
   void declare(CLI::App& app);
-  /// Loads `path`, - being standard input, with the overrides. Throws SpecError, ArgumentError.
+  /// Loads `path` (- is standard input) and applies the overrides. Throws SpecError, ArgumentError.
   Spec load(const std::string& path) const;
 };
 
-/// The problem's size, the same for `explain` and `run`. A length or head count left out follows from its
-/// neighbour.
+/// The problem's size, the same for `explain` and `run`. A length or head count that is left out follows from
+/// the other one.
 struct SizeArguments {
   static constexpr ProblemSize kDefaults{
       .batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 512, .kv_len = 512};
@@ -63,9 +63,10 @@ struct DeviceArguments {
 
 /// A target by name. Throws ArgumentError listing the names.
 const Target& named_target(const std::string& name);
-/// Where a plan that is not the compiler's choice came from, and what it says: "--plan \"tile_q=64\"".
+/// A plan that the user forces, and where it came from, for messages: "--plan \"tile_q=64\"".
 std::string describe_plan(const std::string& plan);
-/// compile_front_end, by `forced_plan`, else FA_PLAN, whose mistakes are ArgumentError: they are bad input.
+/// compile_front_end with the plan of `forced_plan`, else of FA_PLAN. Mistakes in a plan are ArgumentError:
+/// they are bad input.
 Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan);
 
 }  // namespace fa::tools

@@ -212,7 +212,8 @@ nlohmann::json to_json(const BenchResult& result) {
   return json;
 }
 
-/// `done` of the `of` problems are in the results; the last of them in part, where it has many plans.
+/// Says that the results hold `done` of `of` problems; the last of these may be incomplete where it has many
+/// plans.
 void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results, std::size_t done,
                 std::size_t of) {
   nlohmann::json lines = nlohmann::json::array();
@@ -228,7 +229,7 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
   arguments.json.write(report);
 }
 
-/// With several specs, a param is set, and dropout given, where a spec has it; with one, it must have it.
+/// Of several specs those that have the param, or dropout, get the value. A single spec must have it.
 ProblemInputs problem_inputs(const BenchArguments& arguments, const Spec& spec, std::size_t num_specs,
                              const ProblemSize& size) {
   ProblemInputs inputs;
@@ -248,8 +249,8 @@ int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && !arguments.device.plan.empty()) {
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
   }
-  // Everything the user wrote is read before anything is timed: a typo in the last spec must not cost
-  // minutes.
+  // Reads everything that the user wrote before it times anything, so that a typo in the last spec does not
+  // cost minutes.
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));

@@ -56,7 +56,7 @@ struct Wanted {
 /// A spec with one of the sizes and dtypes asked for.
 struct Built {
   std::vector<std::string>
-      dtypes;  // the words that ask for it: its own dtype may be asked for by name as well
+      dtypes;  // the words that ask for it; the spec's own dtype may also be asked for by name
   Spec spec;
 };
 
@@ -142,7 +142,7 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
   return specs;
 }
 
-/// The front end for all, so that what cannot be built is said before anything is.
+/// Runs the front end for all, so that errors are reported before anything is built.
 std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted) {
   std::vector<Job> jobs;
   std::vector<Diagnostic> refused;
@@ -246,7 +246,7 @@ int run_build(const BuildArguments& arguments) {
 
   contents.nvrtc = Nvrtc::get().version();
   nlohmann::json report = nlohmann::json::array();
-  std::string lines;  // printed once the bundle is written: a stdout that takes nothing must not cost it
+  std::string lines;  // printed after the bundle is written, so that an error of stdout does not lose it
   for (Job& job : jobs) {
     report.push_back(job_json(job, specs[job.spec].spec));
     lines += print_job(job, specs[job.spec].spec) + "\n";
@@ -305,7 +305,8 @@ void add_build_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({"f16", "bf16", "f32"}));
-  command->add_flag("--no-cache", arguments->no_cache, "Build anew, and keep nothing but the bundle");
+  command->add_flag("--no-cache", arguments->no_cache,
+                    "Build even what the cache has, and keep nothing but the bundle");
   arguments->json.declare(*command, "what was built");
   command->callback([arguments, &action] { action = [arguments] { return run_build(*arguments); }; });
 }

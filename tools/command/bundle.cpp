@@ -1,4 +1,4 @@
-// facet bundle: what a bundle holds, every byte of it checked.
+// facet bundle: prints what a bundle holds, and checks every byte of it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kFooter = R"help(
 Needs no GPU. Fails where the bundle is cut short, damaged, or another version's. Checksums find accidents; a bundle is
-code, and whoever could change it could compute them anew: take it only from where you would take a program.
+code, and whoever could change it could also compute new checksums: take it only from where you would take a program.
 
 Examples:
   facet bundle kernels/

@@ -1,4 +1,4 @@
-// facet cache: what the disk cache of built kernels holds, and emptying it.
+// facet cache: prints what the disk cache of built kernels holds, and empties it.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// facet check: reads specs, says all that is wrong with them, and what may surprise.
+// facet check: reads specs, and reports everything that is wrong with them or may surprise.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ struct Checked {
   std::string path;
   std::optional<Spec> spec;
   std::vector<Diagnostic> diagnostics;
-  bool failed = false;  // not the spec's fault; the other files are checked all the same
+  bool failed = false;  // not the spec's fault; the other files are still checked
 
   void fail(std::string message) {
     failed = true;

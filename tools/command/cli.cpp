@@ -60,7 +60,7 @@ void report_command_line(const CLI::App& app, const std::string& word, const std
       meant.empty() ? "`facet --help` lists the commands" : fmt::format("did you mean `facet {}`?", meant));
 }
 
-/// Those of the command that is asked for.
+/// The options of the command that is asked for.
 std::vector<std::string> size_options(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands())

@@ -13,7 +13,7 @@ class App;
 
 namespace fa::tools {
 
-/// Exit status: kOk only where everything that was asked for held.
+/// The exit status: kOk only where everything that was asked for succeeded.
 enum ExitStatus : int { kOk = 0, kFailed = 1, kBadInput = 2, kInterrupted = 130 };
 
 /// What `facet cache` does, by the word that asks for it.
@@ -32,8 +32,8 @@ void add_cache_command(CLI::App& app, Action& action);
 void add_completion_command(CLI::App& app, Action& action);
 void add_help_command(CLI::App& app, Action& action);
 
-/// Reads the command line, and leaves what it asks for in `action`; nothing where it asks for no more than
-/// help. Returns the exit status so far: kBadInput where it is wrong, which has been said.
+/// Reads the command line and sets `action`; leaves it empty where only help is asked for. Returns the exit
+/// status so far: kBadInput where the command line is wrong, after a message.
 int read_command_line(int argc, const char* const* argv, Action& action);
 /// Runs an action; turns what it throws into a message and an exit status.
 int run_action(const Action& action);

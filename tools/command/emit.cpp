@@ -1,4 +1,4 @@
-// facet emit: the value of one stage of the compiler, as text.
+// facet emit: prints the value of one stage of the compiler.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -70,7 +70,7 @@ struct Explanation {
   std::optional<double> share;    // of tiles that the mask leaves, where they are counted
   std::optional<BuiltKernel> built;
   std::optional<TileReport> tiles;
-  bool reads_files = false;  // and not the example tensors alone
+  bool reads_files = false;  // and not only the example tensors
 };
 
 /// Which kv tiles the kernel visits.
@@ -153,7 +153,7 @@ std::string describe_prediction(const Explanation& e) {
                      print_rate(e.traffic.flops * e.share.value_or(1), e.predicted_ms, true));
 }
 
-/// What the prediction takes for granted about the mask; empty where there is none.
+/// What the prediction assumes about the mask; empty where there is none.
 std::string describe_assumption(const Explanation& e) {
   if (!e.spec.checked().has_mask_mod()) return {};
   if (!e.share) return "for every tile: counting those that the mask leaves would take long (--tiles does)";

@@ -1,4 +1,4 @@
-// Says where JSON goes, and keeps it from replacing what a command reads.
+// Decides where JSON goes, and refuses to replace what a command reads.
 #include "tools/command/json_option.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace fa::tools {
 
 namespace {
 
-/// Whether a file is there and begins as no JSON does. Pipes and devices are not looked into.
+/// Whether the file exists and begins unlike JSON. Pipes and devices are not read.
 bool holds_something_else(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;

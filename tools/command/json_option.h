@@ -12,7 +12,8 @@ class App;
 
 namespace fa::tools {
 
-/// Where a report goes as JSON: nowhere, to stdout instead of the text for people, or to a file beside it.
+/// Where a report goes as JSON: nowhere, to stdout in the place of the text for people, or to a file in
+/// addition to it.
 class JsonOption {
  public:
   /// `what` is what the report says: "the results".
@@ -34,8 +35,8 @@ class JsonOption {
   std::string file_;
 };
 
-/// The word after --json is FILE, but not where it is plainly what the command reads: a folder, a spec, one
-/// of `facet cache`'s words, or any file that is there and holds no JSON. Ends --json before such a word.
+/// The word after --json is FILE, unless it is clearly something that the command reads: a folder, a spec,
+/// one of `facet cache`'s words, or an existing file without JSON. Ends --json before such a word.
 void separate_json_word(std::vector<std::string>& words);
 
 }  // namespace fa::tools

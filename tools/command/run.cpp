@@ -1,4 +1,4 @@
-// facet run: one spec on one problem, computed, timed, shown, and checked where asked.
+// facet run: computes one spec on one problem, times it, prints the result, and verifies it where asked.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -108,7 +108,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
   arguments.json.declare(command, "the report");
 }
 
-/// Takes what a given file's shape says about the size where no option says it.
+/// Takes from a given file's shape the sizes that no option sets.
 void size_from_file(const std::string& path, const std::string& name, std::optional<int>& heads,
                     std::optional<int>& length, std::optional<int>& batch) {
   const NpyHeader header = read_npy_header(path);

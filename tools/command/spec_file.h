@@ -1,4 +1,4 @@
-// A spec by the name that a user gives: a file's path, or - for standard input.
+// Loads a spec by the name that a user gives: a file's path, or - for standard input.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace fa::tools {
 
-/// How messages and reports call what `path` names: "<stdin>" for -, else the path itself.
+/// The name of `path` in messages and reports: "<stdin>" for -, else the path itself.
 std::string spec_file_name(const std::string& path);
 
-/// Loads the file `path`, or with - what standard input holds: it is read once, and whoever asks again gets
-/// the same text. Hooks' files are then relative to the working directory. Throws SpecError.
+/// Loads the file `path`, or standard input for -, which is read once: later calls return the same text.
+/// Hooks' files are then relative to the working directory. Throws SpecError.
 Spec read_spec(const std::string& path);
 
 }  // namespace fa::tools

@@ -1,4 +1,4 @@
-// Names the targets, finds this machine's GPU, builds sources to look at what came out.
+// Names the targets, finds this machine's GPU, and builds sources to report about the result.
 #include "tools/command/targets.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ const Target& default_gpu_target() {
     const int ordinal = environment().cuda_device;
     if (device_count() > ordinal) return target_of(CudaDevice::get(ordinal).info());
   } catch (const DeviceError&) {
-    // No driver: the machine has no GPU, which is no fault where nothing is to be run.
+    // Without a driver there is no GPU, which is no error where nothing is to be run.
   }
   return find_target("a100");
 }

@@ -1,5 +1,5 @@
-// Targets for the command: which one when none is named, a running kernel's, and kernels built to be looked
-// at.
+// Targets for the command: the default one, the one of a running kernel, and kernels that are built for a
+// report.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ std::string target_names();
 Target target_of_arch(std::string_view arch);
 /// The GPU in this machine, or the A100 where there is none.
 const Target& default_gpu_target();
-/// What `kernel` was compiled for, with the limits of the GPU that is really there where it is for that one.
+/// What `kernel` was compiled for; where that is this machine's GPU, with its actual limits.
 const Target& target_of_kernel(const Kernel& kernel, int cuda_device);
 /// What `kernel` runs on.
 const Target& device_of_kernel(const Kernel& kernel, int cuda_device);
 
-/// What NVRTC made of a source, without a GPU.
+/// Builds a source by NVRTC, without a GPU.
 struct BuiltKernel {
   int registers = 0;
   int spill_bytes = 0;

@@ -1,4 +1,4 @@
-// The handler sets a flag; whoever does long work asks for it between two steps.
+// The handler sets a flag, which long work reads between two steps.
 #include "tools/console/interrupt.h"
 
 #include <atomic>

@@ -5,8 +5,8 @@
 
 namespace fa::tools {
 
-/// While one lives, the first SIGINT is only noted, and the second one ends the process as it always does. A
-/// process that was started with SIGINT ignored goes on ignoring it.
+/// While an object of this class exists, the first SIGINT is only noted, and the second one ends the process
+/// as usual. A process that was started with SIGINT ignored still ignores it.
 class Interruptible {
  public:
   Interruptible();
@@ -18,14 +18,14 @@ class Interruptible {
   bool is_set_ = false;
 };
 
-/// Work was left because of a SIGINT.
+/// Thrown where work stops because of a SIGINT.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
 /// Whether a SIGINT has been noted. Any thread may ask.
 bool is_interrupted();
-/// Throws Interrupted where one has.
+/// Throws Interrupted where a SIGINT has been noted.
 void stop_if_interrupted();
 
 }  // namespace fa::tools

@@ -1,4 +1,5 @@
-// Last words are written without allocating, and nothing is cleaned up: neither can be relied on here.
+// The message is written without allocating, and nothing is cleaned up: without memory neither can be relied
+// on.
 #include "tools/console/out_of_memory.h"
 
 #include <unistd.h>
@@ -26,7 +27,7 @@ void write_all(const char* text) {
   _exit(kFailed);
 }
 
-/// What helps, kept where it needs no memory.
+/// The remedy, in memory that exists from the start.
 std::array<char, 200> remedy = {"give the process more"};
 
 [[noreturn]] void out_of_memory() {

@@ -1,4 +1,4 @@
-// Where a process of the facet command gets no more memory.
+// What the facet command does where it gets no more memory.
 #pragma once
 
 #include <string>
@@ -6,14 +6,13 @@
 
 namespace fa::tools {
 
-/// From here on whoever gets no memory ends the process with a message and status 1. LLVM is built without
-/// exceptions: one that passes through it leaves what it was working on half done, and the process to crash
-/// later.
+/// From this call on, a failed allocation ends the process with a message and status 1. LLVM is built without
+/// exceptions: one that passes through it leaves LLVM's data half changed, and the process crashes later.
 void end_when_out_of_memory();
 
-/// Names the options of the command in hand that take less memory the smaller they are; there may be none.
+/// Names the options of the running command that, with smaller values, need less memory. There may be none.
 void suggest_smaller(const std::vector<std::string>& options);
-/// What to do about it, in words.
+/// The remedy as a sentence.
 const char* memory_remedy();
 
 }  // namespace fa::tools

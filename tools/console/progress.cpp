@@ -1,4 +1,4 @@
-// The line, and who may write it when.
+// Draws the line of progress, and decides which thread may write when.
 #include "tools/console/progress.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ std::size_t columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
-/// As much as fits into the line: the rest would go on in a second one, which nobody removes.
+/// As much as fits into the line: the rest would stand in a second line, which would stay.
 std::string cut(std::string text, std::size_t most) {
   std::size_t shown = 0, at = 0;
   for (; at < text.size(); ++at) {
@@ -69,7 +69,7 @@ void erase(Line& l) {
   if (std::exchange(l.is_shown, false)) put("\r\x1b[K");
 }
 
-/// With the mutex held.
+/// The caller holds the mutex.
 void draw_locked(Line& l) {
   if (!is_enabled() || l.hidden > 0) return;
   std::string text;
@@ -139,7 +139,8 @@ void Steps::next(std::string label) {
 
 std::string Steps::text() const {
   if (of_ < 2) return label_;
-  constexpr double kTooEarly = 2;  // seconds: what is said before is a guess, and work is often over by then
+  constexpr double kTooEarly =
+      2;  // seconds: an earlier estimate would be a guess, and work is often over by then
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
   std::string left;
   if (done_ > 0 && passed.count() > kTooEarly) {
@@ -159,7 +160,7 @@ ProgressHidden::ProgressHidden() {
 ProgressHidden::~ProgressHidden() {
   const std::lock_guard lock(line().mutex);
   if (--line().hidden > 0) return;
-  std::fflush(stdout);  // or the line would be drawn before what was printed meanwhile
+  std::fflush(stdout);  // or the line would be drawn before text that was printed meanwhile
   draw_locked(line());
 }
 

@@ -1,5 +1,6 @@
-// Long work says on stderr what it is doing, what is done and what is left: in one line, which it rewrites on
-// a terminal alone, and removes at the end. The parts of the line are objects: the last one made stands last.
+// Progress of long work on stderr, in one line: what it is doing, what is done and what is left. The line
+// appears only on a terminal, is rewritten there, and is removed at the end. Its parts are objects; the
+// newest stands last.
 #pragma once
 
 #include <chrono>
@@ -8,29 +9,29 @@
 
 namespace fa::tools {
 
-/// A part of the line. One thread makes and destroys parts; any may say how far they are.
+/// A part of the line. One thread creates and destroys parts; any thread may report progress.
 class ProgressPart {
  public:
   ProgressPart(const ProgressPart&) = delete;
   ProgressPart& operator=(const ProgressPart&) = delete;
-  /// As it is shown now.
+  /// The part's text as it is shown now.
   virtual std::string text() const = 0;
 
  protected:
   ProgressPart() = default;
   virtual ~ProgressPart() = default;
-  /// The last thing that a constructor does, and the first of a destructor: another thread may draw the line.
+  /// Called last in a constructor and first in a destructor, since another thread may draw the line.
   void add();
   void remove();
 };
 
-/// What is being done, with a bar once it is known how far it is: "building [######......] 50%".
+/// What is being done, with a bar once the share is known: "building [######......] 50%".
 class Progress final : public ProgressPart {
  public:
   explicit Progress(std::string label);
   ~Progress() override;
 
-  /// From any thread, as often as is convenient: the share that is done, in [0, 1].
+  /// Sets the share that is done, in [0, 1]. Any thread may call it, as often as is convenient.
   void update(double done);
   void relabel(std::string label);
 
@@ -41,13 +42,13 @@ class Progress final : public ProgressPart {
   double done_ = 0;
 };
 
-/// How many of many things are done: "[3 of 24 done, about 40 s left] specs/causal.fa".
+/// How many things are done out of how many: "[3 of 24 done, about 40 s left] specs/causal.fa".
 class Steps final : public ProgressPart {
  public:
   explicit Steps(std::size_t of);
   ~Steps() override;
 
-  /// The next one begins; with it one more is done.
+  /// Begins the next thing; the one before is done.
   void next(std::string label = {});
 
   std::string text() const override;
@@ -59,7 +60,8 @@ class Steps final : public ProgressPart {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// While one lives the line is gone, so that something else can be printed on the same terminal.
+/// While an object of this class exists the line is hidden, so that something else can be printed on the
+/// terminal.
 class ProgressHidden {
  public:
   ProgressHidden();

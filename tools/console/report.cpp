@@ -13,7 +13,7 @@ namespace fa::tools {
 
 namespace {
 
-/// Colours the word that says how bad it is, and the place before it in bold.
+/// Colours the word for the severity, and prints the place before it in bold.
 std::string coloured(const std::string& text, bool is_error) {
   const std::string_view word = is_error ? "error:" : "warning:";
   const auto at = text.find(word);
@@ -22,8 +22,8 @@ std::string coloured(const std::string& text, bool is_error) {
          styled(word, is_error ? Style::red : Style::yellow, true) + text.substr(at + word.size());
 }
 
-/// Never throws: errors are said where nobody catches. That stderr took nothing shows at the end of the
-/// program (tools/console/standard_streams.h).
+/// Never throws, since errors are reported where nobody catches. The end of the program reports that stderr
+/// failed (tools/console/standard_streams.h).
 void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 void say(std::string text, bool is_error) {

@@ -1,5 +1,4 @@
-// What the command says on stderr: rendered diagnostics, errors, warnings; colour only where a terminal reads
-// it.
+// Diagnostics, errors and warnings on stderr, in colour only on a terminal.
 #pragma once
 
 #include <string_view>

@@ -16,7 +16,8 @@
 namespace fa::tools {
 namespace {
 
-/// Opens /dev/null as a closed descriptor, the wrong way round: reading or writing fails there as before.
+/// Opens /dev/null as a closed descriptor, but for the wrong direction, so that reading or writing it still
+/// fails.
 void take_if_closed(int descriptor, int flags) {
   if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) return;
   const int opened =
@@ -26,10 +27,10 @@ void take_if_closed(int descriptor, int flags) {
 
 struct Arrival {
   bool all = true;
-  int error = 0;  // why not; 0 where the system said it to somebody else, whose write failed before
+  int error = 0;  // the errno; 0 where an earlier write failed and its errno is lost
 };
 
-/// Writes what `stream` still holds, and says whether all that was ever written to it has arrived.
+/// Writes what `stream` still buffers. Returns whether everything that was ever written to it has arrived.
 Arrival flush(std::FILE* stream) {
   errno = 0;
   if (std::fflush(stream) != 0 || std::ferror(stream) != 0) return {false, errno};

@@ -1,16 +1,17 @@
-// stdin, stdout and stderr at both ends of main: the one place that sees to it that what the command says
-// arrives, or that its exit status says otherwise.
+// stdin, stdout and stderr at the beginning and the end of main: makes sure that the output arrives, or else
+// that the exit status is an error.
 #pragma once
 
 namespace fa::tools {
 
-/// First in main. A closed descriptor 0, 1 or 2 is taken, so that no file that is opened later gets its
-/// number and what is printed; writing there fails. A closed pipe and the file size limit become errors of
-/// writing, not signals.
+/// Called first in main. Occupies closed descriptors 0, 1 and 2, so that no file that is opened later gets
+/// such a number and the output with it; writing there still fails. Makes a closed pipe and the file size
+/// limit errors of writing, not signals.
 void prepare_standard_streams();
 
-/// Last in main: `status`, or kFailed where that is kOk and stdout or stderr did not take all that was
-/// written. Says why on stderr, but not where a pipe's reader has left (`facet ... | head`): it knows.
+/// Called last in main. Returns `status`, or kFailed where that is kOk and stdout or stderr did not take
+/// everything that was written. Reports why on stderr, unless a pipe's reader has left (`facet ... | head`),
+/// which is usual.
 int finish_standard_streams(int status);
 
 }  // namespace fa::tools

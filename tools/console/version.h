@@ -1,4 +1,4 @@
-// What was built from what: for --version and for the records that bench writes.
+// What this program was built from, for --version and for the records that bench writes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ std::string facet_version();  // "0.1.0"
 std::string source_commit();
 /// Now, UTC: "2026-01-31T12:00:00Z"
 std::string timestamp();
-/// This process' command line, as a shell would read it back.
+/// This process's command line, quoted for a shell.
 std::string command_line();
 /// What --version prints.
 std::string version_text();

@@ -1,4 +1,4 @@
-// Reads the table off the app; what a value is, off the name that --help gives it.
+// Reads the table from the app. The name of a value in --help tells what kind of value it is.
 #include "tools/help/command_table.h"
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@ namespace fa::tools {
 
 namespace {
 
-/// The words of the validators that name some (tools/command/validators.h).
+/// The words of the validators that list words (tools/command/validators.h).
 std::vector<std::string> words_of(CLI::Option& option) {
   try {
     for (int i = 0;; ++i)

@@ -1,5 +1,5 @@
-// What the command line takes, as a value: read off the CLI11 app that parses it, so that completions and the
-// manual page know every command and option that there is, and none that there is not.
+// The commands and options as a value. It is read from the CLI11 app that parses the command line, so that
+// completions and the manual page list exactly the commands and options that exist.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace fa::tools {
 /// An option, or a positional argument.
 struct OptionRow {
   std::vector<std::string> names;  // "-o", "--output"; a positional's one name, "SPEC"
-  std::string value;               // how --help calls its value: "FILE"; empty where it takes none
+  std::string value;               // the name of its value in --help: "FILE"; empty where it takes none
   std::string description;
   std::string group;               // the heading it stands under in --help
   std::vector<std::string> words;  // the values it takes, where they are few

@@ -1,5 +1,5 @@
-// facet help and facet completion: what the command says of itself. Their text is made while the command line
-// is read, as the app with all its options lives no longer.
+// facet help and facet completion. Their text is made while the command line is read, since the app with its
+// options does not exist later.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct HelpArguments {
   bool man = false;
 };
 
-/// The action that prints what has been made.
+/// The action that prints the text.
 Action printing(std::string text) {
   return [text = std::move(text)] {
     fmt::print("{}", text);

@@ -1,4 +1,4 @@
-// The manual page: what --help says of every command, and the table of environment variables.
+// The manual page: the --help of every command, and the table of environment variables.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -124,7 +124,7 @@ class Bench {
     return result;
   }
 
-  /// What `work` returns, or a result that says why there is none.
+  /// Returns what `work` returns, or a result with the reason why it failed.
   BenchResult attempt(const std::string& plan, const std::function<BenchResult()>& work) {
     BenchResult failed = base_;
     failed.plan = plan;

@@ -19,7 +19,7 @@ struct BenchSettings {
   bool all_plans = false;
   double time_ms = 300;      // of timed launches
   bool every_score = false;  // count scores that the mask drops, too
-  bool verify = false;       // hold a sample of rows to the reference
+  bool verify = false;       // compare a sample of rows with the reference
 };
 
 struct BenchResult {
@@ -45,10 +45,10 @@ struct BenchResult {
 struct BenchedProblem {
   std::vector<BenchResult> results;
   bool is_complete =
-      true;  // false where a SIGINT (tools/console/interrupt.h) ended it; perhaps there are no results
+      true;  // false where a SIGINT (tools/console/interrupt.h) ended it; then there may be no results
 };
 
-/// What cannot be built or run is a result with `error`; bad input is thrown.
+/// A plan that cannot be built or run becomes a result with `error`; bad input throws.
 BenchedProblem bench(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings);
 
 }  // namespace fa::tools

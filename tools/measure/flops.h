@@ -1,4 +1,4 @@
-// How many floating-point operations a forward pass is worth, for rates.
+// The number of floating-point operations of a forward pass, for rates.
 #pragma once
 
 #include <string>

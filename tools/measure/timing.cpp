@@ -9,7 +9,7 @@ namespace fa::tools {
 TimingSummary summarise(std::vector<double> milliseconds) {
   if (milliseconds.empty()) return {};
   std::ranges::sort(milliseconds);
-  // Linear between neighbours, so that few runs give no jumps.
+  // Interpolates between neighbours, so that the result does not jump where there are few runs.
   const auto at = [&](double share) {
     const double position = share * static_cast<double>(milliseconds.size() - 1);
     const auto below = static_cast<std::size_t>(position);

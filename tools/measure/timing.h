@@ -5,7 +5,7 @@
 
 namespace fa::tools {
 
-/// Of several timings of the same work, in milliseconds.
+/// Statistics of several timings of the same work, in milliseconds.
 struct TimingSummary {
   int runs = 0;
   double median = 0, p10 = 0, p90 = 0, best = 0;

@@ -31,7 +31,7 @@ std::string_view source_name(CompileTimes::Source source) {
   return "";
 }
 
-/// As Linux names it.
+/// The CPU's name from Linux.
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {

@@ -14,7 +14,7 @@ namespace fa::tools {
 
 std::string describe_spec(const Spec& spec);                         // "bf16, head_dim 128"
 std::string describe_device(const Kernel& kernel, int cuda_device);  // "NVIDIA H200, as h200"
-/// What was unusual about the disk cache: an entry that could not be used, a kernel that could not be kept.
+/// Problems with the disk cache: an entry that could not be used, a kernel that could not be kept.
 std::string describe_cache(const CompileTimes& times);
 std::string describe_times(const CompileTimes& times);  // "41 ms (front end 4.1, build 36, load 1.1)"
 std::string describe_size(const ProblemSize& size);
@@ -22,7 +22,7 @@ std::string describe_problem(const Problem& problem);  // size, params, dropout
 /// "83.6 GFLOP/s" on the host, "312 TFLOP/s" on a GPU
 std::string print_rate(double flops, double milliseconds, bool on_cuda);
 
-/// A report as it is printed. Bytes that are no UTF-8, which a file's name may have, become U+FFFD.
+/// The printed form of a report. Bytes that are not UTF-8, which a file's name may have, become U+FFFD.
 std::string json_text(const nlohmann::json& report);
 /// Facet's version and commit; with `cuda` also NVRTC's and the driver's.
 nlohmann::json versions_json(bool cuda, int cuda_device);

@@ -22,8 +22,8 @@ struct HostTensor {
   HostTensor(std::string tensor_name, DType type, std::vector<std::int64_t> extents);
 
   std::int64_t elements() const;
-  /// The element at flat index `i`, widened; exact for every type but i64, of which it is the low 32 bits as
-  /// a hook reads them.
+  /// The element at flat index `i`, as a double. Exact for every type but i64, of which hooks read the low 32
+  /// bits, and so does this.
   double get(std::int64_t i) const;
   /// Stores `value`: floats round to nearest even, integers truncate and saturate, bool is `value != 0`.
   void set(std::int64_t i, double value);

@@ -74,8 +74,8 @@ bool readable_as(DType file, DType wanted) {
   return file == wanted || rounds || widens;
 }
 
-/// Before memory is asked for: whether the data is there. What cannot say how long it is, a pipe, is simply
-/// read.
+/// Checks that the data is there before memory is allocated for it. The length of a pipe is unknown, so it is
+/// simply read.
 void check_length(std::istream& in, const std::string& path, DType dtype,
                   const std::vector<std::int64_t>& shape) {
   const auto at = in.tellg();

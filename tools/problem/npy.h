@@ -24,8 +24,8 @@ NpyHeader read_npy_header(const std::string& path);
 /// The same from a stream that is called `path`.
 NpyHeader read_npy_header(std::istream& in, const std::string& path);
 
-/// Reads `path` as `name`, which must come out as `dtype` and `shape`.
-/// Throws ArgumentError naming the file, the tensor, what was found and what was wanted.
+/// Reads `path` as the tensor `name`, which must have `dtype` and `shape`. Throws ArgumentError naming the
+/// file, the tensor, what was found and what was wanted.
 HostTensor read_npy(const std::string& path, const std::string& name, DType dtype,
                     const std::vector<std::int64_t>& shape);
 

@@ -1,4 +1,4 @@
-// The types that .npy files name, as Facet reads and writes them, and in words.
+// The types in .npy files: how Facet reads and writes them, and their names in messages.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // One attention problem with all its numbers: sizes, q, k, v, captured tensors, params. Made from a spec, a
-// seed and whatever files the user gave; what `run` computes, `bench` times and the reference checks.
+// seed and whatever files the user gave; `run` computes it, `bench` times it, and the reference checks it.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ void check_size(const ProblemSize& size);
 /// Throws ArgumentError naming the param or file that does not fit, with the remedy; SpecError with the place
 /// of a tensor whose extents do not fit the size.
 Problem make_problem(const Spec& spec, const ProblemInputs& inputs);
-/// The same without q, k and v: all that hooks read. Cheap at any length.
+/// The same without q, k and v, so only what hooks read. Cheap at any length.
 Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs);
 
 /// Whether every captured tensor has a shape in the problem, and all of them together no more elements than

@@ -39,7 +39,7 @@ std::unique_ptr<Memory> cuda_memory(int cuda_device);
 
 class Session {
  public:
-  /// `copies`: sets of q, k, v and o that launches take turns on, so that a cache holds none of them.
+  /// `copies`: sets of q, k, v and o, used in turn by the launches, so that a cache holds none of them.
   Session(const Problem& problem, Device device, int cuda_device = 0, Layout layout = Layout::bhsd,
           int copies = 1);
 

@@ -1,4 +1,4 @@
-// The stated bounds, and the comparison that holds a result to them.
+// The error bounds, and the comparison of a result with them.
 #include "tools/reference/error_bound.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
-// How far a kernel's result may be from the fp64 reference, and whether it is. Derivation: docs/numerics.md.
+// How far a kernel's result may be from the fp64 reference, and the check that it is not farther. Derivation:
+// docs/numerics.md.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct ErrorBound {
   double tiny = 0;  // below this the storage type has no relative precision left
 
   double relative(double max_logit) const { return epsilon * (constant + per_logit * max_logit); }
-  /// For a row whose largest |logit| is `max_logit`; `hook` is what errors of score_mod amount to.
+  /// The bound for a row whose largest |logit| is `max_logit`; `hook` is the effect of score_mod's errors.
   double of_o(double max_logit, double magnitude, double hook) const {
     return std::max(relative(max_logit) * magnitude, relative(0) * magnitude + hook) + tiny;
   }
@@ -35,7 +36,7 @@ struct ErrorBound {
 
 ErrorBound error_bound(DType dtype, int head_dim, int kv_len);
 
-/// A result held against the reference.
+/// A result compared with the reference.
 struct Comparison {
   std::int64_t rows = 0;           // compared
   std::int64_t doubtful_rows = 0;  // not compared: correct targets may decide an element of them otherwise

@@ -55,7 +55,8 @@ int Interpreter::add(const ExprPtr& expr, std::unordered_map<const Expr*, int>& 
   return seen[expr.get()] = static_cast<int>(nodes_.size()) - 1;
 }
 
-/// What decides something, and all floats it is computed from, are exact; floats of the score are not.
+/// Values that decide something, and all floats that they are computed from, are exact; floats that depend on
+/// the score are not.
 void Interpreter::find_arithmetic() {
   for (Node& node : nodes_) {
     node.by_score = node.expr->kind == ExprKind::builtin && node.expr->builtin == Builtin::score;
@@ -263,7 +264,7 @@ void Interpreter::evaluate_reduce(Node& node) {
   for (const int inside : node.inside_loop) nodes_[static_cast<std::size_t>(inside)].ready = false;
 }
 
-/// What a reduction of no iterations comes to.
+/// The result of a reduction that has no iterations.
 void Interpreter::fill_neutral(Node& node) {
   const Reduction reduction = node.expr->reduction;
   if (node.expr->type == Type::f32) {

@@ -1,10 +1,10 @@
-// Evaluates checked expressions straight from the tree: the second opinion on the compiler's lowering, and
-// what fills a tensor from its example. Shares no code with compiler/ir.
+// Evaluates checked expressions directly from the tree. Tests compare the compiler's lowering with it, so it
+// shares no code with compiler/ir; it also fills a tensor from its example.
 //
 // Integers are int32. Floats are double, with how far a kernel's value may be from them; but what decides
 // something (a comparison, a rounding to a whole number, an index) and does not come from the score is
-// rounded to f32 at every step, as on every target. A decision that values within their errors could make
-// either way leaves a doubt in all that follows from it.
+// rounded to f32 at every step, as on every target. A decision that could go either way within the errors of
+// its values makes everything that follows from it doubtful.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace fa::tools {
 
-/// What the names of an expression stand for.
+/// The values of the names in an expression.
 struct Environment {
   std::array<std::int32_t, 18> builtins{};  // by Builtin; the lane builtin's entry is its value in lane 0
   Builtin lane = Builtin::kv_idx;           // counts up by one from lane to lane
@@ -34,7 +34,7 @@ struct Environment {
   std::int32_t& operator[](Builtin name) { return builtins[static_cast<std::size_t>(name)]; }
 };
 
-/// A decision that two correct targets may make either way: `left` and `right` as f32 has them here.
+/// A decision that two correct targets may make differently. `left` and `right` are its operands in f32.
 struct Doubt {
   const Expr* at = nullptr;  // the comparison, or what rounds to a whole number
   double left = 0, right = 0;
@@ -53,9 +53,9 @@ class Interpreter {
   std::span<const double> evaluate_f32(const Environment& environment, int lanes);
   /// Results of an i32 or boolean (0 / 1) root.
   std::span<const std::int32_t> evaluate_i32(const Environment& environment, int lanes);
-  /// Of the last call's results, f32 ones: how far a kernel's may be away.
+  /// How far a kernel's results may be from those of the last call (f32 only).
   std::span<const double> errors() const;
-  /// Of the last call's result in one lane.
+  /// The doubt in the last call's result of one lane.
   std::optional<Doubt> doubt(int lane) const;
 
  private:
@@ -99,7 +99,7 @@ class Interpreter {
   void fill_neutral(Node& node);
   static Measured combined(const Node& node, const Measured& total, const Measured& next);
   static std::int32_t combined(const Expr& reduce, std::int32_t total, std::int32_t next);
-  /// Whether the node turns floats into something that jumps.
+  /// Whether the node turns floats into a value that jumps.
   static bool is_decision(const Expr& expr);
   void decide(Node& node, std::size_t lane, bool is_certain, double left, double right);
 

@@ -135,7 +135,7 @@ void Interpreter::evaluate_logical(Node& node) {
   for (std::size_t i = 0; i < lanes(); ++i) {
     const bool a = left.i32[i] != 0, b = right.i32[i] != 0;
     node.i32[i] = (is_and ? a && b : a || b) ? 1 : 0;
-    // A side that decides alone leaves no doubt.
+    // Where one side decides the result alone, there is no doubt.
     const auto settles = [&](const Node& from, bool value) {
       return value != is_and && !is_doubtful(from, i);
     };

@@ -19,9 +19,9 @@ struct Measured {
 /// kernels may fuse, reorder products and use approximate functions.
 enum class Arithmetic { exact, loose };
 
-/// How far a function may be from the truth. Exact arithmetic has `exact_ulps` units in the last place
-/// between two targets, 0 where all compute the nearest f32; loose arithmetic has `ulps`, or in kernels on
-/// 16-bit data those of the approximate instructions (templates/common/math.cuh).
+/// How far a function's value may be from the exact one. Exact arithmetic has `exact_ulps` units in the last
+/// place between two targets, 0 where all compute the nearest f32; loose arithmetic has `ulps`, or in kernels
+/// on 16-bit data those of the approximate instructions (templates/common/math.cuh).
 struct FunctionError {
   double exact_ulps = 0;
   double ulps = 0;
@@ -61,12 +61,12 @@ inline Measured rounded(double value, double inherited, double magnitude, Arithm
   const auto as_f32 = static_cast<double>(static_cast<float>(value));
   if (std::isnan(inherited)) inherited = std::numeric_limits<double>::infinity();
   if (arithmetic == Arithmetic::exact) return {as_f32, inherited == 0 ? 0 : inherited + f32_ulp(as_f32)};
-  // Beyond the largest f32 lies infinity; close to it, either.
+  // Beyond the largest f32 the result is infinity; near it, it may be either.
   if (std::isinf(as_f32) || std::isnan(value)) return {as_f32, 0};
   return {value, inherited + kLoose * magnitude + kTiny};
 }
 
-/// What a function gives where its arguments' errors amount to `inherited`.
+/// The result of a function whose arguments' errors amount to `inherited`.
 inline Measured with_own_error(double value, double inherited, const FunctionError& own,
                                Arithmetic arithmetic, bool fast) {
   const bool is_f32 =
@@ -78,7 +78,7 @@ inline Measured with_own_error(double value, double inherited, const FunctionErr
   return rounded(value, inherited, std::fabs(value), arithmetic);
 }
 
-/// f at `x`, its error that of x (by the ends of x's interval) and its own.
+/// f at `x`. Its error is its own plus that of x, found from the ends of x's interval.
 template <class F>
 Measured measured_call(F f, const Measured& x, const FunctionError& own, Arithmetic arithmetic, bool fast) {
   const double value = f(x.value);
@@ -92,7 +92,7 @@ Measured measured_call(F f, const Measured& x, const FunctionError& own, Arithme
   return with_own_error(value, inherited, own, arithmetic, fast);
 }
 
-/// f at (x, y), likewise by the corners of their intervals.
+/// f at (x, y); the error likewise from the corners of the intervals.
 template <class F>
 Measured measured_call(F f, const Measured& x, const Measured& y, const FunctionError& own,
                        Arithmetic arithmetic, bool fast) {

@@ -88,7 +88,7 @@ class RowReference {
       if (!kept_[j]) continue;
       const double logit = logits_[static_cast<std::size_t>(j)];
       ++count;
-      if (!(logit <= row_max)) row_max = logit;  // a NaN stays, so that the row comes out NaN
+      if (!(logit <= row_max)) row_max = logit;  // a NaN stays, so that the row becomes NaN
       if (std::isfinite(logit)) max_logit = std::max(max_logit, std::fabs(logit));
     }
     const auto [sink, sink_error] = hooks_.sink();
@@ -111,7 +111,8 @@ class RowReference {
       logits_[static_cast<std::size_t>(j)] = checked_.scale * dot(q_.data(), k, head_dim_);
       largest_k = std::max(largest_k, dot(k, k, head_dim_));
     }
-    // Of head_dim products added in f32 in whatever order: sixteen roundings, as the root of head_dim 256.
+    // The error of head_dim products added in f32 in any order: sixteen roundings, the square root of the
+    // largest head_dim, 256.
     constexpr double kOfNorms = 0x1p-20;
     const double norms = std::sqrt(dot(q_.data(), q_.data(), head_dim_) * largest_k);
     hooks_.set_row(row, kOfNorms * checked_.scale * norms);

@@ -17,8 +17,8 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
-/// An element for which two correct targets may decide otherwise (tools/reference/interpreter.h), and what
-/// they decide.
+/// An element for which two correct targets may decide differently (tools/reference/interpreter.h), and that
+/// decision.
 struct DoubtfulElement {
   RowId row;
   int kv_idx = 0;
@@ -51,7 +51,7 @@ struct ReferenceRows {
 /// the same ones, with the first and the last row of the problem among them.
 std::vector<RowId> sample_rows(const ProblemSize& size, std::int64_t limit);
 
-/// Called with the share done in [0, 1], from any thread; may be empty.
+/// Called with the share that is done, in [0, 1], from any thread. May be empty.
 using OnProgress = std::function<void(double done)>;
 
 /// Computes `rows` of the problem, on all cores.

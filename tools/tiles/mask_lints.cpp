@@ -24,13 +24,14 @@ namespace fa::tools {
 
 namespace {
 
-/// Where witnesses are looked for: as many queries as keys, more keys (a cache), one query.
+/// The lengths at which an element that shows a problem (a witness) is searched: as many queries as keys,
+/// more keys (a cache), one query.
 constexpr std::pair<int, int> kLengths[] = {{256, 256}, {96, 320}, {1, 200}};
 
-/// Of the tensors of a problem in which witnesses are looked for.
+/// The most elements of all tensors of a problem in which witnesses are searched.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
 
-/// Of a condition that a witness is looked for by evaluating it at every element.
+/// The highest cost of a condition that is evaluated at every element in search of a witness.
 constexpr double kMostCost = 2000;
 constexpr double kMostCostOfAll = 10 * kMostCost;  // of all such conditions: some seconds
 
@@ -99,7 +100,7 @@ class Linter {
   }
 
  private:
-  /// The checker's own word on constants.
+  /// Whether the mask is a constant, of which the checker has warned already.
   bool known_already() const { return checked_.mask_mod->kind == ExprKind::literal; }
 
   void warn(const MaskPart& part, std::string message, std::string remedy) {
@@ -179,7 +180,7 @@ class Linter {
                                 : "min, max, clamp and % are seen by the proof, conditions are not"));
   }
 
-  /// An element where the index leaves the tensor and what is read there matters, in words.
+  /// Describes an element where the index leaves the tensor and the value that is read matters.
   std::optional<std::string> out_of_range(const ClampedRead& read, const Problem& problem) {
     for (const OutsideRead& outside : outside_) {
       const bool is_it =

@@ -1,5 +1,5 @@
-// What may surprise in a mask that is not wrong: found by the analysis, or shown by an element of a small
-// problem; never guessed.
+// Warnings about masks that are not wrong but may surprise. Each is proved by the analysis or shown by an
+// element of a small problem, never guessed.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace fa::tools {
 
 /// Warnings about the spec's mask and its reads, in order of place: rows that keep no key, a mask that keeps
-/// every key or none, reads that leave their tensor, a mask that skips no tile though it could. What tensors
-/// hold is their examples'; a mask that reads one without an example is looked at by the analysis alone.
+/// every key or none, reads that leave their tensor, a mask that skips no tile though it could. Tensors hold
+/// the values of their examples; a mask that reads a tensor without an example is only analysed.
 std::vector<Diagnostic> lint(const Spec& spec);
 
 }  // namespace fa::tools

@@ -48,7 +48,7 @@ class Splitter {
     return expr.kind == AstKind::unary && expr.op == Op::logical_not;
   }
 
-  /// What a let stands for.
+  /// The expression that a let stands for.
   const AstPtr& opened(const AstPtr& expr) const {
     if (expr->kind == AstKind::name) {
       for (const AstItem& item : ast_.items)
@@ -126,7 +126,7 @@ void collect(const MaskPart& part, std::vector<const MaskPart*>& all) {
   for (const MaskPart& inner : part.parts) collect(inner, all);
 }
 
-/// A mask from a file has no words of the spec to be taken apart by.
+/// A mask from a file has no text in the spec, so it is not taken apart.
 MaskPart mask_of_file(const CheckedSpec& spec) {
   CheckedSpec alone = spec;
   alone.score_mod = nullptr;

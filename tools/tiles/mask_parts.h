@@ -1,5 +1,5 @@
-// A mask taken apart at its `and`, `or` and `not`, in the spec's own words: each part is a mask itself, so
-// that it can be asked about the tiles that the whole is asked about.
+// A mask taken apart at its `and`, `or` and `not`, as the spec has them. Each part is a mask, so that its
+// tile classes can be compared with those of the whole mask.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct MaskPart {
   int leaf = -1;  // leaf: its number, from 0 in the order they are written
 };
 
-/// More leaves than these are not told apart: a report of them all would be no help.
+/// A mask with more leaves stays whole: a report about all of them would be no help.
 constexpr std::size_t kMostLeaves = 30;
 
 /// The mask of `spec`, which has one. A `let` of a bool is looked into wherever it is used; a mask from a

@@ -68,7 +68,7 @@ bool MaskProbe::keeps(int b, int h, int q_idx, int kv_idx) const {
   return result.i32() != 0;
 }
 
-/// Of floats the order is that of their bits, NaNs before and after all numbers.
+/// Floats are ordered by their bits, with NaNs before and after all numbers.
 MaskProbe::Extrema MaskProbe::extrema(std::size_t summary, int b, int h, int first, int last) const {
   std::vector<Slot> slots = {Slot::of(b), Slot::of(h), Slot::of(0)};
   slots.insert(slots.end(), uniforms_.begin(), uniforms_.end());
@@ -96,7 +96,7 @@ std::vector<Slot> MaskProbe::class_slots(int b, int h) const {
   return slots;
 }
 
-/// A class, and what is alike.
+/// A class, and which rows and columns are alike.
 std::int32_t MaskProbe::call_class(std::vector<Slot>& slots, const TileBounds& tile) const {
   slots[2] = Slot::of(tile.q_lo);
   slots[3] = Slot::of(tile.q_hi);
@@ -126,7 +126,7 @@ std::int32_t MaskProbe::ask_bounds(int b, int h, const TileBounds& tile) const {
   return call_class(slots, tile);
 }
 
-/// Asks for one tile; looks are counted.
+/// Finds the class of one tile, and counts the looks.
 struct MaskProbe::Asker {
   const MaskProbe& probe;
   int b, h;

@@ -1,5 +1,5 @@
-// A mask and its tile classes as machine code, on one problem: what `explain`, `check` and the tests ask
-// about single elements and tiles.
+// A mask and its tile classes as machine code, on one problem. `explain`, `check` and the tests evaluate
+// single elements and tiles with it.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct TileGrid {
 
 /// A spec's mask and its tile classes, compiled for this machine: the same for every problem.
 struct MaskCode {
-  /// Throws as lowering and the code generator do.
+  /// Throws what lowering and the code generator throw.
   explicit MaskCode(const CheckedSpec& spec);
 
   bool has_mask = false;
@@ -66,7 +66,7 @@ class MaskProbe {
   bool has_map() const { return classes().map.has_value(); }
   bool has_bounds() const { return classes().function != nullptr; }
   const std::vector<std::string>& imprecise() const { return classes().imprecise; }
-  /// What the classes go by. Its functions are gone: they live in the machine code.
+  /// What the classes are derived from. Its functions are empty: the machine code has them.
   const TileClasses& classes() const { return code_->classes; }
   /// The value of one of its summaries at one q_idx or kv_idx, a float as its bits.
   std::int32_t summary_at(std::size_t summary, int b, int h, int index) const {
@@ -77,16 +77,16 @@ class MaskProbe {
   bool depends_on_h() const { return code_->depends_on_h; }
 
   bool keeps(int b, int h, int q_idx, int kv_idx) const;
-  /// The class that a kernel's walk goes by.
+  /// The class that a kernel's walk uses.
   TileClass tile_class(int b, int h, const TileBounds& tile) const;
-  /// What bounds on the whole tile show.
+  /// The class that bounds on the whole tile prove.
   TileClass bounds_class(int b, int h, const TileBounds& tile) const;
-  /// What tile_class asked so far: 32 classes of parts count as one look, and 32 elements.
+  /// How much tile_class has evaluated so far: 32 classes of parts count as one look, and so do 32 elements.
   struct Looks {
     std::int64_t parts = 0, elements = 0;
   };
   const Looks& looks() const { return looks_; }
-  /// By evaluating the mask at every element.
+  /// The class found by evaluating the mask at every element.
   TileClass brute_force(int b, int h, const TileBounds& tile) const;
   /// `on_progress` is told the share that is done, a row of tiles at a time, and may throw.
   TileGrid classify(int b, int h, int tile_q, int tile_kv,
@@ -111,7 +111,7 @@ class MaskProbe {
   mutable Looks looks_;
 };
 
-/// (b, h) that stand for all: every one that the mask tells apart, or `most` of them, evenly spread.
+/// The (b, h) that represent all: every pair for which the mask differs, or `most` of them, evenly spread.
 struct ChosenHeads {
   std::vector<std::pair<int, int>> heads;
   bool are_all = true;

@@ -80,7 +80,7 @@ std::string tile_map_svg(const TileGrid& grid, const std::string& title) {
   const int cell_rows = ceil_div(grid.rows, kMostCells);
   const int cell_columns = ceil_div(grid.columns, kMostCells);
   const Cells cells = gather(grid, cell_rows, cell_columns);
-  // As the scores lie: one unit of length is as long on either axis.
+  // The scales of the axes are equal: one index is as long on either axis.
   const double unit = kSide / std::max(grid.q_len, grid.kv_len);
   const double width = std::max(unit * grid.kv_len, 8.0);
   const double height = std::max(unit * grid.q_len, 8.0);

@@ -1,4 +1,4 @@
-// Counts with the classes that a kernel's walk goes by.
+// Counts by the classes that a kernel's walk uses.
 #include "tools/tiles/tile_share.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace fa::tools {
 
 namespace {
 
-// What is counted within a tenth of a second or so. A class by parts and elements takes longer than one by
+// The most that is counted: about a tenth of a second. A class by parts and elements takes longer than one by
 // bounds.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 100'000;

@@ -1,5 +1,5 @@
-// Counts tiles, asks each part of the mask for what proves a class, and evaluates some partial tiles element
-// by element to see what was missed.
+// Counts tiles, finds the parts of the mask that prove each class, and evaluates some partial tiles element
+// by element to find what was missed.
 #include "tools/tiles/tiles.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ std::string in_words(const Proof& proof, const std::vector<const MaskPart*>& all
   return join(words) + " for all";
 }
 
-/// What keeps a part's tiles open, and what to write instead.
+/// Why a part's tiles stay partial, and what to write instead.
 void explain_blocker(TileBlocker& blocker, const MaskProbe& leaf) {
   const bool has_note = !leaf.imprecise().empty();
   blocker.why = has_note ? leaf.imprecise().front()
@@ -196,7 +196,7 @@ class Reporter {
     if (are_most && report_.share_kept < kFew) find_scattered(partial);
   }
 
-  /// Of the parts that read tables by index the one that keeps the least of partial tiles.
+  /// Among the parts that read tables by index, the one that keeps the smallest share of partial tiles.
   void find_scattered(const std::vector<std::size_t>& partial) {
     constexpr std::size_t kMostTiles = 16;
     const TileGrid& grid = report_.grid;
@@ -229,7 +229,7 @@ class Reporter {
     }
   }
 
-  /// Finds the parts that are seen as partial on a tile where they are not.
+  /// Finds the parts that classes call partial on a tile where they are empty or full.
   void blame(int b, int h, const TileBounds& tile) {
     bool found = false;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {

@@ -1,5 +1,5 @@
-// What tile classes make of a problem: how many tiles are empty, partial and full, what proves it, and what
-// the analysis could not see. `facet explain --tiles` prints it.
+// The tile classes of a problem: how many tiles are empty, partial and full, what proves it, and what the
+// analysis could not see. `facet explain --tiles` prints it.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace fa::tools {
 
-/// Why so many tiles have their class: "distance < 0 for all".
+/// A reason, and how many tiles have their class because of it: "distance < 0 for all".
 struct TileFact {
   TileClass tile_class = TileClass::empty;
   std::string text;
@@ -43,7 +43,8 @@ struct TileReport {
   std::int64_t really_empty = 0, really_full = 0;
   std::vector<TileBlocker> blockers;  // of those that are partial, and are not when evaluated
   double share_kept = 0;              // of the elements of partial tiles, by a sample
-  /// Where most tiles are partial for few elements, as a table has the ones that see each other far apart.
+  /// A hint where most tiles are partial because of few elements: a table places elements that see each other
+  /// far apart.
   std::optional<TileBlocker> scattered;
   TileGrid grid;  // of the first (b, h)
   double milliseconds = 0;
@@ -53,8 +54,8 @@ struct TileReport {
   double share_of_work() const;
 };
 
-/// `code` is the mask of the problem's spec, where it is compiled already. `on_progress` is told now and then
-/// which share of the tiles is classified; it may throw.
+/// `code` is the mask of the problem's spec, where it is compiled already. `on_progress` is called now and
+/// then with the share of the tiles that is classified; it may throw.
 TileReport report_tiles(const Problem& problem, int tile_q, int tile_kv,
                         std::shared_ptr<const MaskCode> code = nullptr,
                         const std::function<void(double)>& on_progress = {});

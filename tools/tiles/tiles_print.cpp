@@ -1,4 +1,4 @@
-// The tile report for people, and as JSON.
+// Prints the tile report: as text for people, and as JSON.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

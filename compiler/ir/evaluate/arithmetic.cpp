@@ -34,7 +34,7 @@ std::uint64_t zero_extended(std::int64_t bits, unsigned width) {
 }
 
 EvaluatorValue to_integer(double x, unsigned width, bool is_signed) {
-  // What does not fit 32 bits saturates there, before it is narrowed.
+  // Values that do not fit 32 bits saturate at 32 bits before they are narrowed.
   const unsigned wide = std::max(width, 32u);
   const double high = std::ldexp(1.0, static_cast<int>(is_signed ? wide - 1 : wide)) - 1;
   const double low = is_signed ? -high - 1 : 0;
@@ -158,7 +158,7 @@ EvaluatorValue float_call(const llvm::CallInst& call, EvaluatorArgument arg) {
   const auto single = [&](unsigned i) { return static_cast<double>(arg(i).single); };
   result.single = plain == "rsqrtf" ? 1.0f / std::sqrt(arg(0).single)
                                     : static_cast<float>(float_function(call, plain, single));
-  // What rounds to a whole number decides: by the f32.
+  // Rounding to a whole number is a decision, so it uses the f32.
   result.real = is_rounding(call) ? static_cast<double>(result.single)
                                   : float_function(call, plain, [&](unsigned i) { return arg(i).real; });
   return result;

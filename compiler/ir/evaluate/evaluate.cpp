@@ -297,7 +297,7 @@ double HookEvaluator::evaluate(double score, double score_error, int b, int h, i
   const Value result = state.run(*state.hook, arguments, 0);
   state.memory.forget_locals();
   state.is_undefined |= result.is_undefined;
-  // What f32 loses against double, several times over, stands for what a kernel loses.
+  // The kernel's error is estimated as several times the difference of the f32 and the double result.
   state.error = score_error + 8 * std::fabs(result.real - static_cast<double>(result.single)) +
                 0x1p-21 * std::fabs(result.real);
   if (std::isnan(state.error)) state.error = 0;

@@ -11,7 +11,7 @@ namespace fa {
 namespace {
 
 constexpr int kDeepChain = 64;  // a chain of one operation is balanced where it gets deeper than this
-constexpr std::size_t kMostOperands = 8192;  // of one chain: as many as a hook has instructions
+constexpr std::size_t kMostOperands = 8192;  // operands of one chain: as many as a hook may have instructions
 
 bool is_true(const ExprPtr& x) { return is_literal(*x) && x->int_value != 0; }
 bool is_false(const ExprPtr& x) { return is_literal(*x) && x->int_value == 0; }
@@ -59,9 +59,9 @@ ExprPtr ExprBuilder::make(Expr node) {
   return keep(fold(std::move(node)));
 }
 
-/// What the chain joins, in order; nothing where that is too much. A part that is used twice counts twice, so
-/// that `x = x * x` over and over doubles the operands each time; where a second one changes nothing it is
-/// left out.
+/// The operands of the chain, in order; nothing where they are too many. An operand that is used twice counts
+/// twice, so that each repetition of `x = x * x` doubles the operands. Where a second use changes nothing it
+/// is left out.
 std::optional<std::vector<ExprPtr>> ExprBuilder::operands_of(const Expr& chain) {
   std::vector<ExprPtr> operands, open(chain.args.rbegin(), chain.args.rend());
   std::unordered_set<const Expr*> seen;
@@ -202,7 +202,7 @@ ExprPtr ExprBuilder::binary(Op op, ExprPtr a, ExprPtr b) {
   const bool is_compare = op >= Op::lt && op <= Op::ne;
   const bool is_logic = op == Op::logical_and || op == Op::logical_or;
   if ((op == Op::eq || op == Op::ne) && is_flag_as_number(a) && is_literal(*b)) return compare_flag(op, a, b);
-  // Of a comparison with a constant flag the other side is left.
+  // A comparison with a constant flag is the other side, or its opposite.
   if (is_compare && a->type == Type::boolean && is_literal(*b))
     return is_true(b) == (op == Op::eq) ? a : not_(a);
   if (is_logic && a == b) return a;

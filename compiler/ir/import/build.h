@@ -14,7 +14,7 @@ namespace fa {
 
 class ExprBuilder {
  public:
-  /// Every node is said to stand where the spec names the file.
+  /// The place of every node is the spec's line that names the file.
   ExprBuilder(const CheckedSpec& spec, int line, int column) : bounds_(spec), line_(line), column_(column) {}
 
   ExprPtr integer(std::int64_t value);  // the i32 of its low 32 bits

@@ -18,7 +18,7 @@ struct Known {
   Func func;
 };
 
-// By their names in C; CUDA's device library has them with __nv_ in front.
+// The functions by their names in C; CUDA's device library has the same names with __nv_ in front.
 constexpr std::array<Known, 24> kLibrary = {
     {{"fabsf", Func::abs},        {"floorf", Func::floor}, {"ceilf", Func::ceil},
      {"truncf", Func::trunc},     {"rintf", Func::round},  {"nearbyintf", Func::round},
@@ -76,7 +76,7 @@ constexpr const char* kKnownFunctions =
     "known are fabsf, fminf, fmaxf, floorf, ceilf, truncf, rintf, sqrtf, rsqrtf, expf, exp2f, expm1f, logf, "
     "log2f, log1pf, powf, tanhf, erff, sinf, cosf, tanf, atanf, atan2f, and functions the file defines";
 
-// The f32 that a function of C in double has beside it, if one is known.
+// The f32 version of a double function of C, where one is known.
 bool is_in_double(std::string_view name) {
   for (const Known& known : kLibrary)
     if (known.name.substr(0, known.name.size() - 1) == name) return true;
@@ -146,8 +146,8 @@ ExprPtr Translator::float_binary(const llvm::BinaryOperator& operation) {
   }
 }
 
-/// Exact where the number fits 24 bits, else rounded once: the lowest bit is folded in, so that halving and
-/// doubling round like the whole.
+/// Exact where the number fits 24 bits, else rounded once: the number is halved with its lowest bit or-ed
+/// into the next, converted and doubled, which rounds as the whole number would.
 ExprPtr Translator::float_from_unsigned(ExprPtr x) {
   const ExprPtr plain = build_.cast(Type::f32, x);
   if (build_.range(x).lo >= 0) return plain;
@@ -186,7 +186,8 @@ ExprPtr Translator::float_cast(const llvm::CastInst& cast) {
     }
     case llvm::Instruction::FPToSI:
     case llvm::Instruction::FPToUI: {
-      // Out of range C and Rust leave it open: it saturates. Narrow results wrap around after that.
+      // C and Rust leave a conversion out of range open; here it saturates. Narrow results wrap around after
+      // that.
       const unsigned width = to->getIntegerBitWidth();
       if (width > 32) refuse(cast, "converts to 64 bits", "convert to int, in Rust i32");
       const ExprPtr x = value(from);
@@ -241,7 +242,7 @@ ExprPtr Translator::float_compare(const llvm::FCmpInst& compare) {
   }
 }
 
-/// Before anything is translated: a call that is not known may have any effect.
+/// Checked before anything is translated: an unknown call may have any effect.
 void Translator::refuse_call(const llvm::CallBase& call) const {
   const std::string name = name_of(call);
   if (call.isInlineAsm()) refuse(call, "is inline assembly", "write it in C or Rust");

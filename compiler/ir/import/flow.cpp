@@ -1,6 +1,6 @@
-// Branches to choices. A hook has no effects and no loops left, so every path may be evaluated, and a phi is
-// a `where` over the conditions that lead to it. Conditions are taken from the nearest block that all paths
-// share, so that `a && b && c` comes out as it was written.
+// Turns branches into choices. The hook has no effects and no loops left, so every path may be evaluated, and
+// a phi becomes a `where` over the conditions that lead to it. Conditions start from the nearest block that
+// all paths share, so that `a && b && c` becomes what was written.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <llvm/Analysis/PostDominators.h>
@@ -34,7 +34,7 @@ ExprPtr Translator::taken(const llvm::BasicBlock* from, const llvm::BasicBlock* 
   return is_default ? build_.not_(any) : any;
 }
 
-/// The condition under which a path through `from`, which dominates `to`, comes by `to`.
+/// The condition under which a path through `from`, which dominates `to`, passes through `to`.
 ExprPtr Translator::reached(const llvm::BasicBlock* from, const llvm::BasicBlock* to) {
   if (from == to || post_dominators_->dominates(to, from)) return build_.boolean(true);
   if (const auto found = reached_.find({from, to}); found != reached_.end()) return found->second;
@@ -43,7 +43,7 @@ ExprPtr Translator::reached(const llvm::BasicBlock* from, const llvm::BasicBlock
   if (above != from) {
     result = build_.and_(reached(from, above), reached(above, to));
   } else {
-    // A switch may have several edges from one block: they are one condition.
+    // A switch may have several edges from one block to another: together they are one condition.
     llvm::SmallPtrSet<const llvm::BasicBlock*, 8> seen;
     for (const llvm::BasicBlock* before : llvm::predecessors(to))
       if (seen.insert(before).second)
@@ -76,7 +76,8 @@ ExprPtr Translator::merge(const llvm::PHINode& phi, const OfIncoming& of) {
       same->condition = build_.or_(same->condition, condition), ++same->blocks;
   }
   if (arms.empty()) refuse(phi, "is an undefined value", "give every variable a value before it is used");
-  // The last arm needs no condition: the one with the longest, or a constant, which then reads `a and b`.
+  // The last arm needs no condition. It is the one with the longest condition, or a constant, so that the
+  // choice reads `a and b`.
   std::stable_sort(arms.begin(), arms.end(), [](const Arm& x, const Arm& y) {
     const bool x_is_constant = llvm::isa<llvm::Constant>(x.incoming);
     const bool y_is_constant = llvm::isa<llvm::Constant>(y.incoming);

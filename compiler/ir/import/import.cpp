@@ -1,4 +1,4 @@
-// The table of contents of importing: read, normalise, translate; and findings out of refusals.
+// The steps of importing in order (read, normalise, translate), and the findings made of refusals.
 #include "compiler/ir/import/import.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
                               .length = static_cast<int>(file.path.size()) + 2}});
 }
 
-/// The context outlives what is made from it: expressions hold nothing of LLVM's.
+/// The context lives until the expressions are made; those hold nothing of LLVM's.
 template <class Use>
 auto with_normalised(const CheckedSpec& spec, const HookFile& file, HookKind kind, Use use) {
   if (file.bytes == nullptr) throw InternalError("a hook's file was never read");

@@ -19,9 +19,9 @@ namespace fa {
 
 enum class HookKind { score_mod, mask_mod };
 
-/// The spec with every hook from a file as an expression (`score_mod`, `mask_mod`); the spec itself where
-/// there is none. Throws SpecError, at the place that names the file, where it cannot be a hook: the message
-/// names the function and the instruction, and says what to do.
+/// Returns the spec with every hook from a file as an expression (`score_mod`, `mask_mod`); the spec itself
+/// where no hook is from a file. Throws SpecError, at the place that names the file, where it cannot be a
+/// hook: the message names the function and the instruction, and says what to do.
 CheckedSpec import_hooks(const CheckedSpec& spec);
 
 /// The normalised function of a hook that comes from a file, as textual LLVM IR. Throws as import_hooks does.

@@ -100,8 +100,7 @@ Polynomial extent_form(ExprBuilder& build, const ExprPtr& extent) {
     const ExprPtr raised = build.binary(Op::add, n, build.integer(d->int_value - 1));
     return Polynomial::of(build.may_wrap(raised) ? extent : build.binary(Op::div, raised, d));
   }
-  // An extent that wraps around would only be divided by wrongly: what is read is inside its tensor all the
-  // same.
+  // If the extent wraps around, only the division is wrong: the read still stays inside its tensor.
   if (extent->kind != ExprKind::binary) return Polynomial::of(extent);
   const Polynomial a = extent_form(build, extent->args[0]);
   const Polynomial b = extent_form(build, extent->args[1]);
@@ -111,8 +110,7 @@ Polynomial extent_form(ExprBuilder& build, const ExprPtr& extent) {
   return Polynomial::of(extent);
 }
 
-/// Whether every value it can take is an i32's. Sums of what ranges allow, in doubles: 2^31 is far from their
-/// limit.
+/// Whether all its values fit an i32. Sums of what ranges allow, in doubles: 2^31 is far from their limit.
 bool IndexSplitter::fits(const Polynomial& polynomial) {
   double low = 0, high = 0;
   for (const auto& [text, term] : polynomial.terms) {
@@ -175,7 +173,7 @@ std::vector<IndexSplitter::Division> IndexSplitter::divisions(const Polynomial& 
   const Term& lead = leading->second;
   std::vector<Term> quotients;
   Polynomial rest = elements;
-  // Long division by the leading term; of one term it is a single round.
+  // Long division by the leading term; a divisor of one term needs a single round.
   for (bool changed = true; changed && quotients.size() <= kMostTerms && rest.is_tractable();) {
     changed = false;
     for (const auto& [text, term] : rest.terms) {
@@ -234,8 +232,8 @@ std::optional<std::vector<ExprPtr>> IndexSplitter::split(const Polynomial& eleme
       left = best->quotient;
       continue;
     }
-    // Not known to be inside: what is over goes on to the next dimension, as it does in memory. A rest that
-    // stays inside on one end at least is the one that was meant.
+    // The rest is not known to be inside: what is over continues in the next dimension, as it does in memory.
+    // The rest that was meant stays inside on one end at least.
     ExprPtr rest;
     for (const Division& division : all) {
       const std::optional<ExprPtr> part = expression(division.rest);
@@ -251,7 +249,7 @@ std::optional<std::vector<ExprPtr>> IndexSplitter::split(const Polynomial& eleme
     indices[i] = build_.binary(Op::mod, rest, extents[i]);
     left = add(best->quotient, Polynomial::of(build_.binary(Op::div, rest, extents[i])), 1);
   }
-  // Inside the tensor it is an i32, whatever the sums on the way to it do.
+  // An index inside the tensor is an i32, even where partial sums are not.
   if (!left.is_tractable()) return by_division();
   indices[0] = sum_of(left);
   return indices;

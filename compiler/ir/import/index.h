@@ -1,9 +1,9 @@
-// Where an address lies in its tensor: the offset as a polynomial, and that split into one index for each
+// Finds where an address lies in its tensor: the offset as a polynomial, which is split into one index per
 // dimension. Internal to compiler/ir/import.
 //
-// C and Rust index memory flat, `doc[b * kv_len + kv_idx]`, where the spec says `doc[b, kv_idx]`. Split
-// again, each index can be proved in range or clamped on its own, rows and columns stay apart, and no product
-// of lengths has to fit 32 bits.
+// C and Rust index memory flat, `doc[b * kv_len + kv_idx]`, where the spec says `doc[b, kv_idx]`. After the
+// split each index can be proved to be in range or clamped on its own, rows and columns stay apart, and no
+// product of lengths has to fit 32 bits.
 #pragma once
 
 #include <map>

@@ -136,7 +136,8 @@ ExprPtr Translator::integer_binary(const llvm::BinaryOperator& operation) {
     return width > kWidth ? fitted(operation, result) : wrapped_to(result, width);
   };
   const bool by_constant = b->kind == ExprKind::literal;
-  // Past its own width a shift has no value; a wider one by 32 or more leaves nothing that 32 bits can show.
+  // A shift by more than the width is undefined; a wider number shifted by 32 or more leaves nothing in the
+  // low 32 bits.
   const bool short_shift = by_constant && b->int_value >= 0 && b->int_value < std::min(width, kWidth);
   const bool is_shift =
       opcode == Instruction::Shl || opcode == Instruction::LShr || opcode == Instruction::AShr;
@@ -158,7 +159,7 @@ ExprPtr Translator::integer_binary(const llvm::BinaryOperator& operation) {
         return build_.binary(Op::mul, a, build_.integer(std::int64_t{1} << b->int_value));
       return plain(Op::shl);
     case Instruction::AShr:
-      // Rounding down is what both do; as a division, it is the spec's own way to name a block.
+      // Both round down. A division is how the spec itself writes the number of a block.
       if (short_shift && b->int_value < 31)
         return build_.binary(Op::div, a, build_.integer(std::int64_t{1} << b->int_value));
       return build_.binary(Op::shr, a, b);

@@ -1,5 +1,5 @@
-// Reads. What a hook reads lies in globals of the file: external ones are the spec's tensors, params and
-// lengths, by name; constants with a value are tables of its own.
+// Reads. A hook reads globals of the file: external ones are the spec's tensors, params and lengths, by name;
+// constants with a value are the file's own tables.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ class AddressReader {
     }
     const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(number);
     if (operation == nullptr || !is_exact(*operation)) return Polynomial::of(value_(number));
-    // A sum without a product has no stride in it: it stays one index, with what is known of its range.
+    // A sum without a product has no stride: it stays one index, with what is known of its range.
     if (operation->getType()->getIntegerBitWidth() <= 32 && !has_product(*operation, 8))
       return Polynomial::of(value_(number));
     const auto operand = [&](unsigned i) { return read(operation->getOperand(i)); };
@@ -173,7 +173,7 @@ void Translator::add_gep(const llvm::LoadInst& load, const llvm::User& gep, Addr
     const auto stride = static_cast<std::int64_t>(step.getFixedValue());
     if (const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(index); zero != nullptr && zero->isZero())
       continue;
-    // An unsigned number past 2^31 is past every tensor as well, and is clamped like the largest.
+    // An unsigned number past 2^31 is also past every tensor, and is clamped like the largest i32.
     Polynomial form;
     const auto* widened = llvm::dyn_cast<llvm::ZExtInst>(index);
     const bool may_be_large = widened != nullptr && widened->getOperand(0)->getType()->isIntegerTy(32) &&
@@ -215,7 +215,7 @@ ExprPtr Translator::load_at(const llvm::LoadInst& load, const llvm::Value* point
   if (const auto* choice = llvm::dyn_cast<llvm::SelectInst>(pointer)) return select(*choice, there);
   if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(pointer)) return merge(*phi, there);
   if (const auto* through = llvm::dyn_cast<llvm::LoadInst>(pointer)) {
-    // extern const int *doc; the pointer itself is what the kernel is given.
+    // extern const int *doc: the kernel is given the pointer itself.
     const auto* global =
         llvm::dyn_cast<llvm::GlobalVariable>(through->getPointerOperand()->stripPointerCasts());
     if (global != nullptr && global->isDeclaration() && tensor_named(global->getName()) >= 0)
@@ -315,8 +315,8 @@ ExprPtr Translator::load_tensor(const llvm::LoadInst& load, int index, const Add
   return build_.cast(Type::i32, element);
 }
 
-/// A table of the file's own: each element it holds, chosen by comparing the index. Out of range gives the
-/// nearest.
+/// A table of the file: chooses among its elements by comparing the index. An index out of range reads the
+/// nearest element.
 ExprPtr Translator::load_table(const llvm::LoadInst& load, const llvm::GlobalVariable& table,
                                const AddressForm& offset) {
   const llvm::DataLayout& layout = hook_.getDataLayout();

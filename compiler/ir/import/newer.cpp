@@ -1,6 +1,6 @@
-// Reading text of a later LLVM. Between versions the text gains attributes: promises to the optimiser, which
-// a hook can do without. Those known to be new are taken out, and all attribute groups with them; whatever
-// else is new stays, and is refused.
+// Reads text of a later LLVM. New versions add attributes, which are promises to the optimiser that a hook
+// can do without. Attributes known to be new are removed, and so are all attribute groups; other new words
+// stay and are refused.
 #include <array>
 #include <string_view>
 
@@ -24,7 +24,7 @@ bool is_newer(std::string_view word) {
   return false;
 }
 
-/// Past the bracketed list that begins at `at`, if one does.
+/// Moves past the bracketed list that begins at `at`, where one does.
 std::size_t after_list(std::string_view line, std::size_t at) {
   if (at >= line.size() || line[at] != '(') return at;
   int depth = 0;

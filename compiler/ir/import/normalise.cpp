@@ -1,8 +1,8 @@
 // One straight function: what it calls in its own file inlined, its local variables turned into values, its
 // loops unrolled whole. Branches stay; translation turns what they choose into `where`.
 //
-// The passes are few and all of them refine: none needs to know a machine. InstCombine stays out, for the
-// reason simplify.h gives.
+// The passes are few, and none needs to know a machine. InstCombine stays out, for the reason that simplify.h
+// states.
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ void refuse_size(const llvm::Function& hook) {
       "a hook runs for every score: move what does not depend on it into a tensor"};
 }
 
-/// What LLVM or a kernel takes too long for, though it is few instructions.
+/// Few instructions that still take LLVM or a kernel too long.
 void refuse_wide_blocks(const llvm::Function& hook) {
   unsigned cases = 0;
   for (const llvm::BasicBlock& block : hook) {
@@ -135,7 +135,7 @@ void inline_calls(llvm::Function& hook) {
   }
 }
 
-/// An index past a vector's end makes poison by LLVM's rules; its Scalarizer reads past an array there.
+/// By LLVM's rules an index past a vector's end makes poison; but its Scalarizer reads past an array there.
 void refuse_missing_elements(const llvm::Function& function) {
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     if (!llvm::isa<llvm::ExtractElementInst, llvm::InsertElementInst>(instruction)) continue;
@@ -264,8 +264,8 @@ class Normaliser {
                               kLongestLoop)};
   }
 
-  /// Takes one way out that ends in `unreachable`, which is a promise that it is never gone. False where none
-  /// is left; one behind a call stays, for the call may be what ends the program.
+  /// Removes one path that ends in `unreachable`: the file promises that it is never taken. Returns false
+  /// where none is left. A path with a call stays, since the call may end the program.
   bool drop_unreachable() {
     for (llvm::BasicBlock& block : hook_) {
       const bool is_bare =
@@ -294,7 +294,7 @@ class Normaliser {
     return false;
   }
 
-  /// One edge of a switch less; where the default goes, the last case takes its place.
+  /// Removes one edge of a switch; where it is the default, the last case takes its place.
   static void drop_edge(llvm::SwitchInst& choice, const llvm::BasicBlock& block) {
     for (auto option = choice.case_begin(); option != choice.case_end(); ++option)
       if (option->getCaseSuccessor() == &block) {
@@ -313,7 +313,7 @@ class Normaliser {
 
   static std::string place(const llvm::Loop& loop) { return quote(*loop.getHeader()->getTerminator()); }
 
-  /// What LLVM does not call a loop: a cycle that can be entered in two places.
+  /// A cycle that can be entered in two places, which LLVM does not call a loop.
   void refuse_other_cycles() {
     std::unordered_map<const llvm::BasicBlock*, int> order;
     int next = 0;

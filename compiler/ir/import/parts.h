@@ -11,7 +11,7 @@
 
 namespace fa {
 
-/// Why a file is no hook; import.cpp makes a finding of it.
+/// The reason why a file holds no hook; import.cpp makes a finding of it.
 struct Refusal {
   std::string message;
   std::string remedy;
@@ -26,8 +26,8 @@ std::string quote(const llvm::Value& value);
 /// Text or bitcode to a verified module with Facet's data layout and no triple. Throws Refusal.
 std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::LLVMContext& context);
 
-/// Text of a later LLVM without the words that only that one knows and that say nothing about values; lines
-/// stay where they are.
+/// Text of a later LLVM without the words that only later versions know and that do not affect values. Lines
+/// keep their numbers.
 std::string without_newer_words(const std::string& text);
 
 /// Throws Refusal, with the line, where LLVM would run out of stack, memory or time reading the text.
@@ -39,7 +39,7 @@ int line_of_label_value(std::string_view text);
 /// The hook's function, its signature checked. Throws Refusal.
 llvm::Function& find_hook(llvm::Module& module, HookKind kind);
 
-/// Takes apart what a vectoriser joined, by LLVM's own passes.
+/// Turns vector instructions, which a vectoriser made, back into scalar ones, by LLVM's own passes.
 void scalarise(llvm::Module& module);
 
 /// Inlines, promotes and unrolls until the function has no call to a function of its file, no loop and one

@@ -1,5 +1,5 @@
-// A file's bytes to a module: text or bitcode of this LLVM or an earlier one, and text of later ones as far
-// as their new words are attributes.
+// Turns a file's bytes into a module: text or bitcode of this LLVM or an earlier one, and text of a later one
+// whose new words are attributes.
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string signature(HookKind kind, bool in_rust) {
                  : "bool mask_mod(int b, int h, int q_idx, int kv_idx)";
 }
 
-// A function that would be the hook if its language had left its name alone.
+// A function that would be the hook if the file's language had not changed its name.
 const llvm::Function* mangled_hook(const llvm::Module& module, const std::string& name) {
   for (const llvm::Function& function : module) {
     const std::string plain = llvm::demangle(function.getName());
@@ -72,7 +72,7 @@ std::string quote(const llvm::Value& value) {
 }
 
 std::unique_ptr<llvm::Module> read_hook_module(const std::string& bytes, llvm::LLVMContext& context) {
-  // Nothing is printed: what LLVM has to say about a module is either an error here or of no weight.
+  // LLVM's messages are not printed: those that matter become errors here.
   context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {});
   const auto* begin = reinterpret_cast<const unsigned char*>(bytes.data());
   const bool is_bitcode = llvm::isBitcode(begin, begin + bytes.size());

@@ -1,7 +1,6 @@
-// LLVM's text parser and verifier recurse: into brackets as deep as they nest, through types, aliases and
-// metadata as far as one leads to the next. They spell integers out in quadratic time, and vectors element by
-// element. So text that would end the process is refused before LLVM sees it. No compiler writes files near
-// these limits.
+// LLVM's text parser and verifier recurse into nested brackets, and through types, aliases and metadata that
+// refer to each other. They read long integers in quadratic time, and vectors element by element. So text
+// that would end the process is refused before LLVM sees it. No compiler writes files near these limits.
 #include <fmt/format.h>
 
 #include <string_view>

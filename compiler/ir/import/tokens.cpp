@@ -1,5 +1,5 @@
-// As LLVM's own lexer (LLLexer) has it: a comment ends at either line break, a string at the next quote,
-// wherever that is.
+// Follows LLVM's own lexer (LLLexer): a comment ends at either kind of line break, a string at the next
+// quote, even on a later line.
 #include "compiler/ir/import/tokens.h"
 
 #include <algorithm>

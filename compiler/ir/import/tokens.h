@@ -14,7 +14,7 @@ struct IrToken {
   bool begins_line = false;
 };
 
-/// Reads tokens one by one. Comments and spaces are skipped; whatever the bytes are, each call ends.
+/// Reads tokens one by one and skips comments and spaces. Every call ends, for any bytes.
 class IrTokens {
  public:
   explicit IrTokens(std::string_view text) : text_(text) {}

@@ -1,5 +1,5 @@
-// The driver: instructions in order, each translated once, what cannot be translated remembered and refused
-// only where the result needs it.
+// The driver: translates each instruction once, in order. What cannot be translated is remembered, and
+// refused only where the result needs it.
 #include "compiler/ir/import/translate.h"
 
 #include <fmt/format.h>
@@ -164,7 +164,7 @@ ExprPtr Translator::translate_instruction(const llvm::Instruction& instruction) 
     return is_float ? float_cast(*cast) : integer_cast(*cast);
   }
   if (const auto* frozen = llvm::dyn_cast<llvm::FreezeInst>(&instruction)) {
-    // Any value will do, the same wherever it is used.
+    // Any value may be taken, but the same for every use.
     if (!is_undefined(frozen->getOperand(0))) return value(frozen->getOperand(0));
     return values_[frozen->getOperand(0)] =
                translate_constant(*llvm::Constant::getNullValue(frozen->getType()));

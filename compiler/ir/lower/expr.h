@@ -35,7 +35,7 @@ class ExprLowering {
   llvm::Value* lower(const Expr& expr);
 
  private:
-  // Values known inside one iteration of the reduction `loop` (-1: the function itself).
+  // Values that are known inside one iteration of the reduction `loop` (-1: in the whole function).
   struct Scope {
     int loop = -1;
     llvm::Value* variable = nullptr;

@@ -1,4 +1,4 @@
-// Which reductions' indices an expression reads without being inside those reductions.
+// Finds the reductions whose indices an expression reads without being inside them.
 #pragma once
 
 #include <unordered_map>
@@ -8,7 +8,7 @@
 
 namespace fa {
 
-/// Answers are kept by a node's address: none may be freed while this lives.
+/// Results are kept by a node's address, so no node may be freed while this object lives.
 class FreeLoops {
  public:
   const std::vector<int>& of(const Expr& expr);

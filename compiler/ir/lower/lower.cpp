@@ -1,8 +1,8 @@
 // CheckedSpec -> HookIr: one function per hook, with what callers promise as attributes of its arguments.
 //
 // Floating point has no fast-math flags but one: `contract` in score_mod, so that a product feeding a sum may
-// become an FMA, as CUDA and every framework's kernels do. What decides something (decisions.h) has not even
-// that, and so nothing in mask_mod: its bits must not depend on which machine fuses what.
+// become an FMA, as CUDA and every framework's kernels do. Values that decide something (decisions.h) do not
+// have it, and so nothing in mask_mod has: their bits must not depend on which machine fuses what.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <llvm/IR/ConstantRange.h>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kQ = 4, kKv = 8, kScore = 16;  // DependsOn bits
 
-// When a part of an address is known: per head, per row, per column, per element.
+// The loop level at which a part of an address is known: per head, per row, per column, per element.
 int stage_of(unsigned depends) {
   if (depends & kScore || (depends & kQ && depends & kKv)) return 3;
   if (depends & kKv) return 2;
@@ -55,7 +55,7 @@ llvm::Value* ExprLowering::lower_index(const Expr& read, std::size_t dimension, 
   llvm::Value* value = lower(index);
   const bool proved_low = bounds_.non_negative(index);
   const bool in_range = bounds_.below(index, extent);
-  // Iterations past a run-time range, which expanding adds, read too, though nothing comes of it.
+  // Iterations past a run-time range, which expanding adds, read as well, though their values are not used.
   const bool proved_high = in_range && (!is_expanded(index) || bounds_.below(index, extent, false));
   if (proved_low && proved_high) return value;
   if (!proved_high) {

@@ -20,7 +20,7 @@ ExprLowering::Scope& ExprLowering::scope_of(const Expr& expr) {
   return scopes_.front();
 }
 
-/// How many values one iteration makes, with the reductions inside it expanded.
+/// How many values one iteration computes, with the reductions inside it expanded.
 int ExprLowering::expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
   const std::vector<int>& ids = free_loops_.of(expr);
   const bool varies = std::find(ids.begin(), ids.end(), loop) != ids.end();
@@ -77,7 +77,7 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
   return values.front();
 }
 
-/// What a reduction of no iterations comes to.
+/// The result of a reduction that has no iterations.
 llvm::Value* ExprLowering::neutral(const Expr& reduce) {
   const bool is_float = reduce.type == Type::f32;
   const bool is_max = reduce.reduction == Reduction::max;

@@ -256,7 +256,7 @@ llvm::Value* ExactMath::exp_of(const Pair& y, llvm::Value* exponent, llvm::Value
   llvm::Value* tail = add(two.low, add(cube, fma(square_low, number(x, 0.5), y.low)));
   const Pair one = exact_sum(number(x, 1), two.high);
   llvm::Value* power = add(one.high, add(one.low, tail));
-  // By two factors, so that neither leaves the normal range and the last product rounds once.
+  // Multiplies by two factors, so that neither leaves the normal range and only the last product rounds.
   llvm::Value* half = ir_.CreateAShr(exponent, integer(x, 1));
   power = multiply(multiply(power, power_of_two(half)), power_of_two(ir_.CreateSub(exponent, half)));
   return ir_.CreateSelect(ir_.CreateFCmpUNO(x, x), x, power);

@@ -1,10 +1,10 @@
 // Functions that decide something (compiler/ir/decisions.h), as straight-line IR for a float or a vector of
 // them: products, sums, fused multiply-adds and bits, each one rounding, so that the same bits come out on
 // every target. They carry a second float for what the first one loses, and round once at the end: exp, exp2,
-// log and log2 come out as the f32 nearest to the truth but for one argument in some hundred, where they are
-// the neighbour. sin and cos, whose angle is reduced in double, are within a unit in the last place up to
-// 2^31, and some number from -1 to 1 beyond. rsqrt and sigmoid are what they are defined as, step by step.
-// NaN in, NaN out; infinities as in libm.
+// log and log2 are the f32 nearest to the exact value; for one argument in some hundred they are its
+// neighbour. sin and cos, whose angle is reduced in double, are within a unit in the last place up to 2^31,
+// and some number from -1 to 1 beyond. rsqrt and sigmoid are computed by their definitions, step by step. NaN
+// in, NaN out; infinities as in libm.
 #pragma once
 
 #include <cstdint>
@@ -78,11 +78,11 @@ class ExactMath {
   llvm::IRBuilderBase& ir_;
 };
 
-/// Those that the functions of the module call; all sines among them with `all_sines`.
+/// The exact functions that the functions of the module call; with `all_sines` also every sin and cos.
 std::set<ExactFunction> exact_functions_in(const llvm::Module& module, bool all_sines);
 
-/// Makes such calls in the module calls of functions with a body, for code generators that know no exact
-/// function.
+/// Replaces such calls in the module by calls of functions with a body, for code generators that know no
+/// exact function.
 void replace_exact_calls(llvm::Module& module);
 
 /// Adds float @NAME(float) with the function as its body.

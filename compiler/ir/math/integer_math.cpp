@@ -70,7 +70,7 @@ llvm::Value* emit_floor_mod(llvm::IRBuilderBase& builder, Known a, Known b) {
     return builder.CreateAnd(a.value, constant(builder, b.range.lo - 1), "remainder");
   if (b.range.lo >= 1 && a.range.lo >= 0) return builder.CreateURem(a.value, b.value, "remainder");
 
-  // The divisor 1 that stands for 0 and -1 leaves 0, which is right for both.
+  // The divisor 1, which replaces 0 and -1, leaves the remainder 0, which is right for both.
   llvm::Value* divisor = safe_divisor(builder, b);
   llvm::Value* remainder = builder.CreateSRem(a.value, divisor);
   llvm::Value* down = rounds_down(builder, remainder, divisor, b.range);

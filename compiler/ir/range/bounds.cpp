@@ -44,8 +44,9 @@ Bounds::Bounds(const CheckedSpec& spec) : head_dim_(spec.head_dim) {
   if (spec.sink) collect_loops(*spec.sink);
 }
 
-/// What is known of params because every extent is at least 1: a param that is one, or that divides, rounded
-/// down or up, something of at least 1 into one. (Of a sum that may wrap around nothing follows.)
+/// What follows for params because every extent is at least 1. This concerns a param that is an extent
+/// itself, or by which an extent divides something of at least 1, rounded down or up. (Of a sum that may wrap
+/// around nothing follows.)
 void Bounds::read_extents(const CheckedSpec& spec) {
   for (const CheckedTensor& tensor : spec.tensors) tensor_types_.push_back(tensor.info.dtype);
   for (const CheckedTensor& tensor : spec.tensors)
@@ -157,7 +158,7 @@ Linear Bounds::index_limit(Builtin builtin, bool upper) {
   return add(atom(*length), constant_form(1), -1);
 }
 
-/// Whether it is the index of a reduction whose range is known at run time alone.
+/// Whether it is the index of a reduction whose range is known only at run time.
 bool Bounds::has_dynamic_range(const Expr* expr) const {
   if (expr == nullptr || expr->kind != ExprKind::loop_var) return false;
   const auto loop = loops_.find(expr->index);
@@ -190,7 +191,7 @@ std::optional<Linear> Bounds::uniform_bound(const Linear& form, bool upper) {
 }
 
 Interval Bounds::linear_range(const Linear& form) {
-  // Intervals are remembered, so they may not rest on what the present proof alone assumes.
+  // Intervals are kept for later proofs, so they must not use what only the present proof assumes.
   const bool in_ranges = std::exchange(in_ranges_, false);
   Interval range = form.range();
   if (const std::optional<Linear> upper = uniform_bound(form, true))
@@ -264,7 +265,7 @@ bool Bounds::bounded(const Linear& form, const Linear& limit, bool upper) {
                      [&](const Linear::Term* part) { return bounded_at(*part, form, limit, upper); });
 }
 
-/// By the structure of one part of the form, the others at their ends.
+/// Uses the structure of one part of the form, with the other parts at the ends of their intervals.
 bool Bounds::bounded_at(const Linear::Term& part, const Linear& form, const Linear& limit, bool upper) {
   if (std::abs(part.coefficient) != 1) return false;
   Linear others = form;
@@ -299,7 +300,7 @@ bool Bounds::structurally_bounded(const Expr& expr, const Linear& limit, bool up
       return arg(1) && arg(2);
     case ExprKind::reduce: {
       if (expr.reduction != Reduction::min && expr.reduction != Reduction::max) return false;
-      // Without an iteration the minimum is the largest number, the maximum the smallest.
+      // The minimum over no iterations is the largest number, the maximum the smallest.
       const bool may_be_empty = expr.args.size() > 1 && range(*expr.args[1]).lo < 1;
       if (may_be_empty && upper == (expr.reduction == Reduction::min)) return false;
       return arg(0);

@@ -4,8 +4,8 @@
 // Facts it starts from: the callers' contract of hook_ir.h (0 <= q_idx < q_len, 1 <= kv_len <= 2^24, ...),
 // and that a launch is refused where a captured tensor's extent is below 1 (so `tensor t : f32[n]` and
 // `tensor t : f32[ceil_div(kv_len, n)]` prove the param n >= 1). Proofs are structural: linear forms over the
-// problem's names, floor division, min / max / clamp on either side, `%` and `&`. What wraps around is never
-// used in a proof.
+// problem's names, floor division, min / max / clamp on either side, `%` and `&`. A value that may wrap
+// around is never used in a proof.
 #pragma once
 
 #include <cstdint>

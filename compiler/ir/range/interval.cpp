@@ -1,5 +1,5 @@
-// Intervals and dependence of expressions: the first half of bounds.h. Everything is computed in 64 bits; a
-// result that leaves 32 bits is marked as wrapping and forgets what it knew.
+// Intervals and dependence of expressions: the first half of bounds.h. Everything is computed in 64 bits. A
+// result that leaves 32 bits is marked as wrapping, and its interval is that of all i32.
 #include <algorithm>
 
 #include "compiler/ir/range/bounds.h"
@@ -81,7 +81,7 @@ const Bounds::Range& Bounds::ranged(const Expr& expr) {
   Range range = compute_range(expr);
   if (!range.interval.fits_i32()) range = {.interval = {}, .wraps = true};
   ranges_[&expr] = range;
-  // Sums know more as linear forms: q_idx + (kv_len - q_len) stays below kv_len.
+  // Linear forms give tighter intervals for sums: q_idx + (kv_len - q_len) stays below kv_len.
   const bool is_sum = expr.kind == ExprKind::binary && (expr.op == Op::add || expr.op == Op::sub);
   if (is_sum && expr.type == Type::i32 && !range.wraps) {
     const Interval tighter = linear_range(linear(expr));

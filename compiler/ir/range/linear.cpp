@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
 constexpr std::size_t kMostTerms = 8;
 
-// Structural text; a tree too large to be worth it is known by its address alone.
+// Structural text; a tree that is too large for it is identified by its address.
 void write_key(const Expr& expr, std::string& out, int& budget) {
   if (--budget < 0) return;
   out += '(';

@@ -1,4 +1,5 @@
-// Intervals, and linear forms over the names of a problem in exact arithmetic: what bounds.h proves with.
+// Intervals, and linear forms over the names of a problem in exact arithmetic, which the proofs of bounds.h
+// use.
 #pragma once
 
 #include <cstdint>

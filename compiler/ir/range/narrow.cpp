@@ -50,7 +50,7 @@ class Narrowing {
     ranges_.insert_or_assign(&instruction, result);
     builder_.SetInsertPoint(&instruction);
     if (instruction.getType()->isIntegerTy(32) && llvm::isa<llvm::TruncInst>(instruction)) {
-      // What was extended to 64 bits is there in 32.
+      // A value that was extended to 64 bits exists in 32 bits already.
       if (fits(instruction.getOperand(0))) instruction.replaceAllUsesWith(narrow(instruction.getOperand(0)));
       return;
     }

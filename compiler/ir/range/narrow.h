@@ -10,8 +10,8 @@ class Function;
 namespace fa {
 
 /// Rewrites a function whose blocks stand in the order they run in. Arguments keep the callers' contract of
-/// hook_ir.h: q_lo, q_hi, kv_lo, kv_hi and idx are indices, lengths and counts are 1 to 2^24. What is no
-/// longer used is left for `simplify`.
+/// hook_ir.h: q_lo, q_hi, kv_lo, kv_hi and idx are indices, lengths and counts are 1 to 2^24. `simplify`
+/// removes what is no longer used.
 void narrow_integers(llvm::Function& function);
 
 }  // namespace fa

@@ -69,7 +69,7 @@ class Walk {
     return may_leave_[&x] = any;
   }
 
-  /// Nodes after what they use.
+  /// The nodes in order: each stands after those that it uses.
   void collect(const ExprPtr& x) {
     if (!may_leave(*x) || !seen_.insert(x.get()).second) return;
     if (x->kind == ExprKind::reduce) loops_[x->index] = x.get();
@@ -189,7 +189,7 @@ class Walk {
     return condition;
   }
 
-  /// What is known of a node is known by its address, so none may be freed and its place taken.
+  /// Facts about a node are kept by its address, so none may be freed and its place be reused.
   ExprPtr kept(ExprPtr condition) {
     kept_.push_back(condition);
     return condition;

@@ -1,7 +1,8 @@
-// Where a call may leave what its hooks promise: an index outside its tensor, a number of an i64 tensor that
-// is no i32, a run-time range of a reduction beyond its maximum. For each, the condition over an element
-// under which that can change a result. Kernels clamp and cut off in silence; a checked compile evaluates
-// these first (runtime/checked.h), and `facet check` looks for a witness among them.
+// Finds where a call may break what its hooks promise: an index outside its tensor, an element of an i64
+// tensor that does not fit an i32, a run-time range of a reduction beyond its maximum. For each it builds the
+// condition over an element under which that can change a result. Kernels clamp without a message; a checked
+// compile evaluates these conditions first (runtime/checked.h), and `facet check` looks for an element that
+// meets one.
 //
 // Of `where` only the chosen arm counts, of `and` and `or` only what the other side leaves open, and of
 // score_mod only the elements that the mask keeps.
@@ -30,13 +31,14 @@ struct OutsideRead {
   int line = 0, column = 0;
 };
 
-/// What the hooks of `spec`, imported already (import_hooks), may leave, in the order of evaluation. Linear
-/// in the number of their nodes. What depends on the score is left out: it is no function of the element.
+/// The conditions for the hooks of `spec`, which are imported already (import_hooks), in the order of
+/// evaluation. Takes time linear in the number of nodes. Conditions that depend on the score are left out:
+/// they are no function of the element.
 std::vector<OutsideRead> outside_reads(const CheckedSpec& spec);
 
-// Hooks that find out, for kernels like any other: rows without such an element come out empty (lse -inf).
+// Hooks of a kernel that finds such elements: rows without one are empty (lse -inf).
 
-/// Of the others lse is -kProbeStep times the least kv_idx at which one of `reads` goes outside.
+/// In the other rows lse is -kProbeStep times the least kv_idx at which one of `reads` goes outside.
 CheckedSpec probe_rows(const CheckedSpec& spec, const std::vector<OutsideRead>& reads);
 constexpr double kProbeStep = 64;  // exp(-64) is nothing beside 1 in f32
 

@@ -1,4 +1,4 @@
-// A whole spec: what must stand where, the items in their order, and what is left unused.
+// Checks a whole spec: which items must be there, each item in turn, and what nothing uses.
 #include "compiler/spec/check/check.h"
 
 #include <fmt/format.h>
@@ -86,7 +86,7 @@ void warn_unused(const Scope& scope, bool has_file, Findings& findings) {
 
 std::shared_ptr<const CheckedSpec> check(const std::shared_ptr<const Ast>& ast, Findings& findings) {
   if (ast->items.empty()) {
-    // Where every line was refused already, this would only repeat it.
+    // Where every line has been refused already, this finding would only repeat that.
     if (!findings.has_errors()) {
       findings.error({.begin = 0, .end = 0}, "the spec is empty", "begin with `attention NAME`");
     }

@@ -1,5 +1,5 @@
-// The syntax tree to the checked spec. Here, in check_expr and in check_call stand all words about a spec's
-// meaning.
+// Turns the syntax tree into the checked spec. All messages about a spec's meaning are written here, in
+// check_expr and in check_call.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace fa {
 
-/// Checks the whole spec and reports all it finds; null where anything is an error. Items the parser marked
-/// broken are taken as declared, so that their uses are not reported again.
+/// Checks the whole spec and reports all it finds; null where anything is an error. Names of items that the
+/// parser marked as broken count as declared, so that their uses are not reported, too.
 std::shared_ptr<const CheckedSpec> check(const std::shared_ptr<const Ast>& ast, Findings& findings);
 
 }  // namespace fa

@@ -1,4 +1,4 @@
-// What the checker writes out in other operations: powers, and functions such as relu and gelu. Their
+// Powers, and functions such as relu and gelu, which the checker replaces by other operations. Their
 // arguments become shared nodes, so nothing is evaluated twice.
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 namespace fa {
 namespace {
 
-// Of an f32: up to here a product of factors is as exact as pow, and cheaper.
+// For an f32 base: up to this exponent a product of factors is as exact as pow, and cheaper.
 constexpr std::int64_t kMostFactors = 4;
-// Of an i32: beyond it every base but -1, 0 and 1 has wrapped around.
+// For an i32 base: beyond this exponent every base but -1, 0 and 1 has wrapped around.
 constexpr std::int64_t kLargestExponent = 64;
 
 bool is_number(const Expr& expr, double value) {

@@ -31,7 +31,7 @@ Typed ExprChecker::error(Span span, std::string message, std::string remedy) {
   return {};
 }
 
-// Of a function's body only its declaration warns, once.
+// A function's body is checked at its declaration and at each call; only the declaration warns.
 void ExprChecker::warning(Span span, std::string message, std::string remedy) {
   if (frames_.empty() || frames_.back().call == nullptr)
     findings_.warning(span, std::move(message), std::move(remedy));
@@ -281,7 +281,7 @@ bool ExprChecker::unify(const AstExpr& left_ast, const AstExpr& right_ast, Typed
 Typed ExprChecker::unary(const AstExpr& ast) {
   const AstExpr& operand = *ast.args[0];
   const std::string who = fmt::format("'{}'", op_text(ast.op));
-  // -2147483648 is one number, though 2147483648 is none.
+  // -2147483648 is an i32, though 2147483648 alone is not.
   if (ast.op == Op::neg && operand.kind == AstKind::integer) return integer(operand, true, ast.span);
   Typed value = check(operand);
   if (!value.expr) return {};
@@ -346,7 +346,7 @@ Typed ExprChecker::arithmetic(const AstExpr& ast, Typed left, Typed right) {
   if (bits || ast.op == Op::mod) {
     std::string_view left_remedy, right_remedy;
     if (ast.op == Op::mod) {
-      // Only where a float is meant does the remedy for floats help.
+      // The remedy for floats helps only where a float is meant.
       left_remedy = left.expr->type == Type::f32 ? "on floats write x - floor(x / y) * y" : "";
       right_remedy = right.expr->type == Type::f32 ? "on floats write x - floor(x / y) * y" : "";
     } else if (left.expr->type == Type::boolean && right.expr->type == Type::boolean) {

@@ -20,10 +20,10 @@ class ExprChecker {
   /// Null `expr` where something was reported.
   Typed check(const AstExpr& ast);
 
-  /// Reports what is wrong with a function's body whatever its arguments are.
+  /// Reports what is wrong with a function's body for every choice of arguments.
   void check_body(const AstItem& function);
 
-  /// The same as an f32; itself where it is one already or null.
+  /// The expression cast to f32; the expression itself where it is an f32 or null.
   Typed promote(const AstExpr& ast, Typed value);
 
  private:
@@ -96,7 +96,7 @@ class ExprChecker {
   Context context_;
   std::vector<Loop> loops_;
   std::vector<Frame> frames_;  // the calls around, outermost first
-  int nesting_ = 0;            // of `check` in itself, through calls too
+  int nesting_ = 0;            // how deep calls of `check` are nested, bodies of functions included
 };
 
 /// "a bool", "an i32", "an f32".

@@ -200,7 +200,7 @@ ExprPtr decided(const Expr& e) {
   return nullptr;
 }
 
-// A minimum with a NaN is left to the kernel: which side wins is the target's choice.
+// A minimum with a NaN is not folded: the target decides which side wins.
 bool has_nan(const Expr& e) {
   return std::any_of(e.args.begin(), e.args.end(),
                      [](const ExprPtr& x) { return std::isnan(x->float_value); });

@@ -19,7 +19,7 @@ const Typed* ExprChecker::parameter(std::string_view name) const {
   return &frames_.back().args[static_cast<std::size_t>(found - parameters.begin())];
 }
 
-// " (in 'near', called on line 9)": the innermost call first; of many the last ones are left out.
+// " (in 'near', called on line 9)": the innermost call first. A long list is cut at its end.
 std::string ExprChecker::called_from() const {
   constexpr int kShown = 3;
   std::string text;
@@ -32,8 +32,8 @@ std::string ExprChecker::called_from() const {
   return text.empty() ? text : text + ")";
 }
 
-// Whether the body may go on: its size and its depth, with those of the calls inside it. Told at the call
-// that the spec's own line makes.
+// Checks the size and the depth of a body, those of the calls inside it included. A finding stands at the
+// call in the spec's own line.
 bool ExprChecker::within_budget() {
   const auto outermost =
       std::find_if(frames_.begin(), frames_.end(), [](const Frame& frame) { return frame.call != nullptr; });

@@ -27,7 +27,8 @@ double as_f32(const Expr& literal) {
   return literal.type == Type::f32 ? literal.float_value : static_cast<float>(literal.int_value);
 }
 
-// A part that differs within a head: the score or an index of the element; null where there is none.
+// A part of the expression that differs within a head (the score, or an index of the element); null where
+// there is none.
 const Expr* element_part(const Expr& expr, std::unordered_set<const Expr*>& seen) {
   if (!seen.insert(&expr).second) return nullptr;
   const bool is_element =
@@ -46,7 +47,7 @@ bool declares(const AstItem& item) {
 
 void ItemChecker::check(const AstItem& item) {
   if (item.broken) {
-    // Its name counts as known, so that one error does not bring a second one along.
+    // The name counts as known, so that one error does not cause a second one.
     if (declares(item) && !item.name.empty()) declare(item, {});
     return;
   }
@@ -81,7 +82,7 @@ Typed ItemChecker::expression(const AstExpr& ast, Room room) {
   return ExprChecker(scope_, source_, findings_, {.room = room}).check(ast);
 }
 
-// A literal number; null where it is none, reported.
+// The literal number; reports and returns null where it is something else.
 ExprPtr ItemChecker::constant(const AstExpr& ast, std::string_view what) {
   const Typed value =
       ExprChecker(scope_, source_, findings_, {.room = Room::constant, .what = what}).check(ast);

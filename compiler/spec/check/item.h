@@ -1,4 +1,4 @@
-// One item at a time into the checked spec.
+// Puts one item at a time into the checked spec.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ class ItemChecker {
   ItemChecker(const SourceText& source, Findings& findings, Scope& scope, CheckedSpec& spec)
       : source_(source), findings_(findings), scope_(scope), spec_(spec) {}
 
-  /// Every kind but head_dim and head_dim_v, which are constants of all others and so come first.
+  /// Every kind of item but head_dim and head_dim_v. Those two come first, since all others may use them as
+  /// constants.
   void check(const AstItem& item);
   /// The number a head_dim or head_dim_v states; 128 where it is wrong, reported.
   int head_dim(const AstItem& item);

@@ -14,7 +14,7 @@
 namespace fa {
 namespace {
 
-/// Something that differs within a call, of which `expr` is made; null where there is nothing.
+/// A part of `expr` that differs within a call of the kernel; null where there is none.
 const Expr* varying_part(const Expr& expr, std::unordered_set<const Expr*>& seen) {
   if (!seen.insert(&expr).second) return nullptr;
   const bool varies = expr.kind == ExprKind::read || expr.kind == ExprKind::loop_var ||
@@ -25,7 +25,7 @@ const Expr* varying_part(const Expr& expr, std::unordered_set<const Expr*>& seen
   return nullptr;
 }
 
-/// What a reduction of no iterations comes to.
+/// The result of a reduction that has no iterations.
 ExprPtr neutral(Reduction reduction, Type type) {
   const bool is_max = reduction == Reduction::max;
   switch (reduction) {
@@ -45,7 +45,7 @@ ExprPtr neutral(Reduction reduction, Type type) {
 
 }  // namespace
 
-/// A constant number of iterations; 0 where it is none or out of range, reported.
+/// The constant number of iterations; reports and returns 0 where it is not constant, or out of range.
 int ExprChecker::constant_count(const AstExpr& ast, std::string_view what) {
   const Typed count = check(ast);
   if (!count.expr) return 0;

@@ -12,7 +12,7 @@
 
 namespace fa {
 
-/// A checked expression and what the checker must still know about it.
+/// A checked expression, with what the checker needs to know about it later.
 struct Typed {
   ExprPtr expr{};  // null: an error was reported
   int depth = 1;
@@ -38,7 +38,7 @@ struct Symbol {
   bool used = false;
 };
 
-/// Where an expression stands: this decides which names it may use.
+/// What an expression is part of. This decides which names it may use.
 enum class Room : std::uint8_t { let, score_mod, mask_mod, sink, extent, example, constant };
 
 /// The place of an expression, for the checker: what it is part of, and a tensor's rank where it is an

@@ -41,7 +41,7 @@ struct AstExpr {
   std::uint64_t int_value = 0;
   double float_value = 0;
   std::vector<AstPtr> args{};
-  Span span{};       // the whole of it, with the brackets around it
+  Span span{};       // all of the expression, with the brackets around it
   Span head_span{};  // the operator, or the name
   int depth = 1;
 };
@@ -67,7 +67,7 @@ struct AstParameter {
   Span span{};
 };
 
-/// One logical line. Which fields mean something follows from the kind.
+/// One logical line. The kind decides which fields have a meaning.
 struct AstItem {
   ItemKind kind = ItemKind::attention;
   std::string name{};                      // attention, param, tensor, let
@@ -116,9 +116,9 @@ bool is_comparison(Op op);
 std::string_view op_text(Op op);  // "+", "and", ...
 std::string_view reduction_name(Reduction reduction);
 
-/// The same tree, wherever it stands in its text.
+/// Whether both are the same tree; places in the text are not compared.
 bool same(const AstExpr& a, const AstExpr& b);
-/// The same items in canonical order, wherever they stand.
+/// Whether both have the same items in canonical order; places in the text are not compared.
 bool same(const Ast& a, const Ast& b);
 
 }  // namespace fa

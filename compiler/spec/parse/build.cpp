@@ -1,5 +1,5 @@
-// Spec::build: parts to canonical text, which is then read like any other. Each part is checked to be one
-// name or one expression first, so that no part can bring a second item along.
+// Spec::build turns parts into canonical text, which is then parsed like any other. Each part is checked to
+// be one name or one expression first, so that no part can bring a second item along.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace fa {
 namespace {
 
-// The name as a message may show it: a line end in it must not break the message's first line.
+// The name in a form that fits on a message's first line, without line ends.
 std::string shown(std::string_view name) {
   constexpr std::size_t kShown = 40;
   std::string text;
@@ -98,7 +98,7 @@ class PartsWriter {
     line("{} from \"{}\"", word, from);
   }
 
-  // A number as the language writes it; there are no words for NaN, which gets its own refusal.
+  // A number in the language's syntax. The language has no NaN, which is refused separately.
   static std::string number(double value) {
     if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
     const std::string text = fmt::format("{}", value);
@@ -114,7 +114,7 @@ class PartsWriter {
     } else if (const float given = std::get<float>(param.default_value); std::isnan(given)) {
       refuse(what, "the default is not a number");
     } else {
-      // The shortest decimal of the float itself, not of the double it widens to.
+      // The shortest decimal that reads back as this float; as a double it would be longer.
       value = std::isinf(given) ? number(given) : fmt::format("{}", given);
       if (value.find_first_of(".ei") == std::string::npos) value += ".0";
     }

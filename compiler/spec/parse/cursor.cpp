@@ -1,4 +1,4 @@
-// Walking a line, and what to say where the next token does not fit.
+// Walks a line, and words the message where the next token does not fit.
 #include "compiler/spec/parse/cursor.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace fa {
 namespace {
 
-// What people write by the habit of another language.
+// What people write out of habit from another language.
 struct Habit {
   std::string_view text, remedy;
 };
@@ -52,7 +52,7 @@ std::string_view habit_remedy(const Token& token) {
 std::string describe(const Token& token) {
   constexpr std::size_t kShown = 40;
   if (token.kind == TokenKind::end_of_line) return "the end of the line";
-  // A control character or a stray byte would not show, or worse, would act on the terminal.
+  // A control character or a stray byte would be invisible, or would control the terminal.
   const bool control =
       token.text.size() == 1 || (token.text.size() == 2 && token.text[0] == '\xc2' && token.text[1] < '\xa0');
   if (token.kind == TokenKind::bad_byte && control) {

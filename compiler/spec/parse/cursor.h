@@ -22,7 +22,7 @@ class Cursor {
   bool take_if(std::string_view symbol_or_word);
 
   /// Each of these records one finding where the next token does not fit, and throws LineSpoiled.
-  /// `unexpected` is for expressions: it knows what the habits of other languages are called here.
+  /// `unexpected` is for expressions: it knows common words of other languages and their names in this one.
   void expect(std::string_view symbol, std::string_view after);
   Token expect_name(std::string_view what);
   Token expect_string(std::string_view what);

@@ -1,4 +1,4 @@
-// Text to logical lines of tokens.
+// Splits text into logical lines of tokens.
 #include "compiler/spec/parse/lexer.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 // one before.
 constexpr std::array<std::string_view, 2> kItemWordsAndNames = {"head_dim", "head_dim_v"};
 
-// The last five are no operators of the language; as one token each they get a better message.
+// The last five are not operators of the language. As one token each they get a better message.
 constexpr std::array<std::string_view, 12> kTwoCharacters = {
     "<<", ">>", "<=", ">=", "==", "!=", "**", "//", "&&", "||", "->", "=>"};
 constexpr std::array<std::string_view, 19> kBinary = {"+", "-",  "*", "/",  "%",  "<<", ">>",  "&",  "|", "^",
@@ -98,7 +98,7 @@ class Scanner {
     }
   }
 
-  // Up to the closing quote, or to the end of the line where there is none.
+  // Reads up to the closing quote, or to the end of the line where there is none.
   void string(Token& token) {
     token.kind = TokenKind::string;
     for (++at_; at_ < text_.size() && text_[at_] != '\n'; ++at_) {
@@ -136,7 +136,7 @@ class Scanner {
       token.float_value = floating(text, ok);
       token.kind = TokenKind::floating;
     }
-    // 017 is fifteen in some languages and seventeen in others.
+    // 017 means fifteen in some languages and seventeen in others, so it is refused.
     const bool leading_zero = text.size() > 1 && text[0] == '0' && is_digit(text[1]);
     if (!ok || leading_zero) token.kind = TokenKind::bad_number;
   }

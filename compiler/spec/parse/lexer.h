@@ -1,5 +1,5 @@
-// Text to logical lines of tokens. Never fails: what is not a token becomes one that the parser words an
-// error for.
+// Splits text into logical lines of tokens. This never fails: text that is no token becomes a token of its
+// own kind, which the parser reports.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ using Line = std::vector<Token>;
 
 /// Splits into logical lines, none of them empty. A line goes on inside brackets, after a binary operator,
 /// `=`, `,` or `:`, and where the next line begins with a binary operator, `and`, `or` or `=`. A line that
-/// begins with an item's word always ends the one before, so that a bracket left open spoils one item and not
+/// begins with an item's word always ends the line before, so that an open bracket spoils one item and not
 /// the file.
 std::vector<Line> lex(const SourceText& source);
 

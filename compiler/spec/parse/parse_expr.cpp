@@ -58,7 +58,7 @@ class ExprParser {
   }
 
  private:
-  // Brackets and signs nest without adding operators, so the parser's own recursion has its own count.
+  // Brackets and signs nest without adding operators, so the parser counts its own recursion.
   struct Nesting {
     explicit Nesting(ExprParser& p) : parser(p) {
       if (++parser.nesting_ > kMaxDepth) parser.too_deep(parser.cursor_.peek().span);

@@ -6,7 +6,7 @@
 
 namespace fa {
 
-/// Parses one expression and stops at the first token that cannot go on with it. Throws LineSpoiled.
+/// Parses one expression and stops at the first token that cannot continue it. Throws LineSpoiled.
 AstPtr parse_expr(Cursor& cursor);
 
 }  // namespace fa

@@ -190,7 +190,7 @@ void first_word(Cursor& cursor, AstItem& item) {
   const std::string near = closest(token.text, item_words());
   const std::string message = fmt::format("unknown item {}", describe(token));
   if (!near.empty()) {
-    // What it was meant to declare counts as declared.
+    // The name that the broken line was to declare counts as declared.
     item.kind = *item_kind(near);
     if (cursor.peek().kind == TokenKind::name) item.name = std::string(cursor.peek().text);
     cursor.fail(token.span, fmt::format("{}; did you mean '{}'?", message, near));

@@ -1,4 +1,5 @@
-// Tokens to the syntax tree. An error spoils its own logical line; the lines after it are read as usual.
+// Turns tokens into the syntax tree. An error affects its own logical line only; parsing continues with the
+// next.
 #pragma once
 
 #include <memory>
