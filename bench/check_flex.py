@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether bench/flex_further.py means what the specs of bench/variants/ mean: each variant's functions, evaluated by PyTorch
+"""Checks that bench/flex_further.py means the same as the specs of bench/variants/: each variant's functions, evaluated by PyTorch
 on the CPU over all indices, against Facet's host kernel on the same q, k, v and tables, in f32.
 
     bench/check_flex.py --facet build/release/facet [--length 1536] [--only NAME ...]

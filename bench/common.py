@@ -1,4 +1,4 @@
-"""What the measurements share: one call of `facet bench`, the options that all of them take, and the record they leave."""
+"""What the measurements share: a call of `facet bench`, their common options, and the record that they write."""
 import argparse
 import datetime
 import json
@@ -19,7 +19,7 @@ def parser(description):
 
 
 def call_facet(*command):
-    """What the command printed; raises RuntimeError with its words where it fails."""
+    """Returns what the command printed; raises RuntimeError with its message where it fails."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{(done.stdout + done.stderr).strip()[-600:]}")

@@ -114,7 +114,7 @@ def tree(case, ancestors, q, k):
 
 
 def draw(number, seed, paths, longest):
-    """The case of a number: the same one whatever runs before it."""
+    """The case of a number, which does not depend on the cases before it."""
     choose = random.Random(f"{seed} {number}")
     length = lambda: choose.randint(1, 64) if choose.random() < 0.15 else int(2 ** choose.uniform(6, math.log2(longest)))
     q_len = length()

@@ -1,5 +1,5 @@
 """The variants of bench/variants/ for FlexAttention: papers' and practice's masks and scores that no file of specs/ has.
-Tables hold what the specs give as examples; bench/check_flex.py holds both to each other."""
+Tables hold the specs' examples; bench/check_flex.py compares both."""
 import math
 import os
 

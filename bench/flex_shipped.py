@@ -1,4 +1,4 @@
-"""Variants of specs/ for FlexAttention. Tables hold what the specs give as examples."""
+"""Variants of specs/ for FlexAttention. Tables hold the specs' examples."""
 import math
 
 import torch

@@ -16,5 +16,5 @@ class Variant:
     by_head: bool = False
 
     def mask_size(self, n):
-        """What create_block_mask is asked for: a mask that is the same everywhere is made once."""
+        """The arguments of create_block_mask. A mask that is the same for all heads or batch entries is made once."""
         return BATCH if self.by_batch else None, HEADS if self.by_head else None, n, n

@@ -1,4 +1,4 @@
-"""The first distance of each of T5's buckets as PyTorch computes them in f32: what tests/numeric/buckets.cpp expects.
+"""Prints the first distance of each of T5's buckets as PyTorch computes them in f32, for tests/numeric/buckets.cpp.
 
     python3 bench/t5_buckets.py
 """

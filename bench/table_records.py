@@ -12,11 +12,11 @@ LEFT_OUT = re.compile(r"\s--(?:facet|json|commit)[ =]\S+")
 
 
 class Problem(Exception):
-    """What is wrong, and what to do about it."""
+    """An error, and its remedy."""
 
 
 class Entry(dict):
-    """An object of a record; asked for what it lacks, it says so and where."""
+    """An object of a record. Reading a key that it lacks raises Problem with its place."""
 
     def __init__(self, content, file):
         super().__init__(content)

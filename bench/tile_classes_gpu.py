@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tile classes give and cost on one NVIDIA GPU: forward, bf16, head_dim 128, random normal inputs.
+"""What tile classes save and cost on one NVIDIA GPU: forward, bf16, head_dim 128, random normal inputs.
 
     bench/tile_classes_gpu.py --facet build/release/facet --json results.json
 

@@ -1,5 +1,5 @@
 # Sourced by scripts/facet and scripts/test: brings in what the build needs, configures a preset, builds targets of it.
-# Expects $root (the checkout). Everything is said on stderr: stdout belongs to the command that was asked for.
+# Expects $root (the checkout). All messages go to stderr: stdout belongs to the command that was asked for.
 
 say() { printf 'facet: %s\n' "$*" >&2; }
 die() {
@@ -103,7 +103,7 @@ facet: later and set CUDA_HOME to its folder."
   rm -rf "$scratch"
 }
 
-# NVRTC from the wheels is on no search path: say where it is, unless the caller has.
+# NVRTC from the wheels is on no search path: set where it is, unless the caller has done so.
 export_nvrtc() {
   if [[ -z ${FA_NVRTC:-} && -d $cuda_wheels/nvidia/cu13/lib ]]; then export FA_NVRTC=$cuda_wheels/nvidia/cu13/lib; fi
 }
@@ -133,7 +133,7 @@ build_preset() {
   if [[ -e $folder/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
     rm -rf "$folder"
   fi
-  # ninja configures anew when CMakeLists.txt changes, but knows nothing of the presets.
+  # ninja configures again when CMakeLists.txt changes, but not when the presets do.
   if [[ ! -e $folder/build.ninja || $root/CMakePresets.json -nt $folder/.configured ]]; then
     say "configuring ($preset)"
     (cd "$root" && cmake --preset "$preset" >"$folder.log" 2>&1) || {

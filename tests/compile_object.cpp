@@ -18,7 +18,7 @@
 namespace fa::test {
 
 std::string compile_object(llvm::Module& module) {
-  const HostCpu& cpu = host_cpu();  // which makes LLVM know this machine's kind, too
+  const HostCpu& cpu = host_cpu();  // initialises LLVM for this machine, too
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(cpu.triple, error);
   if (target == nullptr) throw InternalError(error);

@@ -7,7 +7,7 @@
 
 namespace fa::test {
 
-/// The bytes of an object file. A function's own "target-features" go before those of this CPU. Throws
+/// Returns the bytes of an object file. A function's own "target-features" replace those of this CPU. Throws
 /// InternalError.
 std::string compile_object(llvm::Module& module);
 

@@ -14,7 +14,8 @@ Pair pair_of(std::size_t a, std::size_t x, std::size_t b, std::size_t y) {
 
 }  // namespace
 
-/// Each new choice starts from a pair not met yet and takes, factor by factor, the value that meets most.
+/// Each new choice starts from a pair that has not met yet and takes, factor by factor, the value that adds
+/// the most new pairs.
 std::vector<Choice> pairwise(const std::vector<std::size_t>& counts) {
   std::set<Pair> missing;
   for (std::size_t a = 0; a < counts.size(); ++a)

@@ -1,4 +1,4 @@
-// Covering arrays of strength two: so many choices that every two values of two factors meet in one of them.
+// Covering arrays of strength two: a list of choices in which every two values of two factors meet.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace fa::test {
 /// One choice: for each factor the index of a value.
 using Choice = std::vector<std::size_t>;
 
-/// `counts`: how many values each factor has. Greedy; the same for the same counts.
+/// `counts`: how many values each factor has. A greedy algorithm without randomness.
 std::vector<Choice> pairwise(const std::vector<std::size_t>& counts);
 
 }  // namespace fa::test

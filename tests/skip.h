@@ -1,19 +1,19 @@
-// Tests that cannot run on a machine say so: each reason once, with how many test cases it kept, before
-// Catch2's summary. A test case that was kept has no assertions and would pass in silence.
+// Reports test cases that cannot run on this machine: each reason once, with the number of test cases, before
+// Catch2's summary. Such a test case has no assertions, so that Catch2 counts it as passed.
 #pragma once
 
 #include <string>
 
 namespace fa::tests {
 
-/// Notes that the running test case, or a part of it, cannot run here. The caller returns.
+/// Notes that the running test case, or a part of it, cannot run here. The caller then returns.
 void skip(const std::string& reason);
 
-/// Whether there is no GPU that kernels can run on, which is then noted; with FA_REQUIRE_GPU=1 in the
+/// Returns whether there is no GPU that kernels can run on, and notes that; with FA_REQUIRE_GPU=1 in the
 /// environment the test case fails instead.
 bool skip_without_gpu();
 
-/// Whether there is no NVRTC, which is then noted.
+/// Returns whether there is no NVRTC, and notes that.
 bool skip_without_nvrtc();
 
 }  // namespace fa::tests

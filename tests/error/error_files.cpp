@@ -1,4 +1,4 @@
-// Every *.fa here is wrong. Its first comment lines give the findings it must draw, to the letter and in
+// Every *.fa here is wrong. Its first comment lines are the findings that it must cause, to the letter and in
 // order:
 //   # expect: LINE:COLUMN: error: MESSAGE
 #include <algorithm>

@@ -18,8 +18,8 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// A file around a manifest: two cubins of 64 equal bytes, every checksum right. docs/bundles.md, written
-/// anew.
+/// A file around a manifest: two cubins of 64 equal bytes, with right checksums. Written after
+/// docs/bundles.md, without code of Facet's.
 std::string file_around(std::string manifest) {
   const std::string image(64, 'i');
   replace_all(manifest, "@launch@", check_of(launch_abi()).hex());

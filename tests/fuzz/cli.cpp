@@ -1,4 +1,4 @@
-// The command line, a word a line: whatever it says, it is carried out, or refused in words and with status
+// The command line, one word per line. Any command line is carried out, or refused with a message and status
 // 2.
 #include <unistd.h>
 
@@ -38,8 +38,8 @@ std::vector<std::string> words_of(std::string_view bytes) {
   return words;
 }
 
-/// Whether the words are carried out, not only read: those of commands that write no file, ask no compiler of
-/// NVIDIA's, read nothing but the spec, and take no time that grows with the numbers.
+/// Whether the command is run, and not only parsed. It is where the command writes no file, uses no compiler
+/// of NVIDIA's, reads nothing but the spec, and takes no time that grows with the numbers.
 bool is_harmless(const std::vector<std::string>& words) {
   const bool is_known = words[0] == "explain" || words[0] == "emit" || words[0] == "check";
   const auto json = std::ranges::find_if(words, [](const auto& word) { return word.starts_with("--json"); });
@@ -53,7 +53,7 @@ bool is_harmless(const std::vector<std::string>& words) {
          });
 }
 
-/// Sends a standard stream to a file while it lives.
+/// Redirects a standard stream to a file while the object exists.
 class Redirected {
  public:
   Redirected(int descriptor, int to) : descriptor_(descriptor), saved_(dup(descriptor)) {

@@ -1,5 +1,5 @@
-// The compiler: the text of a spec through to the CUDA source, as a mask, a score or both have it. Specs that
-// are refused are the target `spec`'s.
+// The compiler: from the text of a spec to the CUDA source. Specs that the checker refuses are left to the
+// target `spec`.
 #include "compiler/compile.h"
 
 #include "compiler/target/target.h"

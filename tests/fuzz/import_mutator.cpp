@@ -1,5 +1,5 @@
 // How libFuzzer changes LLVM IR: half of the time by whole lines and words, so that the text still parses and
-// what comes after the parser is reached; else byte by byte.
+// reaches the code after the parser; else byte by byte.
 #include <cstdint>
 #include <cstring>
 #include <string>

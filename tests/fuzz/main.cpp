@@ -1,4 +1,4 @@
-// One libFuzzer program a target: FA_FUZZ_TARGET is the function of targets.h.
+// One libFuzzer program per target: FA_FUZZ_TARGET is the function of targets.h.
 #include <cstddef>
 #include <cstdint>
 

@@ -14,7 +14,7 @@ std::size_t below(Random& random, std::size_t count) { return random() % count; 
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// Words (with the % or @ before them) and what lies between, one byte each.
+/// Splits a text into words (with the % or @ before them) and the bytes between them, one by one.
 Parts words_of(std::string_view text) {
   Parts words;
   for (std::size_t at = 0; at < text.size();) {
@@ -57,8 +57,7 @@ void change_line(Parts& lines, Random& random) {
   }
 }
 
-/// Another word of the same text or one of the language's own in a word's place: another operation, operand,
-/// type, number.
+/// Replaces a word by another word of the text or of the language: another operation, operand, type, number.
 void change_word(Parts& words, Random& random, std::span<const std::string_view> own) {
   for (int tries = 0; tries < 64; ++tries) {
     std::string& word = words[below(random, words.size())];

@@ -1,5 +1,5 @@
-// Thousands of specs and hook files, each a few changes away from one that means something: refused with
-// findings, or taken; never a signal, never another exception, never minutes. The same ones each time.
+// Thousands of specs and hook files, each made from a valid one by a few changes, with fixed seeds. Each is
+// refused with findings or accepted, without a signal, another exception, or minutes of work.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -15,8 +15,8 @@ using namespace fa::fuzz;
 
 namespace {
 
-/// Texts of the folder's files of one ending, in the order of their names, that are short enough to be
-/// changed where it matters.
+/// The texts of the folder's files with one ending, by name, without those that are too long for a few
+/// changes to matter.
 std::vector<std::string> texts_in(const char* folder, const char* extension) {
   constexpr std::size_t kLongest = 8192;
   std::vector<std::filesystem::path> paths;
@@ -46,7 +46,7 @@ void run(void (*target)(std::string_view), const std::vector<std::string>& texts
     } catch (const std::exception& error) {
       FAIL_CHECK(error.what());
     }
-    // Sanitizers and a busy machine take ten times as long as the longest does.
+    // Ten times as long as the longest one takes, for sanitizers and busy machines.
     CHECK(Clock::now() - start < std::chrono::seconds(60));
   }
 }

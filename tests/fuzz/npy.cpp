@@ -1,4 +1,5 @@
-// The .npy reader: what it takes is written and read back the same; what it refuses is named.
+// The .npy reader: a file that it accepts is written and read back the same; one that it refuses is named in
+// the message.
 #include <cmath>
 #include <sstream>
 

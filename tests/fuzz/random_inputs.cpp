@@ -1,5 +1,5 @@
-// Command lines of random words, and .npy files, bundles and cache entries with random bytes changed: done,
-// or refused in words; never a signal, never another exception. The same ones each time.
+// Command lines of random words, and .npy files, bundles and cache entries with random bytes changed, with
+// fixed seeds. Each is carried out, or refused with a message, without a signal or another exception.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,7 +19,7 @@ std::string bytes_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The words of tests/fuzz/cli.dict, a "..." a line.
+/// The words of tests/fuzz/cli.dict, one "..." per line.
 std::vector<std::string> command_words() {
   std::ifstream file(std::filesystem::path(FA_SOURCE_DIR) / "tests/fuzz/cli.dict");
   std::vector<std::string> words = {"t.fa", "-1",          "0",     "1",    "64", "4096",
@@ -30,7 +30,7 @@ std::vector<std::string> command_words() {
   return words;
 }
 
-/// One byte in it changed, put in or left out.
+/// The bytes with one byte changed, inserted or removed.
 void change(std::string& text, Random& random) {
   const std::size_t at = random() % (text.size() + 1);
   const auto byte = static_cast<char>(random() % 256);

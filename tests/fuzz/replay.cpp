@@ -1,4 +1,4 @@
-// Every seed of every fuzz target, and those that once found something, as tests.
+// Runs every seed of every fuzz target, among them inputs that once failed.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ TEST_CASE("what fuzzers start from and once found passes", "[fuzz]") {
       INFO(seed.string());
       const std::string bytes = bytes_of(seed);
       CHECK_NOTHROW(target.run(bytes));
-      // Torn at every place, too: what a half-written file is.
+      // Also cut off at every place, as a half-written file is.
       for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 300); ++size)
         CHECK_NOTHROW(target.run(std::string_view(bytes).substr(0, size)));
     }

@@ -34,7 +34,7 @@ void evaluate_extents(const CheckedSpec& spec) {
   }
 }
 
-/// Parses or fails well; the same spec again from its own text.
+/// Parses the text or refuses it properly; the canonical text gives the same spec.
 void round_trip(const Spec& spec) {
   const std::string text = spec.text();
   try {

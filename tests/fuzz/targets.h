@@ -1,6 +1,6 @@
-// What is fuzzed: each takes any bytes, and throws std::logic_error (or crashes, or trips a sanitizer) only
-// where Facet is wrong. scripts/fuzz runs them under libFuzzer; replay.cpp runs the seeds in the normal
-// suite.
+// The fuzz targets. Each takes any bytes, and throws std::logic_error (or crashes, or fails under a
+// sanitizer) only where Facet is wrong. scripts/fuzz runs them under libFuzzer; replay.cpp runs the seeds in
+// the normal suite.
 #pragma once
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ void fuzz_import(std::string_view bytes);
 
 /// A .npy file: refused by name, or read as a tensor that is written and read back the same.
 void fuzz_npy(std::string_view bytes);
-/// A command line, a word a line (`t.fa` is a spec): done, or refused in words and with status 2.
+/// A command line, one word per line (`t.fa` is a spec): carried out, or refused with a message and status 2.
 void fuzz_cli(std::string_view bytes);
 
 struct Target {

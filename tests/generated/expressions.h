@@ -1,5 +1,5 @@
 // Random expressions of a chosen type over chosen indices, with the tables and params they read. Numbers stay
-// tame (a few units, far from poles), so that kernels and the reference can be compared closely.
+// small (a few units) and far from poles, so that kernels and the reference can be compared closely.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class Expressions {
   /// The function is used by the next `real` or `whole` that can.
   void use_next(std::string_view function) { wanted_ = function; }
   bool used() const { return wanted_.empty(); }
-  /// Reductions of this many steps are made where they may be (0: none).
+  /// Where reductions are allowed, they have this many steps (0: none are made).
   void set_reduction(int count) { reduction_ = count; }
-  /// What the score is called where it may be used; empty elsewhere.
+  /// The name of the score where it may be used; empty elsewhere.
   void set_score(std::string_view name) { score_ = name; }
 
-  /// The declarations of all params and tensors so far, a line each.
+  /// The declarations of all params and tensors so far, one line each.
   const std::string& declarations() const { return declarations_; }
   std::string param(std::string_view type, std::string_view value);
   /// A tensor with these extents and an optional example; its name.

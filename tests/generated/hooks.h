@@ -10,7 +10,7 @@
 
 namespace fa::test {
 
-/// What a hook is written with: a table and a function that it must use, where they fit.
+/// What a hook is written from: among others a table and a function that it must use, where they fit.
 struct HookTools {
   Expressions& make;
   std::string_view table_type;

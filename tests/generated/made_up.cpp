@@ -51,8 +51,8 @@ enum Factor {
   num_factors
 };
 
-/// Greedy covering starts with the first values of all factors: another order, so that any few in a row
-/// differ.
+/// The greedy covering starts with the first values of all factors. The specs are reordered so that any few
+/// in a row differ.
 std::vector<Choice> mixed(const std::vector<Choice>& choices) {
   std::size_t stride = choices.size() * 5 / 8;
   while (std::gcd(stride, choices.size()) != 1) ++stride;

@@ -1,6 +1,5 @@
-// Specs that nobody chose: made up from a seed so that every form of score, kind of mask, function, type of
-// table, rank, reduction, dtype and shape meets every other. A shipped spec is an example; these are the
-// coverage.
+// Specs made from a seed so that every form of score, kind of mask, function, type of table, rank, reduction,
+// dtype and shape occurs together with every other. Shipped specs are examples; these give coverage.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ MadeUp made_up(std::uint64_t number);
 /// How many it takes to cover all pairs.
 std::uint64_t covering_count();
 
-/// How many specs a test takes, `otherwise` unless the environment says: FA_TEST_SPECS=COUNT or FIRST:COUNT.
+/// Which specs a test takes: FA_TEST_SPECS=COUNT or FIRST:COUNT of the environment, else `otherwise`.
 struct Range {
   std::uint64_t first = 0, count = 0;
 };

@@ -27,7 +27,7 @@ AstPtr replaced(const AstPtr& expr, int& at, const std::function<AstPtr(const As
   return copy;
 }
 
-/// What may stand for a node: its parts, then literals. Which of them fits its type, the checker says.
+/// What may replace a node: its parts, then literals. The checker decides which of them fit its type.
 std::vector<AstPtr> simpler(const AstPtr& node) {
   std::vector<AstPtr> result = node->args;
   if (node->kind == AstKind::integer || node->kind == AstKind::floating || node->kind == AstKind::boolean)

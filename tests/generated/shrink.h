@@ -7,8 +7,8 @@
 
 namespace fa::test {
 
-/// `fails` is asked of texts that the checker accepts, `most` times at the most. Returns the smallest text
-/// found; `text` itself where nothing smaller fails. `file` is where hooks from files are looked for.
+/// Calls `fails` with texts that the checker accepts, at most `most` times. Returns the smallest text found;
+/// `text` itself where nothing smaller fails. `file` is where hooks from files are looked for.
 std::string shrink(const std::string& text, const std::string& file,
                    const std::function<bool(const std::string&)>& fails, int most = 400);
 

@@ -111,7 +111,7 @@ std::string why_not_built(const Spec& spec, std::string_view target, BuildCost& 
   }
 }
 
-/// Of all rows of all specs, those that could be compared; a test that compares little must not pass.
+/// How many rows of all specs could be compared. A test that compares few must not pass.
 struct Share {
   std::int64_t compared = 0, doubtful = 0;
 };
@@ -129,7 +129,8 @@ std::string why_not_right(const MadeUp& made, const Options& options, Share& sha
   return comparison.holds() ? std::string() : comparison.print_worst();
 }
 
-/// Whether a side said to be seen through its blocks alone has a summary that changes inside one.
+/// Whether a summary changes inside a block on a side that the analysis claims to be seen through its blocks
+/// alone.
 std::string why_not_by_blocks(const MaskProbe& probe, const ProblemSize& size) {
   const TileClasses& classes = probe.classes();
   if (!classes.map) return {};

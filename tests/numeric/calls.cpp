@@ -1,4 +1,4 @@
-// One kernel, many calls: other sizes and params, other strides, again and again; and rows that hold nothing.
+// One kernel, many calls: with other sizes, params and strides; and rows without keys.
 #include <algorithm>
 #include <cstring>
 

@@ -21,7 +21,8 @@ constexpr std::array kHeadDims{16, 32, 64, 80, 96, 128, 192, 256};
 constexpr std::array kLengths{1, 63, 64, 65, 127, 1000};
 constexpr std::array kGroupSizes{1, 2, 4};
 
-/// The first element a kernel left as it was: outputs are filled with NaN before, and no spec makes one.
+/// The first element that a kernel did not write: outputs are filled with NaN before, and no spec here
+/// produces one.
 std::string unwritten(const Outputs& outputs) {
   for (std::int64_t i = 0; i < outputs.o.elements(); ++i) {
     if (std::isnan(outputs.o.get(i))) return fmt::format("o holds NaN at flat index {}", i);

@@ -1,4 +1,5 @@
-// Numeric test cases: a spec on a problem on a device, held to the fp64 reference; and which cases to take.
+// Numeric test cases: a spec on a problem on a device, compared with the fp64 reference; and the choice of
+// cases.
 #pragma once
 
 #include <string>
@@ -31,26 +32,26 @@ struct Case {
   ProblemInputs inputs() const;
 };
 
-/// So many cases that every two values of spec, dtype, head_dim, q_len, kv_len and group size meet in one of
-/// them.
+/// As many cases as it takes for every two values of spec, dtype, head_dim, q_len, kv_len and group size to
+/// meet in one of them.
 std::vector<Case> covering_cases(const std::vector<DType>& dtypes);
 
 /// The same cases with another GPU's kernels.
 std::vector<Case> on_target(std::vector<Case> cases, const std::string& target);
 
-/// The ways a GPU's kernels multiply and copy, each by a target that goes it (on any GPU at least as new) and
-/// the dtypes it has: the device's own; sm_75's; FFMA on tiles that cp.async brings.
+/// The ways in which a GPU's kernels multiply and copy, each as a target that uses it (on any GPU at least as
+/// new) and the dtypes it has: the device's own; sm_75's; FFMA on tiles that cp.async brings.
 struct Path {
   std::string target;
   std::vector<DType> dtypes;
 };
 std::vector<Path> gpu_paths();
 
-/// Options that leave every cache alone.
+/// Options that use no cache.
 Options uncached(Device device);
 
-/// Compiles each case, runs it on outputs filled with NaN, compares up to `rows` rows; that every element was
-/// written is checked too. For each case what did not hold, or an empty text.
+/// Compiles each case, runs it on outputs filled with NaN, compares up to `rows` rows; also checks that every
+/// element was written. Returns for each case what was wrong, or an empty text.
 std::vector<std::string> failures(const std::vector<Case>& cases, Device device, std::int64_t rows = 48);
 /// The same for a kernel and a problem at hand.
 std::string failure(const Kernel& kernel, const Problem& problem, Layout layout = Layout::bhsd,

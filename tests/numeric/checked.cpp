@@ -1,4 +1,4 @@
-// Options::checked: which reads outside a tensor are found, what is said of them, and which do not matter.
+// Options::checked: which reads outside a tensor are found, the messages about them, and which do not matter.
 #include "runtime/checked.h"
 
 #include <cstring>
@@ -30,7 +30,7 @@ Options checked(Device device) {
   return options;
 }
 
-/// What a checked kernel says of a call; empty where it computes what an unchecked one does.
+/// The message of a checked kernel about a call; empty where it computes what an unchecked one does.
 std::string finding(const std::string& rest, Device device) {
   const Problem problem = problem_of(rest);
   const Kernel kernel = compile(problem.spec, checked(device));
@@ -62,7 +62,8 @@ void check_findings(Device device) {
             remedy);
 }
 
-/// What a checked kernel says where element `at` of the i64 tensor `ids` is `number`; empty where it accepts.
+/// The message of a checked kernel where element `at` of the i64 tensor `ids` is `number`; empty where it
+/// accepts.
 std::string finding_of_wide(const std::string& hooks, std::size_t at, std::int64_t number, Device device) {
   const Spec spec =
       Spec::parse("attention t\nhead_dim 32\ndtype f32\ntensor ids : i64[batch, kv_len] = i1 / 16\n" + hooks);
@@ -94,7 +95,7 @@ void check_wide_numbers(Device device) {
   CHECK(finding_of_wide("mask_mod = any(i < 3: ids[b, max(kv_idx - i, 0)] == 4)\n", 130, kBig, device) ==
         "tensor 'ids' holds a number that is no i32; read at b 0, h 0, q_idx 0, kv_idx 130 (<spec>:5:23)" +
             rule);
-  // What no element reads, or what decides nothing, may be as large as it likes.
+  // A number that no element reads, or that decides nothing, may have any size.
   CHECK(finding_of_wide("mask_mod = ids[b, q_idx / 2] == 3\n", 130, kBig, device).empty());
   CHECK(finding_of_wide("mask_mod = kv_idx < 130 and ids[b, kv_idx] >= 0\n", 130, kBig, device).empty());
 }
@@ -142,7 +143,7 @@ TEST_CASE("host: a checked kernel refuses a range above its maximum, where it ma
                    uncached(Device::host), Device::host) == nullptr);
 }
 
-// Conditions are shared like what they guard: without that this one has 2^30 of them.
+// Conditions are shared as the expressions are that they guard. Otherwise this spec would have 2^30 of them.
 TEST_CASE("reads inside reads are checked in linear time") {
   std::string lets = "let x0 = doc[b, kv_idx]\n";
   for (int i = 1; i <= 30; ++i) {

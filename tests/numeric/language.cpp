@@ -1,5 +1,6 @@
-// What the checker accepts builds and runs: parts of the language that no shipped spec uses, compiled by
-// NVRTC for every family of GPUs (no GPU is needed) and held to the fp64 reference on the host.
+// Specs that the checker accepts can be built and run: parts of the language that no shipped spec uses,
+// compiled by NVRTC for every family of GPUs (no GPU is needed) and compared with the fp64 reference on the
+// host.
 #include <fmt/format.h>
 
 #include <array>
@@ -80,7 +81,7 @@ Spec spec_of(const char* items, DType dtype) {
   return Spec::parse(fmt::format("attention language\nhead_dim 64\n{}\n", items)).with_dtype(dtype);
 }
 
-/// What a checked call runs first, where the spec may leave its tensors.
+/// The probes that a checked call runs first, where the spec may read outside its tensors.
 std::optional<Spec> probe_of(const Spec& spec) {
   const CheckedSpec imported = import_hooks(spec.checked());
   const std::vector<OutsideRead> reads = outside_reads(imported);
@@ -88,7 +89,7 @@ std::optional<Spec> probe_of(const Spec& spec) {
   return Spec(std::make_shared<const CheckedSpec>(probe_rows(imported, reads)));
 }
 
-/// What a build says where it is refused; empty where it is not.
+/// The message of a build that fails; empty where it succeeds.
 std::string refusal(const Spec& spec, std::string_view target) {
   try {
     build_source(*compile_front_end(spec.checked(), find_target(target)).source);

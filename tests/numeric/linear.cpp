@@ -1,5 +1,5 @@
-// Addends that are linear in kv_idx where no file of specs/ has them: without a mask, growing away from the
-// row, with rows that are read, that are empty or not a number, on lengths that differ.
+// Addends that are linear in kv_idx in ways that no file of specs/ has: without a mask, growing away from the
+// row, with a row's part that is read from a table, with empty rows and NaN, on lengths that differ.
 #include <fmt/format.h>
 
 #include <string>

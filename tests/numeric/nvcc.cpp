@@ -1,5 +1,5 @@
-// The templates are plain CUDA: nvcc compiles what NVRTC does. A toolkit has nvcc, and so has PyPI's
-// nvidia-cuda-nvcc.
+// The templates are plain CUDA: nvcc compiles the same sources as NVRTC. Every toolkit has nvcc, and so has
+// PyPI's nvidia-cuda-nvcc.
 #include <sys/wait.h>
 
 #include <array>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In $PATH, $CUDA_HOME or where toolkits install themselves; empty where there is none.
+/// Looks in $PATH, in $CUDA_HOME and where toolkits are installed. Returns an empty path where there is none.
 std::string find_nvcc() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -64,7 +64,7 @@ std::vector<Build> builds() {
   return result;
 }
 
-/// What nvcc says of it; empty where it compiles.
+/// nvcc's messages; empty where it compiles the source.
 std::string compile_by(const std::string& nvcc, const Build& build) {
   const Spec spec = load_spec(build.spec).with_dtype(build.dtype).with_head_dim(build.head_dim);
   const Compiled compiled = compile_front_end(spec.checked(), find_target(build.target));

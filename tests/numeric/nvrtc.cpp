@@ -74,7 +74,7 @@ struct Spilling {
   std::string_view target;
   DType dtype;
   int head_dim;
-  std::string_view spec;  // empty: every one that no line before names
+  std::string_view spec;  // empty: every spec that no earlier line names
   int bytes;
 };
 constexpr std::array<Spilling, 13> kSpilling{{

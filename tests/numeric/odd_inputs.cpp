@@ -1,5 +1,5 @@
-// Calls without queries or keys, and inputs that hold NaN and infinities: as the reference has it, on the
-// host and on a GPU.
+// Calls without queries or keys, and inputs that hold NaN and infinities: the results are those of the
+// reference, on the host and on a GPU.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -26,7 +26,7 @@ Problem problem_of(const std::string& name, DType dtype) {
 /// The flat index of an element of [1, 2, kLength, kDim].
 std::int64_t at(int h, int row, int d) { return (std::int64_t{h} * kLength + row) * kDim + d; }
 
-/// What differs from the reference, of every row, NaN and infinities included.
+/// The differences from the reference in all rows, NaN and infinities included.
 std::string difference(const Kernel& kernel, const Problem& problem) {
   const Outputs outputs = run_forward(kernel, problem);
   const ReferenceRows reference = reference_forward(problem, sample_rows(problem.size, 1 << 20));
@@ -51,7 +51,7 @@ void check_odd_numbers(Device device) {
       check("a NaN in a row of q", [](Problem& p) { p.q.set(at(1, 70, 3), kNan); });
       check("an infinity in a row of q", [](Problem& p) { p.q.set(at(0, 149, 0), kInf); });
       check("a NaN in a row of k", [](Problem& p) { p.k.set(at(1, 65, 60), kNan); });
-      // Rows of q whose number has the other sign see a score of -inf: the key is gone, and nothing else.
+      // Rows of q of the other sign see a score of -inf: they lose this key and nothing else.
       check("an infinity in a row of k", [](Problem& p) { p.k.set(at(0, 66, 5), kInf); });
       check("infinities of both signs in a row of k", [](Problem& p) {
         p.k.set(at(1, 20, 63), -kInf);

@@ -1,4 +1,4 @@
-// A problem's inputs on one GPU, shared by many calls, and outputs of which each call in flight has its own.
+// A problem's inputs on one GPU, shared by many calls; each call under way has its own outputs.
 #pragma once
 
 #include <vector>

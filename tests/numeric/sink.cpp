@@ -1,4 +1,4 @@
-// A sink is one more key: of a logit that the spec says, and of value 0.
+// A sink is one more key, with the logit that the spec states and the value 0.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ void check_sinks(Device device, const Path& path) {
       }
 }
 
-/// With keys up to kv_len, or one more that is 0, of value 0.
+/// Keys up to kv_len, or one more whose k and v are 0.
 Problem problem_of(const Spec& spec, bool with_key) {
   constexpr int kKeys = 90;
   ProblemInputs inputs;

@@ -1,5 +1,6 @@
-// Tables that kernels read a tile ahead: what score_mod reads at the element's own row and column, and at its
-// column alone. Rows that do not begin at 16 bytes, lengths that end inside a tile, tiles of every width.
+// Tables that kernels read a tile ahead: those that score_mod reads at the element's row and column, and at
+// its column alone. With rows that do not begin at 16 bytes, lengths that end inside a tile, tiles of every
+// width.
 #include <fmt/format.h>
 
 #include "tests/catch.h"

@@ -1,6 +1,6 @@
-// A program that compiles a kernel for the host and runs it: what becomes of the library in a process without
-// memory (tests/runtime/out_of_memory.cpp). Ends with 0, with 3 where it caught std::bad_alloc, with 4 after
-// an error of Facet's, which it prints.
+// Compiles a kernel for the host and runs it. tests/tools/command/library_memory.cpp runs this program with
+// little memory. Its exit status is 0, 3 where it caught std::bad_alloc, or 4 after an error of Facet's,
+// which it prints.
 #include <fa/fa.h>
 
 #include <cstdio>

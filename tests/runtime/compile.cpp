@@ -1,4 +1,4 @@
-// fa::compile on the host: the caches, what a kernel tells of itself, and devices that are not there.
+// fa::compile on the host: the caches, a kernel's properties, and devices that do not exist.
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -65,7 +65,7 @@ TEST_CASE("compile on the host: from nothing, from disk, from memory", "[runtime
   REQUIRE(files.size() == 1);
   CHECK(files[0].label == "three_ways f32 d16 host");
 
-  // Damage is a miss, and is repaired.
+  // A damaged entry counts as a miss and is replaced.
   const std::string path = folder / (files[0].key + ".facet");
   const std::string bytes = read_file(path);
   write_file(path, bytes.substr(0, bytes.size() - 1));
@@ -123,13 +123,13 @@ TEST_CASE("threads that ask for one kernel at once build it once", "[runtime][co
   CHECK(compiled == 1);
 }
 
-TEST_CASE("the memory cache tries anew after a failure", "[runtime][compile]") {
+TEST_CASE("the memory cache tries again after a failure", "[runtime][compile]") {
   MemoryCache cache;
   const Key key = {.high = 1, .low = 2};
   CHECK_THROWS_AS(cache.find_or_make(key, []() -> MemoryCache::Loaded { throw BuildError("no", ""); }),
                   BuildError);
   CHECK(cache.find(key) == nullptr);
-  const Spec spec = causal("anew");
+  const Spec spec = causal("again");
   const auto made = std::make_shared<LoadedKernel>(LoadedKernel{
       .spec = spec, .device = Device::host, .target = "", .plan = "", .cuda = nullptr, .host = nullptr});
   CHECK(cache.find_or_make(key, [&] { return made; }) == made);

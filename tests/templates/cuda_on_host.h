@@ -1,5 +1,5 @@
-// What the templates take from CUDA, for a block whose threads are threads of the host: lanes of a warp meet
-// where a warp does, warps where the block does.
+// The parts of CUDA that the templates use, for a block whose threads are threads of the host: a barrier
+// joins the lanes of a warp, another one the warps of the block.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,8 @@ inline Index3 blockIdx, blockDim, gridDim;
 
 struct HostWarp {
   std::barrier<> meet{32};
-  std::array<std::array<unsigned, 32>, 2> lanes{};  // in turns: no lane is two exchanges ahead of another
+  std::array<std::array<unsigned, 32>, 2>
+      lanes{};  // used alternately, since no lane is two exchanges ahead of another
 };
 inline thread_local unsigned exchanges = 0;
 
@@ -41,7 +42,7 @@ struct HostBlock {
 };
 inline HostBlock host_block;
 
-/// Runs `body` on every thread of a block of so many warps.
+/// Runs `body` on every thread of a block of `warps` warps.
 template <class Body>
 void run_block(unsigned warps, const Body& body) {
   host_block.warps.clear();

@@ -1,5 +1,5 @@
-// The pass that fills a tile map, run on the host, and the walk that reads it: each tile is held to what
-// brute force finds.
+// The pass that fills a tile map, run on the host, and the walk that reads it: each tile is compared with
+// brute force.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kBatch = 2, kHeads = 2;
 
-/// By index of either side, a table for each batch entry: ids in runs, -1 between some, and times that rise.
+/// Tables by the index of either side, for each batch entry: ids in runs, with -1 between some of them, and
+/// times that rise.
 struct Tables {
   std::vector<int> query_ids, key_ids;
   std::vector<float> query_times, key_times;

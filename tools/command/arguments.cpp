@@ -113,8 +113,7 @@ void DeviceArguments::declare(CLI::App& app) {
   app.add_option("--plan", plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64 warps=4\"")
       ->type_name("PLAN")
       ->group(kDeviceGroup);
-  app.add_flag("--no-cache", no_cache, "Compile even what a cache has, and keep nothing")
-      ->group(kDeviceGroup);
+  app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);
 }
 
 Options DeviceArguments::options() const {
@@ -128,9 +127,8 @@ Options DeviceArguments::options() const {
   options.plan = plan;
   options.disk_cache = !no_cache;
   options.memory_cache = !no_cache;
-  options = resolve(options, environment());  // the session's device must be the kernel's
-  if (!options.target.empty())
-    check_gpu_target(options.target);  // else the message would blame the plan for a wrong FA_TARGET
+  options = resolve(options, environment());                      // the session's device must be the kernel's
+  if (!options.target.empty()) check_gpu_target(options.target);  // else the plan would be blamed
   return options;
 }
 

@@ -68,7 +68,7 @@ class ExprChecker {
   Typed reduce(const AstExpr& ast);
   struct Range {
     int count = 0;  // of iterations, at most; 0: an error was reported
-    Typed given{};  // how many there are, where that is known at run time alone
+    Typed given{};  // how many there are, where that is known only at run time
     bool is_empty = false;
   };
   Range reduction_range(const AstExpr& ast);

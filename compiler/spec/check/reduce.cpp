@@ -102,7 +102,7 @@ ExprChecker::Range ExprChecker::reduction_range(const AstExpr& ast) {
   }
   if (!same_for_a_call(range_ast, range.given)) return {};
   if (maximum_ast == nullptr) {
-    error(range_ast.span, fmt::format("{} is known at run time alone: state its maximum", kRange),
+    error(range_ast.span, fmt::format("{} is known only at run time: state its maximum", kRange),
           fmt::format("write {}({} < {} max 64: ...)", reduction_name(ast.reduction), ast.name,
                       print_expr(range_ast)));
     return {};

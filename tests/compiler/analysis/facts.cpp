@@ -1,4 +1,4 @@
-// Facts: what depends on what, the form of score_mod, and that what kernels evaluate is what the spec says.
+// Facts: what depends on what, the form of score_mod, and that kernels evaluate what the spec says.
 #include "compiler/analysis/facts.h"
 
 #include <cmath>

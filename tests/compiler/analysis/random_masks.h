@@ -1,4 +1,4 @@
-// Seeded mask expressions, for tests that hold tile classes against brute force. They name the params `n` and
+// Seeded mask expressions, for tests that compare tile classes with brute force. They name the params `n` and
 // `big`, and the tensors `table` (i32), `reals` (f32) and `flags` (bool) of one dimension.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is said to depend on q_idx - kv_idx alone, against the hooks themselves.
+// Compares values that the analysis takes to depend on q_idx - kv_idx alone with the hooks themselves.
 #include "compiler/analysis/relative.h"
 
 #include "tests/catch.h"

@@ -1,4 +1,4 @@
-// Score classes against brute force: in a tile that is said to be plain the addend is one number.
+// Score classes against brute force: in a tile of the class plain the addend is one number.
 #include "compiler/analysis/score_class.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ constexpr int kQLen = 700;
 constexpr int kKvLen = 900;
 constexpr int kReach = 40;  // the run-time parameter of the expressions
 
-/// A score_mod, its class and a captured table, ready to be asked.
+/// A score_mod, its class and a captured table, ready to be evaluated.
 class Probe {
  public:
   explicit Probe(const std::string& score_mod) {

@@ -1,4 +1,4 @@
-// Addends that are said to be linear in kv_idx, against the hooks themselves.
+// Compares addends that the analysis takes to be linear in kv_idx with the hooks themselves.
 #include "compiler/analysis/slope.h"
 
 #include <cmath>

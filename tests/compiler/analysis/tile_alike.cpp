@@ -1,5 +1,5 @@
-// What is said of lines of a block: that summaries see a line through its block alone. (Made-up specs hold
-// the claim to every line, tests/generated.)
+// What the analysis claims about lines of a block: that summaries see a line through its block alone.
+// (tests/generated checks the claim at every line of made-up specs.)
 #include "compiler/analysis/tiles/alike.h"
 
 #include <fmt/format.h>

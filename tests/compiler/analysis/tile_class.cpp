@@ -42,8 +42,8 @@ std::string head(const std::string& declarations) {
   return "attention probe\nhead_dim 16\ndtype f32\n" + declarations;
 }
 
-/// Captured tensors are larger than any extent asked for here, and hold small numbers of either sign, floats
-/// now and then no number at all; one named "sorted..." never falls.
+/// Captured tensors are larger than any extent in these tests. They hold small numbers of either sign, and
+/// floats are sometimes NaN; one named "sorted..." never falls.
 Problem make(const std::string& text, ProblemSize size, std::mt19937& random) {
   Problem problem{
       .spec = fa::Spec::parse(text), .size = size, .q = {}, .k = {}, .v = {}, .tensors = {}, .params = {}};
@@ -90,7 +90,7 @@ void tally_tile(Tally& tally, const MaskProbe& probe, int b, int h, const TileBo
   check(probe.bounds_class(b, h, tile), "bounds", tally.exact_by_bounds);
 }
 
-/// Asks for `count` random tiles: of any size up to `most_rows` x 24, or aligned and of that size.
+/// Checks `count` random tiles: of any size up to `most_rows` x 24, or aligned and of that size.
 Tally compare(const MaskProbe& probe, const ProblemSize& p, int count, std::mt19937& random,
               const std::string& what, int aligned = 0, int most_rows = 24) {
   Tally tally;
@@ -299,8 +299,7 @@ TEST_CASE("masks people write: the tile class is exact", "[analysis]") {
 }
 
 TEST_CASE("neighbourhoods in row, tile and Morton order: the shares that are exact", "[analysis]") {
-  // A 32 x 32 image, a square of 7 x 7 around each pixel; the order that its pixels lie in is another each
-  // time.
+  // A 32 x 32 image, and a square of 7 x 7 around each pixel; the pixels are in another order each time.
   struct Case {
     const char* order;
     const char* lets;

@@ -1,5 +1,5 @@
-// The printed hooks: golden text of every spec, and the text compiled as host C++ against the IR it was
-// printed from, bit by bit. (That NVRTC takes it, without spills, is tested in tests/numeric.)
+// The printed hooks: golden text of every spec, and the text compiled as host C++, compared bit by bit with
+// the IR that it was printed from. (tests/numeric tests that NVRTC accepts it, without spills.)
 #include "compiler/emit/cuda/hooks.h"
 
 #include <dlfcn.h>

@@ -89,7 +89,7 @@ TEST_CASE("host shape: panels cover the tile with little padding") {
   }
 }
 
-// The second product asks two vectors at most which kv rows its block of query rows needs.
+// The second product looks at two vectors at most to find which kv rows its block of query rows needs.
 TEST_CASE("host shape: a block of query rows lies in one vector or in two") {
   for (const char* features : {"+sse2", "+avx2,+fma", "+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl"})
     for (int tile_q = 1; tile_q <= 256; ++tile_q) {

@@ -1,4 +1,4 @@
-// The generated unit of two kernels, to the letter: which template, element and constants a target and a
+// The generated source of three kernels, to the letter: which template, element and constants a target and a
 // dtype choose.
 #include "compiler/emit/cuda/source.h"
 

@@ -1,4 +1,5 @@
-// A function that is made of IR instructions, compiled for this machine or a lesser CPU, and its error.
+// A function made of IR instructions, compiled for this machine or for a CPU with fewer features, and its
+// error.
 #pragma once
 
 #include "compiler/ir/llvm.h"

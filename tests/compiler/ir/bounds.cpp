@@ -1,5 +1,5 @@
-// Which indices are proved to be inside their tensor and which are clamped; a clamp too many costs time, one
-// too few would read outside. (That what is proved is true is checked by running random hooks, in lower.cpp.)
+// Which indices are proved to be inside their tensor and which are clamped. A needless clamp costs time; a
+// missing one would read outside. (lower.cpp runs random hooks to check that the proofs are right.)
 #include "compiler/ir/range/bounds.h"
 
 #include "compiler/ir/hook_ir.h"
@@ -117,7 +117,7 @@ TEST_CASE("indices that are proved in range, and those that are not") {
       {"ceil_div(q_len, w), w", "q_idx / w, q_idx % w", ""},
       {"ceil_div(q_len + kv_len, w)", "(q_idx + kv_idx) / w", ""},
       {"ceil_div(q_len, max(w, 1))", "q_idx / max(w, 1)", ""},
-      // ranges that are known at run time alone
+      // ranges that are known only at run time
       {"n", "max(i < n max 64: i)", ""},
       {"n, 64", "max(i < n max 64: i), max(i < n max 64: i)", ""},
       {"n, 64", "max(i < n max 65: i), max(i < n max 65: i)", "1"},

@@ -1,5 +1,5 @@
 // The functions that decide something: the nearest f32, or nearly always, and the same bits from every code
-// generator. (tests/compiler/emit/hooks.cpp holds their CUDA text to the same bits.)
+// generator. (tests/compiler/emit/hooks.cpp compares the bits of their CUDA text.)
 #include "compiler/ir/math/exact_math.h"
 
 #include <bit>
@@ -27,7 +27,7 @@ struct Tally {
   double worst = 0;  // ulps
 };
 
-/// Every bit pattern a fixed odd step apart between the two ends.
+/// Bit patterns between the two ends, a fixed odd step apart.
 template <class Exact>
 Tally compare(const VectorFunction& function, Exact exact, float lowest, float highest) {
   Tally tally;

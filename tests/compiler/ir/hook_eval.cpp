@@ -34,7 +34,7 @@ std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Ele
 
 void define_functions(HookIr& hooks) {
   llvm::LLVMContext& context = *hooks.context;
-  for (std::string_view name : {kSigmoidName, kRsqrtName}) {  // of the others libm's stand for themselves
+  for (std::string_view name : {kSigmoidName, kRsqrtName}) {  // for the others libm's functions are used
     llvm::Function* function = hooks.module->getFunction(llvm::StringRef(name.data(), name.size()));
     if (function == nullptr) continue;
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
@@ -57,7 +57,7 @@ void forbid_contraction(HookIr& hooks) {
     for (llvm::BasicBlock& block : function)
       for (llvm::Instruction& instruction : block)
         if (llvm::isa<llvm::FPMathOperator>(instruction) && !llvm::isa<llvm::CallInst>(instruction))
-          instruction.setHasAllowContract(false);  // of a call it says which function is meant
+          instruction.setHasAllowContract(false);  // a call's name says which function is meant
 }
 
 HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem) {

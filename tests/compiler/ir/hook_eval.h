@@ -54,7 +54,7 @@ class HookEval {
                     addend_ = nullptr, row_addend_ = nullptr;
 };
 
-/// The same by the interpreter; hooks from LLVM IR by their own, as their files have them.
+/// The same by the interpreter; for hooks from LLVM IR by HookEvaluator.
 class ReferenceEval {
  public:
   explicit ReferenceEval(const tools::Problem& problem);

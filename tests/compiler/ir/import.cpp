@@ -1,5 +1,5 @@
-// Hooks from LLVM IR: files that are none and the exact first line each draws, files of clang and rustc
-// against an interpreter of the file itself and against the same hook in the language.
+// Hooks from LLVM IR: bad files, with the exact first line of each one's message; and files of clang and
+// rustc, compared with an interpreter of the file and with the same hook in the language.
 #include "compiler/ir/import/import.h"
 
 #include "compiler/ir/llvm.h"
@@ -38,7 +38,7 @@ std::vector<std::filesystem::path> files_in(const char* folder) {
   return files;
 }
 
-/// "score_mod", "mask_mod": the hooks a file defines, or means to.
+/// "score_mod", "mask_mod": the hooks that a file defines, or was meant to define.
 std::vector<std::string> hooks_in(const std::string& text) {
   std::vector<std::string> hooks;
   for (const char* name : {"score_mod", "mask_mod"})
@@ -301,7 +301,7 @@ TEST_CASE("reads outside a tensor are moved inside, and counted by the interpret
 }
 
 TEST_CASE("a hook that branches into too many blocks is refused", "[import][error]") {
-  // One switch after the other, together of no more cases than are taken.
+  // One switch after the other; together they have the most cases that are accepted.
   const auto choice = [](int cases, const std::string& subject, const std::string& name,
                          const std::string& from) {
     std::string text = fmt::format("  switch i32 {}, label %end{} [\n", subject, name);

@@ -17,7 +17,7 @@ using namespace fa::test;
 using tests::TemporaryFolder;
 using tests::write_file;
 
-/// A mask whose answers over kv_idx = 0..31 are the bits of what `body` leaves in %r, an i32 of @x and @y.
+/// A mask whose values at kv_idx = 0..31 are the bits of %r, an i32 that `body` computes from @x and @y.
 std::string bits_of(const std::string& body, const std::string& declarations) {
   return "@x = external constant i32\n@y = external constant i32\n" + declarations +
          "define i1 @mask_mod(i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {\n"
@@ -103,7 +103,7 @@ TEST_CASE("narrow and wide integers keep their own width", "[import]") {
         check_bits(fmt::format("{} i{} {}", operation, width, widen),
                    bits_of(narrow + fmt::format("  %r = {} i{} %n to i32\n", widen, width), ""), folder);
     }
-  // Of a product of 64 bits the low half; of numbers that fit, the whole.
+  // The low half of a product of 64 bits; the whole product where the numbers fit.
   check_bits("low half",
              bits_of("  %a = sext i32 %x to i64\n  %c = zext i32 %y to i64\n  %p = mul i64 %a, %c\n"
                      "  %s = add i64 %p, 5000000000\n  %t = shl i64 %s, 3\n  %r = trunc i64 %t to i32\n",
@@ -122,7 +122,7 @@ TEST_CASE("narrow and wide integers keep their own width", "[import]") {
 TEST_CASE("floats convert, compare and choose as their file says, NaN and infinities included", "[import]") {
   const TemporaryFolder folder;
   std::string body = "define float @score_mod(float %s, i32 %b, i32 %h, i32 %q_idx, i32 %kv_idx) {\n";
-  // Each comparison adds its own power of two, so that no two can stand for each other.
+  // Each comparison adds its own power of two, so that no two can be confused.
   const char* predicates[] = {"oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                               "ueq", "ugt", "uge", "ult", "ule", "une", "uno"};
   std::string sum = "0.0";

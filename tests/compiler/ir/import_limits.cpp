@@ -1,5 +1,5 @@
-// Files of LLVM IR that would end the process, or never end: each is refused at once, with the place; and
-// those that are only odd become hooks.
+// Files of LLVM IR that would end the process, or take for ever: each is refused at once, with its place.
+// Files that are only unusual become hooks.
 #include <fmt/format.h>
 
 #include "compiler/ir/import/import.h"
@@ -27,7 +27,7 @@ std::string lines(int count, const std::string& line) {
   return all;
 }
 
-/// What importing says; empty where it takes the file.
+/// The message of importing; empty where the file is accepted.
 std::string finding(const std::string& text) {
   static const Spec head = Spec::parse(tests::kImportHead, "t.fa");
   CheckedSpec spec = head.checked();
@@ -58,7 +58,7 @@ TEST_CASE("text that nests too deep for LLVM's parser is refused where it does",
   CHECK(finding(nested("!0 = ", "!{", "", "}")) == "'t.ll': 1:519: brackets nest more than 256 deep");
   CHECK(finding(nested("declare void @f", "(void ", "", ")")) ==
         "'t.ll': 1:1552: brackets nest more than 256 deep");
-  // Of what only looks like it, nothing is counted; a comment ends at a carriage return, as LLVM has it.
+  // Text that only looks like nesting does not count; a comment ends at a carriage return, as in LLVM.
   const std::string deep = times(300, "(");
   CHECK(finding("; " + deep + "\n" + hook) == "");
   CHECK(finding("@s = constant [300 x i8] c\"" + deep + "\"\n" + hook) == "");
@@ -104,7 +104,7 @@ TEST_CASE("a value that is used twice over and over is one value", "[import]") {
   CHECK(finding(chain("mul", 500)) ==
         "'t.ll': @mask_mod: the result nests 502 operations deep; at most 400 are taken");
   for (const char* operation : {"add", "xor", "and", "or"}) CHECK(finding(chain(operation, 300)) == "");
-  // Every one of these thousands is a chain of as many operands as are taken.
+  // There are thousands of chains here, each with the most operands that are accepted.
   std::string wide = kBegin + std::string("%x0 = mul i32 %k, %q\n");
   for (int i = 1; i < 4000; ++i)
     wide += fmt::format("%x{} = mul i32 %x{}, %x{}\n", i, i < 90 ? i - 1 : 77 + i % 13, i < 78 ? 0 : i - 1);

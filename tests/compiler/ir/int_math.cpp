@@ -26,7 +26,7 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return quotient;
 }
 
-// Written from docs/spec_language.md in 64 bits; shares nothing with compiler/ir.
+// Written in 64 bits after docs/spec_language.md; shares no code with compiler/ir.
 std::int32_t expected(const std::string& op, std::int64_t a, std::int64_t b) {
   if (op == "+") return wrap(a + b);
   if (op == "-") return wrap(a - b);

@@ -1,5 +1,6 @@
-// Lowering against the tools' interpreter, which walks the tree in double and int32 and shares no code with
-// it; and the shape of the IR: golden text of every spec, attributes, the rewrites that later stages rely on.
+// Compares lowering with the tools' interpreter, which walks the tree in double and int32 and shares no code
+// with it; and checks the form of the IR: golden text of every spec, attributes, the rewrites that later
+// stages rely on.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What is done in 32 bits instead of 64, and what must not be. (That classes stay right is what the property
-// tests of tile_class.cpp show.)
+// What is computed in 32 bits instead of 64, and what must not be. (The property tests of tile_class.cpp show
+// that classes stay right.)
 #include "compiler/ir/range/narrow.h"
 
 #include "compiler/ir/llvm.h"

@@ -129,7 +129,7 @@ TEST_CASE("the plans called legal are, and only they", "[schedule]") {
           if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
             FAIL(name << ": " << plan.print() << ": " << reason);
           }
-          // The next CTA more is in the list exactly where it is legal.
+          // The plan with one more CTA is in the list exactly where it is legal.
           Plan more = plan;
           ++more.min_ctas;
           const bool listed = std::find(plans.begin(), plans.end(), more) != plans.end();

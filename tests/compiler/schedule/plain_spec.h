@@ -1,4 +1,4 @@
-// A spec without hooks: what the schedule needs to know of one.
+// A spec without hooks, with just what the schedule looks at.
 #pragma once
 
 #include "compiler/spec/spec.h"
@@ -21,7 +21,7 @@ inline CheckedSpec with_dropout(CheckedSpec spec) {
   return spec;
 }
 
-// Hooks whatever they say: only that they are there matters here.
+// Adds some hooks: for the schedule it only matters that there are any.
 inline CheckedSpec with_hooks(CheckedSpec spec) {
   Expr score;
   score.kind = ExprKind::builtin;

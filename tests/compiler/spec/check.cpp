@@ -25,7 +25,7 @@ float f32(const std::string& expr) {
   return std::get<float>(parse("param x : f32 = " + expr).params().at(0).default_value);
 }
 
-// Whether a condition on constants holds: it decides the mask.
+// Whether a condition on constants is true, found by a mask of it.
 bool holds(const std::string& condition) {
   const fa::Spec spec = parse("mask_mod = " + condition);
   const fa::ExprPtr mask = spec.checked().mask_mod;

@@ -1,4 +1,4 @@
-// Powers and the functions that the checker writes out in others.
+// Powers, and the functions that the checker replaces by other operations.
 #include <cmath>
 #include <string>
 

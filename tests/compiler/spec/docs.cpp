@@ -1,4 +1,4 @@
-// docs/spec_language.md shows messages and an example; they must be what the front end says today.
+// docs/spec_language.md shows messages and an example; they must agree with the front end.
 #include <fstream>
 #include <sstream>
 #include <string>

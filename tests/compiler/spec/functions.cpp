@@ -1,4 +1,4 @@
-// Functions of the spec: what a call means, what it costs, how they print. Their errors:
+// Functions of the spec: what a call means, what it costs, how they are printed. Their errors are in
 // tests/error/function_*.
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 fa::Spec parse(const std::string& lines) { return fa::Spec::parse("attention a\n" + lines + "\n", "test"); }
 
-/// The typed trees of the hooks, without what stands before them.
+/// The typed trees of the hooks, without the text before them.
 std::string hooks(const std::string& lines) {
   const std::string text = fa::print_ast(parse(lines).checked());
   return text.substr(std::min(text.find("score_mod\n"), text.find("mask_mod\n")));
@@ -28,7 +28,7 @@ TEST_CASE("a call is the expression that the body is with its arguments", "[spec
   CHECK(hooks("let d = q_idx - kv_idx\nlet inside(x) = x >= 0 and x < 9\nlet a = inside(d)\nmask_mod = a or "
               "inside(d + 3)") ==
         hooks("let d = q_idx - kv_idx\nlet e = d + 3\nmask_mod = d >= 0 and d < 9 or e >= 0 and e < 9"));
-  // Functions call functions declared above, reads and the score are as outside.
+  // Functions may call functions declared above; reads and the score work as outside of functions.
   CHECK(hooks("tensor t : f32[kv_len]\nlet at(i) = t[i] * 2\nlet soft(x) = tanh(x / 3) * 3\n"
               "let both(x, i) = soft(x) + at(i)\nscore_mod = both(score, kv_idx)") ==
         hooks("tensor t : f32[kv_len]\nscore_mod = tanh(score / 3) * 3 + t[kv_idx] * 2"));
@@ -105,7 +105,7 @@ TEST_CASE("warnings in bodies are told once", "[spec][functions]") {
         Warnings{"function 'g' is never used"});
 }
 
-// Without sharing each of these would take 2^60 steps.
+// Without shared nodes each of these would take 2^60 steps.
 TEST_CASE("functions whose arguments double stay small in every stage", "[spec][functions]") {
   std::string chain = "head_dim 64\nlet fn0(x) = x * x + 1\n";
   for (int i = 1; i < 60; ++i)

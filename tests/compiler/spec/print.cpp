@@ -48,7 +48,7 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-// A text that is no spec may only draw findings, each of them with a place inside the text.
+// A text that is no spec may only cause findings, each with a place inside the text.
 void must_not_crash(const std::string& text) {
   try {
     const fa::Spec spec = fa::Spec::parse(text, "noise");

@@ -16,7 +16,7 @@ class RandomSpec {
  public:
   explicit RandomSpec(std::uint32_t seed) : random_(seed) {}
 
-  /// A spec with every kind of item, as a tree whose spans stand nowhere.
+  /// A spec with every kind of item, as a tree without places.
   Ast spec();
   /// An expression of the type over the names declared so far.
   AstPtr expr(Type type, int depth);
@@ -56,7 +56,7 @@ class RandomSpec {
   int lets_ = 0;
 };
 
-/// Text of the language's own words in no order.
+/// The language's words in random order.
 std::string word_soup(std::mt19937& random);
 /// `text` with a few bytes changed, dropped, doubled or made up.
 std::string mutated(std::string text, std::mt19937& random);

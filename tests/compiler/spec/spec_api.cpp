@@ -1,4 +1,4 @@
-// fa::Spec from text, files and parts; other head dims and types; how findings read.
+// fa::Spec from text, files and parts; other head dims and types; the text of findings.
 #include "fa/spec.h"
 
 #include <cmath>
@@ -211,7 +211,7 @@ TEST_CASE("later stages point into the spec, too", "[spec][error]") {
   const fa::Spec spec = fa::Spec::parse("attention a\nmask_mod = q_idx > 3", "f");
   const fa::Diagnostic warning = fa::warning_at(spec.checked(), 2, 18, "hm");
   CHECK(warning.render() == "f:2:18: warning: hm\n   2 | mask_mod = q_idx > 3\n     |                  ^\n");
-  // A number that stands nowhere in the text has no line to show.
+  // A number without a place in the text has no line to show.
   CHECK(fa::warning_at(spec.checked(), 0, 0, "hm").render() == "f: warning: hm\n");
 }
 

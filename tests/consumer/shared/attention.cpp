@@ -1,4 +1,5 @@
-// What a program loads: it compiles a kernel and runs it by libfacet.so, and catches its errors by type.
+// A library that a program loads: compiles a kernel and runs it by libfacet.so, and catches its errors by
+// type.
 #include <fa/fa.h>
 
 #include <cstdio>
@@ -30,8 +31,8 @@ bool refuses_a_call(const fa::Kernel& kernel) {
 
 }  // namespace
 
-/// One query and two equal keys, the second of which a mask with a logarithm in it drops or keeps. Whether
-/// all is as it should be.
+/// One query and two equal keys, the second of which a mask with a logarithm in it drops or keeps. Returns
+/// whether the results are right.
 extern "C" __attribute__((visibility("default"))) bool attention_is_right() {
   const auto spec = fa::Spec::parse(
       "attention some\nhead_dim 8\ndtype f32\nparam kept : i32 = 2\nscore_mod = tanh(score) + log(2.0)\n"

@@ -1,5 +1,5 @@
-// two_llvms LIBRARY...: loads the libraries in this order, for all to see, uses the LLVM among them, and asks
-// the one that has it whether attention is right: before, between and after calls of the other LLVM.
+// two_llvms LIBRARY...: loads the libraries in this order, with global symbols. Uses the LLVM among them, and
+// before, between and after those calls lets the library of attention.cpp check that attention is right.
 #include <dlfcn.h>
 
 #include <cstdio>

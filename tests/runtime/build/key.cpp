@@ -1,4 +1,4 @@
-// The disk key: everything that decides a kernel's bytes changes it, nothing else does.
+// The key of the disk cache: everything that decides a kernel's bytes changes it, and nothing else does.
 #include "runtime/build/key.h"
 
 #include <set>

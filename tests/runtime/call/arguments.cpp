@@ -1,4 +1,4 @@
-// Every check of a forward call, by its exact message; and what a valid call becomes.
+// Every check of a forward call, by its exact message; and the launch arguments of a valid call.
 #include "runtime/call/arguments.h"
 
 #include <functional>
@@ -35,7 +35,7 @@ const Spec& spec() {
   return value;
 }
 
-/// A call that is right in everything.
+/// A valid call.
 ForwardArgs good() {
   ForwardArgs args = {.q = tensor(2, 6, 100, 64),
                       .k = tensor(2, 3, 50, 64),
@@ -46,7 +46,7 @@ ForwardArgs good() {
   return args;
 }
 
-/// What is said of the good call after `spoil`.
+/// The message about the valid call after `spoil` has changed it.
 std::string refusal(const std::function<void(ForwardArgs&)>& spoil, Device device = Device::cuda,
                     const Spec& of = spec()) {
   ForwardArgs args = good();
@@ -94,7 +94,7 @@ TEST_CASE("a GPU's grid bounds batch and heads; the host has no such bound", "[r
     for (Tensor* t : {&a.q, &a.k, &a.v, &a.o}) t->shape[0] = 65536;
   };
   CHECK(refusal(many) == "q.shape[0] (batch) is 65536: on a GPU it is at most 65535; split the call");
-  // The strides are those of two, so on the host the output is the next thing to be wrong, or nothing is.
+  // The strides are those of two, so on the host the next error is in the output, or there is none.
   CHECK(refusal(many, Device::host) == kAccepted);
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("captured tensors", "[runtime][arguments]") {
         "tensor 'table' has 1 dimensions, the spec says 2: [q_len / 4, 2 * window + 1]");
   CHECK(refusal([](ForwardArgs& a) { a.tensors[0].shape[0] = 3; }) ==
         "tensor 'slopes' has shape[0] = 3, in this call num_q_heads is 6");
-  // An extent may hang on a param of the call.
+  // An extent may depend on a param of the call.
   CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "window", .value = 9}}; }) ==
         "tensor 'table' has shape[1] = 17, in this call 2 * window + 1 is 19");
   CHECK(refusal([](ForwardArgs& a) {

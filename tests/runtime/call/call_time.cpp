@@ -26,7 +26,7 @@ constexpr double kSlowdown = 1;
 #endif
 constexpr double kMostForward = 4000 * kSlowdown, kMostFromMemory = 4000 * kSlowdown;  // nanoseconds
 
-/// Median nanoseconds of a call, in batches that dwarf the clock's own time.
+/// Median nanoseconds of a call, in batches that take much longer than reading the clock.
 template <class Call>
 double nanoseconds(Call call) {
   constexpr int kBatches = 101, kCalls = 1000;

@@ -1,4 +1,5 @@
-// Calls that write what they read are refused by name; views that only lie between each other are not.
+// Calls that write what they read are refused, and the message names both; views whose elements only
+// alternate are accepted.
 #include "runtime/call/overlap.h"
 
 #include <functional>
@@ -35,7 +36,7 @@ struct Call {
   }
 };
 
-/// What is said of the call after `spoil`, through the kernel.
+/// The kernel's message about the call after `spoil` has changed it.
 std::string refusal(const std::function<void(Call&)>& spoil) {
   static const Kernel kernel =
       compile(Spec::parse("attention a\nhead_dim 8\ndtype f32\ntensor bias : f32[kv_len]\n"
@@ -64,7 +65,7 @@ TEST_CASE("what a call writes may not be what it reads", "[runtime][arguments]")
   CHECK(refusal([](Call& c) { c.args.lse = c.at(0); }) == between("lse", "q"));
   CHECK(refusal([](Call& c) { c.args.lse = c.at(1, kElements - 1); }) == between("lse", "k"));
   CHECK(refusal([](Call& c) { c.args.tensors[0].data = c.at(4, 3); }) == between("lse", "tensor bias"));
-  // One element is enough, and what only touches is apart.
+  // One shared element is enough; memory that only touches does not overlap.
   CHECK(refusal([](Call& c) { c.args.o = c.view(2, kElements - 1); }) == between("o", "v"));
   CHECK(refusal([](Call& c) {
           c.args.o = c.view(3);

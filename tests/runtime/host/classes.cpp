@@ -1,5 +1,5 @@
-// Tile classes on the host, by what comes out: empty tiles are not read, full ones know no mask, and calls
-// from several threads keep their summaries apart.
+// Tile classes on the host, seen in the results: empty tiles are not read, full ones run no mask, and calls
+// from several threads do not mix their summaries.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -142,8 +142,8 @@ TEST_CASE("host classes: nothing of an empty tile is read") {
     }
 }
 
-// A class that lies shows who is asked: what it calls full keeps what the mask would drop, and what it calls
-// empty keeps nothing.
+// A wrong class shows that the kernel uses it: tiles that it calls full keep what the mask would drop, and
+// tiles that it calls empty keep nothing.
 TEST_CASE("host classes: the class decides, and a full tile runs no mask") {
   for (const int lie : {0, 2}) {
     const CheckedSpec spec = Spec::parse(text("mask_mod = q_idx >= kv_idx\n")).checked();
@@ -193,8 +193,8 @@ TEST_CASE("host classes: full, partial and empty tiles under every kind of score
     }
 }
 
-// Vectors of a panel that keep other kv rows than their neighbours, or none: scores that nobody computed are
-// what an earlier call left, here infinity and NaN, and must not show.
+// Vectors of a panel that keep other kv rows than their neighbours, or none. Scores that were not computed
+// hold what an earlier call left, here infinity and NaN, which must not reach the result.
 TEST_CASE("host classes: inside a partial tile only what is kept is computed, and nothing else shows") {
   struct Edge {
     const char* text;

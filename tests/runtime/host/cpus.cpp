@@ -1,5 +1,5 @@
-// Code for lesser CPUs than this one: narrower vectors, fewer registers, no FMA, no gathers, no
-// half-precision instructions. It runs here as well, so the reference checks it.
+// Code for CPUs with fewer features than this one: narrower vectors, fewer registers, no FMA, no gathers, no
+// half-precision instructions. This CPU can run it, too, so it is compared with the reference.
 #include <cmath>
 
 #include "tests/catch.h"
@@ -70,7 +70,7 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
   }
 }
 
-// What the machine that runs the tests cannot run it can still make.
+// Code that this machine cannot run can still be generated.
 TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
   if (!host_cpu().triple.starts_with("x86_64")) {
     tests::skip("this is no x86-64 machine");

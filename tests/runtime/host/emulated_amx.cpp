@@ -32,11 +32,12 @@ thread_local std::array<Tile, 8> tiles;
 
 Tile& tile(std::int8_t number) { return tiles[static_cast<std::size_t>(number)]; }
 
-// The configuration is one for all kernels: 16 rows of 64 bytes.
+// All kernels use one configuration: 16 rows of 64 bytes.
 void load_config(const void*) {}
 void release() {
   for (Tile& each : tiles)
-    for (auto& row : each.words) row.fill(0x7fc00001);  // NaNs, so that nobody counts on what was there
+    for (auto& row : each.words)
+      row.fill(0x7fc00001);  // NaNs, so that a kernel that reads old contents fails
 }
 
 void zero(std::int8_t to) {
@@ -57,7 +58,7 @@ void store(std::int8_t of, char* to, std::int64_t stride) {
   }
 }
 
-/// What the instruction takes a bf16 for: subnormal numbers are 0.
+/// A bf16 as the instruction reads it: subnormal numbers are 0.
 float operand(std::uint32_t word, bool high) {
   const float value = std::bit_cast<float>(high ? word & 0xffff0000u : word << 16);
   return std::fpclassify(value) == FP_SUBNORMAL ? 0.0f : value;

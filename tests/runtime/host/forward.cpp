@@ -24,7 +24,7 @@ TEST_CASE("host: every head_dim and length, grouped heads") {
   for (const int head_dim : kHeadDims) {
     const HostCase full = host_case(text(head_dim, "f32"));
     for (const int length : kLengths) {
-      if (length == 1000 && head_dim % 64 != 0) continue;  // the reference takes its time
+      if (length == 1000 && head_dim % 64 != 0) continue;  // the reference is slow
       HostProblem problem{.q_heads = 2, .kv_heads = 1, .q_len = length, .kv_len = length};
       INFO("head_dim " << head_dim << " length " << length);
       CHECK(worst_error(compare(full, problem)) < error_bound(full.spec));

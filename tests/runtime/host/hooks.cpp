@@ -74,8 +74,7 @@ TEST_CASE("host hooks: functions of the score") {
     const Meaning meaning{.score = [&](double s, int, int, int, int) { return function.meaning(s); },
                           .mask = {}};
     const Compared compared = compare(host, kProblem, meaning);
-    // Steps (floor, i32) may fall on the other side in float: the worst elements are allowed to differ there,
-    // few rows.
+    // Steps (floor, i32) may come out differently in float: a few rows may differ there.
     INFO(function.text);
     const bool steps = std::strstr(function.text, "floor") || std::strstr(function.text, "i32");
     CHECK(worst_error(compared) < (steps ? 0.2 : 2e-5));

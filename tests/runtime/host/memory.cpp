@@ -1,5 +1,5 @@
-// A host call like the one before it allocates nothing. Counting needs operator new itself, which sanitizers
-// have taken.
+// A host call of the same size as the one before it allocates nothing. The test counts calls of operator new,
+// which it cannot replace under sanitizers.
 #include <cstdlib>
 #include <new>
 #include <numeric>

@@ -1,5 +1,5 @@
-// The pool: every item once, workspaces apart and aligned, exceptions carried over, calls inside and beside
-// calls.
+// The pool: every item runs once, workspaces are separate and aligned, exceptions reach the caller, calls may
+// nest and run at the same time.
 #include "runtime/host/pool.h"
 
 #include <sys/wait.h>

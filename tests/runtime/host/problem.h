@@ -31,7 +31,7 @@ struct HostProblem {
   float spread = 1;  // of q and k
 };
 
-/// What a test says the spec computes; empty: the score itself, everything kept.
+/// What the spec computes, as functions of the test; empty: the score itself, everything kept.
 struct Meaning {
   std::function<double(double score, int b, int h, int q, int kv)> score = {};
   std::function<bool(int b, int h, int q, int kv)> mask = {};
@@ -42,7 +42,7 @@ struct HostResult {
   std::vector<double> lse;  // [batch, q_heads, q_len]
 };
 
-/// The spec as the host back end gets it: checked, lowered, analysed, built.
+/// The spec after all stages of the host back end: checked, lowered, analysed, built.
 struct HostCase {
   CheckedSpec spec;
   std::shared_ptr<const HostKernel> kernel;
@@ -62,7 +62,7 @@ Compared compare(const HostCase& host, const HostProblem& problem, const Meaning
 /// The largest |host - reference| / (1 + |reference|) over o and lse; infinity where one is NaN or infinite
 /// alone.
 double worst_error(const Compared& compared);
-/// What `worst_error` may be: rounding of the output and of the sums.
+/// The largest `worst_error` that is allowed: rounding of the output and of the sums.
 double error_bound(const CheckedSpec& spec);
 
 /// Numbers of a dtype from and to double, rounded to nearest even.

@@ -1,5 +1,5 @@
-// The walk over kv tiles against brute force: every tile that keeps something once and in order, full ones
-// said to be; and the order in which work is dealt.
+// The walk over kv tiles against brute force: it visits every tile that keeps something once, in order, and
+// knows the full ones; and the order in which work is dealt.
 #include "runtime/host/walk.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The disk cache on a hostile disk: torn and damaged entries, no room, no permission, other processes and
-// threads.
+// The disk cache under difficult conditions: incomplete and damaged entries, a full disk, no permission,
+// other processes and threads.
 #include "runtime/store/cache.h"
 
 #include <fcntl.h>
@@ -274,7 +274,7 @@ TEST_CASE("processes share a cache that is too small for all of them", "[runtime
       for (int round = 0; round < 150; ++round) {
         const int number = (round * 7 + process) % 40;
         if (!cache.put(key_of(number), entry_of(number)).empty()) return 1;
-        // Another process may have let it go; what is there must be whole.
+        // Another process may have removed the entry; if it exists, it must be complete.
         const int other = (round * 11 + process) % 40;
         if (cache.get(key_of(other)) && !holds(cache, other) && cache.get(key_of(other))) return 2;
       }

@@ -1,4 +1,4 @@
-// Whose entries the disk cache uses: a kernel that somebody else could replace is a program of theirs.
+// Whose entries the disk cache uses. A kernel that another user could replace is a program of that user's.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-// What killed processes leave beside their outputs goes, and what others are still writing stays.
+// Files that killed processes left beside their outputs are removed; files that other processes are still
+// writing stay.
 #include "runtime/system/aside.h"
 
 #include <sys/wait.h>
@@ -16,7 +17,7 @@ using namespace fa::tests;
 
 namespace {
 
-/// Of a process that has ended and been waited for.
+/// The number of a process that has ended and been waited for.
 pid_t dead_process() {
   const pid_t child = fork();
   if (child == 0) _exit(0);

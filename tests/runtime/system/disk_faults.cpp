@@ -216,7 +216,7 @@ TEST_CASE("2,000 processes killed anywhere in a shared cache: nothing wrong is r
   constexpr int kRounds = 2000, kKeys = 12, kVersions = 3;
   const TemporaryFolder folder;
   const DiskCache cache(folder.path(),
-                        40000);  // holds about seven of the entries: what goes, goes under fire too
+                        40000);  // holds about seven of the entries, so that faults also hit removals
   std::mt19937 random(2026);
   const auto draw = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   int killed = 0, hits = 0, wrong = 0;

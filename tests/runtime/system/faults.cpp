@@ -17,7 +17,7 @@ std::atomic<bool> armed = false;
 std::atomic<int> count = 0;
 FaultPlan plan;
 
-/// What happens to the call at hand; a kill before it has happened already.
+/// What happens to this call. (If the process is to die before the call, it has died here.)
 Fault next() {
   if (!armed) return Fault::none;
   const int call = ++count;
@@ -26,7 +26,7 @@ Fault next() {
   return plan.fault;
 }
 
-/// A call that either is done or is not.
+/// A call that succeeds or fails as a whole.
 template <class Call>
 auto whole(Call call) -> decltype(call()) {
   const Fault fault = next();

@@ -1,5 +1,5 @@
 // A disk that fails: the file calls of everything linked into the tests pass through here (the linker's
-// --wrap, so production code knows nothing of it), and one of them, counted from `arm`, goes wrong.
+// --wrap, so production code knows nothing of it), and one of them, counted from `arm`, fails.
 #pragma once
 
 namespace fa::tests {
@@ -18,12 +18,12 @@ struct FaultPlan {
   int error = 0;
 };
 
-/// From now on calls are counted, and the plan's goes wrong.
+/// Counts the calls from now on, and makes the plan's one fail.
 void arm(const FaultPlan& plan);
-/// Back to a sound disk. Returns how many calls there were.
+/// Stops making calls fail. Returns how many calls there were.
 int disarm();
 
-/// Arms for a scope.
+/// Arms for the duration of a scope.
 class Armed {
  public:
   explicit Armed(const FaultPlan& plan) { arm(plan); }

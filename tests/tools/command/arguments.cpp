@@ -1,4 +1,4 @@
-// Options that commands share: the same names, defaults and refusals in each.
+// Options that commands share have the same names, defaults and error messages in each.
 #include "tools/command/arguments.h"
 
 #include <nlohmann/json.hpp>
@@ -90,7 +90,7 @@ TEST_CASE("rates are GFLOP/s on the host, TFLOP/s on a GPU, however large", "[to
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these map terabytes
 TEST_CASE("what is suggested where memory runs out are options that the command has", "[tools]") {
-  // What the command says at each limit that is too low for it, below which nothing starts at all.
+  // The messages of the command under each memory limit that is too low for it but lets it start.
   const auto starved = [](const std::string& words) {
     std::set<std::string> said;
     for (int mebibytes = 30; mebibytes < 64; ++mebibytes) {

@@ -1,4 +1,4 @@
-// facet build, facet bundle, and the example that runs what they make: real cubins, no GPU.
+// facet build, facet bundle, and the example that runs bundles: real cubins, no GPU.
 #include <nlohmann/json.hpp>
 
 #include "runtime/build/device_target.h"
@@ -86,7 +86,7 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
     CHECK_FALSE(std::filesystem::exists(folder.file("out")));
     return result.err;
   };
-  // Of two architectures one has no bf16: nothing is built for the other either.
+  // One of the two architectures has no bf16, so nothing is built for the other either.
   CHECK(missing(refused({"--arch", "sm_80,sm_75", "--dtype", "bf16"}),
                 {causal() + ": error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
                  "or build f16 for it alone: --arch sm_75:f16"}) == "");

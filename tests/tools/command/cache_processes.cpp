@@ -1,4 +1,4 @@
-// The disk cache from process to process: what one built another loads, and says so.
+// The disk cache between processes: one loads what another has built, and says so.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

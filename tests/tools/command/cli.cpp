@@ -74,8 +74,8 @@ TEST_CASE("numbers on the command line are whole, and in their range", "[tools]"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these map terabytes
 TEST_CASE("a process that gets no memory says so and ends with status 1", "[tools]") {
-  // Each limit hits another allocation: of the loader at first, of LLVM's globals, the spec's, the
-  // analysis's.
+  // Each limit makes another allocation fail: first one of the loader, then of LLVM's globals, of the spec,
+  // of the analysis.
   int refused = 0;
   bool is_started = false;  // below some limit the system cannot even map the program
   for (int mebibytes = 30; mebibytes < 64; ++mebibytes) {

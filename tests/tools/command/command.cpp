@@ -1,4 +1,4 @@
-// Starts a program as a process and collects what it says.
+// Runs a program as a process and collects its output.
 #include "tests/tools/command/command.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ const TemporaryFolder& cache_folder() {
   return folder;
 }
 
-/// This process' environment, with what would make the command's words depend on it replaced.
+/// This process's environment, without the variables that would change the command's output.
 std::vector<std::string> command_environment() {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -51,7 +51,7 @@ CommandResult run_path(const std::string& program, const std::vector<std::string
 
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> environment = settings;  // of two settings of a variable the first counts
+  std::vector<std::string> environment = settings;  // where a variable is set twice, the first setting counts
   for (auto& setting : command_environment()) environment.push_back(std::move(setting));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

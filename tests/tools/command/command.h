@@ -11,19 +11,18 @@ struct CommandResult {
   std::string out, err;
 };
 
-/// Runs `facet` with `arguments` (no shell in between), with a cache folder of the tests' own and without
-/// terminal.
+/// Runs `facet` with `arguments`, without a shell or a terminal, with a cache folder of the tests.
 CommandResult facet(const std::vector<std::string>& arguments);
 
-/// The same of any program there, with `settings` ("NAME=value") in its environment.
+/// The same for any program beside the tests, with `settings` ("NAME=value") in its environment.
 CommandResult run_program(const std::string& name, const std::vector<std::string>& arguments,
                           const std::vector<std::string>& settings = {});
-/// Runs a script by bash: what a user does with redirections, pipes and limits. "$FACET" is the command,
-/// "$SPECS" the folder of the specs.
+/// Runs a script by bash, with redirections, pipes and limits as a user would write them. "$FACET" is the
+/// command, "$SPECS" the folder of the specs.
 CommandResult shell(const std::string& script);
 std::string program_path(const std::string& name);
 
-/// The first of `parts` that `text` does not hold, with the text; empty where it holds them all.
+/// Says which of `parts` is the first that `text` lacks; empty where it has them all.
 std::string missing(const std::string& text, const std::vector<std::string>& parts);
 /// `text` where it does not start with `start`, else empty.
 std::string without_start(const std::string& text, const std::string& start);

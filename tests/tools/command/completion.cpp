@@ -1,4 +1,4 @@
-// What shells complete, run in a real bash, and the manual page, read by groff where there is one.
+// Completions, run in a real bash, and the manual page, formatted by groff where there is one.
 #include "tools/help/completion.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ std::vector<std::string> options_of(const std::string& command) {
   return options;
 }
 
-/// What bash offers for the last of the words, as it splits them; the folder is the working directory.
+/// What bash offers for the last of the words, which are split as bash does; `folder` is the working
+/// directory.
 std::vector<std::string> completed(const std::vector<std::string>& words, const std::string& folder = "/") {
   std::string array;
   for (const std::string& word : words) array += " '" + word + "'";
@@ -148,7 +149,7 @@ TEST_CASE("groff reads the manual page without a warning", "[tools]") {
     fa::tests::skip("there is no groff");
     return;
   }
-  // Bold and underlined letters come struck over each other, or in escape codes.
+  // groff prints bold and underlined letters as overstrikes or with escape codes.
   const auto read = shell(
       R"("$FACET" help --man | groff -man -Tutf8 -ww -rLL=120n | sed -E 's/.\x08//g; s/\x1b\[[0-9;]*m//g')");
   CHECK(read.status == 0);

@@ -1,4 +1,4 @@
-// FA_* variables reach every command that they speak of, and a bad one is named.
+// FA_* variables take effect in every command that they concern, and the message about a bad one names it.
 #include "runtime/build/device_target.h"
 #include "tests/catch.h"
 #include "tests/skip.h"

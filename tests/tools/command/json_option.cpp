@@ -1,4 +1,4 @@
-// --json [FILE]: the same in every command, and never over what a command reads.
+// --json [FILE] works the same in every command, and never replaces what a command reads.
 #include "tools/command/json_option.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// The command killed at any moment: what it was writing is the old file, the new one, or absent, and never a
-// part.
+// The command is killed at any moment: the file that it was writing is the old one, the new one, or absent,
+// and never incomplete.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Starts the command, kills it after `delay` where that is not zero, and waits for its end. Whether it was
-/// killed.
+/// Starts the command, kills it after `delay` where that is not zero, and waits for its end. Returns whether
+/// it was killed.
 bool run_for(const std::vector<std::string>& words, const std::string& cache,
              std::chrono::microseconds delay) {
   const std::string program = program_path("facet");
@@ -61,7 +61,7 @@ std::ptrdiff_t files_aside(const std::string& folder) {
   });
 }
 
-/// A command, and what must hold whenever it ends.
+/// A command, and a check that must succeed whenever it ends.
 struct Killed {
   std::vector<std::string> words;
   std::function<void()> check;
@@ -121,7 +121,7 @@ void check_outputs_bundles_and_cache(int kills) {
     WARN("no bundles: " << nvrtc_search().problem);
   }
   kill_often(commands, cache, kills);
-  // What the killed have left goes with the next that ends.
+  // The next command that ends removes the files that killed ones have left.
   run_for(commands[0].words, cache, {});
   run_for({"cache", "list"}, cache, {});
   CHECK(files_aside(folder.file(".")) == 0);

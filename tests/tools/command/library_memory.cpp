@@ -1,5 +1,5 @@
-// The library in a process that gets ever more memory: a std::bad_alloc, an error, or an end by LLVM's hand,
-// and then the right result; never a wrong one, and never none.
+// The library in a process with more and more memory: first it throws std::bad_alloc or an error, or LLVM
+// ends the process; then it returns the right result. The result is never wrong or missing.
 #include <fmt/format.h>
 
 #include "tests/catch.h"

@@ -1,5 +1,5 @@
-// Specs as long as the language takes, chains of one operator or function: every command ends within seconds
-// of the processor's time, with a result or with an error that names a line.
+// Specs as long as the language allows, made of chains of one operator or function: every command ends within
+// seconds of processor time, with a result or with an error that names a line.
 #include <fmt/format.h>
 
 #include <functional>
@@ -49,7 +49,8 @@ std::string lets(int count, const std::string& first, const std::string& step, c
          "mask_mod = " + put(mask, fmt::format("x{}", count)) + "\n";
 }
 
-/// Runs a command on a spec with that many seconds of the processor and that stack. What is wrong with its end, or empty.
+/// Runs a command on a spec, with that many seconds of processor time and that stack. Returns what was wrong,
+/// or an empty text.
 std::string trouble(const std::string& body, const std::string& command) {
   const TemporaryFolder folder;
   const std::string spec = folder.write("long.fa", kHead + body);
@@ -92,7 +93,7 @@ TEST_CASE("host kernels of long hooks are compiled in seconds, and compute what 
                 run) == "");
   const auto by = [](int count, const std::string& what) { return repeated(count, " / " + what); };
   CHECK(trouble(fmt::format("mask_mod = kv_idx{0} == q_idx{0}\n", by(380, "q_len")), run) == "");
-  // Where functions are called and not put in place, where exact ones are, and unsigned numbers in vectors.
+  // Functions that are called instead of inlined, exact functions, and unsigned numbers in vectors.
   const std::string mixed =
       repeated(20, "exp(0.5 * sin(tanh(") + "score - 0.01 * q_idx" + repeated(20, ")))");
   CHECK(trouble("score_mod = score + " + mixed + "\n", run + " --verify") == "");

@@ -1,4 +1,4 @@
-// A spec that comes by standard input, wherever a command takes a spec's file.
+// A spec from standard input, in every place where a command takes a spec's file.
 #include "tools/command/spec_file.h"
 
 #include <nlohmann/json.hpp>
@@ -35,7 +35,7 @@ TEST_CASE("- is standard input for every command that takes a spec", "[tools]") 
   const auto bench = with_causal("bench \"$SPECS\"/full.fa - --q-len 40 --time 1" + std::string(kSmall));
   CHECK(bench.err == "");
   CHECK(missing(bench.out, {"\nfull ", "\ncausal "}) == "");
-  // Every head_dim reads the spec again, all from one text.
+  // The spec is loaded for every head_dim, but standard input is read once.
   const auto build = with_causal("build - --arch sm_75 --head-dim 64,128 -o /none/");
   CHECK(missing(build.err, {"<stdin>: error: dtype bf16 is more than t4 has"}) == "");
 }

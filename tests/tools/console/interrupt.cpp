@@ -1,4 +1,4 @@
-// Ctrl-C: what was done is kept, said, and the status is 130.
+// Ctrl-C: finished results are kept and reported, and the status is 130.
 #include "tools/console/interrupt.h"
 
 #include <unistd.h>

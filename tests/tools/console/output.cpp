@@ -1,4 +1,4 @@
-// Where results go: files, links, pipes, devices, each as a user means it.
+// Results written to files, links, pipes and devices.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 const std::string kRun =
     "\"$FACET\" run \"$SPECS\"/causal.fa --device host --q-len 300 --heads 2 --head-dim 16 --repeat 1 ";
 
-/// A device that works like /dev/null or /dev/full. Root gets a node of its own in `folder`: what goes wrong
-/// here must not cost the machine its /dev/null. Empty where even root may make none.
+/// A device that works like /dev/null or /dev/full. Root gets a node of its own in `folder`: a bug here must
+/// not destroy the machine's /dev/null. Empty where even root may make none.
 std::string device(const TemporaryFolder& folder, const std::string& name, unsigned minor) {
   if (geteuid() != 0) return "/dev/" + name;
   if (mknod(folder.file(name).c_str(), S_IFCHR | 0666, makedev(1, minor)) == 0) return folder.file(name);

@@ -21,7 +21,7 @@ std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-/// Without what a slow machine adds: how long the rest takes.
+/// The text without the estimate of the time left, which a slow machine adds.
 std::string without_estimates(const std::string& text) {
   return std::regex_replace(text, std::regex(", about [0-9]+ (s|min) left"), "");
 }

@@ -1,4 +1,4 @@
-// What the command prints arrives, or its status says that it has not.
+// The command's output arrives, or its exit status says that it did not.
 #include "tests/catch.h"
 #include "tests/tools/command/command.h"
 #include "tests/tools/temporary.h"
@@ -52,7 +52,7 @@ TEST_CASE("a full stdout costs no result that goes elsewhere", "[tools][streams]
               folder.file("b") + "' >/dev/full")
             .status == 1);
   CHECK(missing(read_file(folder.file("b")), {"\"t5_bias\""}) == "");
-  // Nothing to print, nothing lost.
+  // A command that prints nothing loses nothing.
   CHECK(shell(kEmit + "-o '" + folder.file("e") + "' >&-").status == 0);
 }
 

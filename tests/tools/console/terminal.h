@@ -1,4 +1,4 @@
-// The facet command on a terminal: what it writes there, and keys pressed there.
+// Runs the facet command on a pseudo-terminal: reads what it writes, and presses keys.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +20,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  /// Waits until the terminal has been sent `text`, for a minute at most; with `after` once it has been sent
-  /// that. Whether it was.
+  /// Waits until `text` has been written to the terminal, for a minute at most; with `after`, until it stands
+  /// after that text. Returns whether it was written.
   bool wait_for(const std::string& text, const std::string& after = {});
   void press(const std::string& keys);
   /// Waits for the end. Returns the exit status, 128 + the signal where one ended it.

@@ -1,4 +1,4 @@
-// tools/problem/problem: params, sizes, fillers, and what is said of input that does not fit.
+// tools/problem/problem: params, sizes, fillers, and the messages about input that does not fit.
 #include "tools/problem/problem.h"
 
 #include <cmath>

@@ -17,8 +17,7 @@ namespace {
 constexpr int kMin = std::numeric_limits<std::int32_t>::min();
 constexpr int kMax = std::numeric_limits<std::int32_t>::max();
 
-/// Evaluates an i32 expression of params a and c. Params are run-time numbers, so that nothing is folded
-/// before.
+/// Evaluates an i32 expression of params a and c. Params are run-time numbers, so that nothing is folded.
 std::int32_t integer(const std::string& expression, std::int32_t a, std::int32_t c = 0) {
   const Spec spec =
       Spec::parse(fmt::format("attention t\nhead_dim 16\nparam a : i32 = {}\nparam c : i32 = {}\n"

@@ -1,7 +1,7 @@
 // tools/reference/reference and tools/reference/error_bound: the reference against results worked out by
 // hand, Philox's published answer, the comparison's judgement.
-#include "tools/reference/dropout.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/dropout.h"
 
 #include <cmath>
 #include <cstring>

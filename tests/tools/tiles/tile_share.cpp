@@ -1,4 +1,4 @@
-// What a mask leaves of the tiles, and the time that is predicted by it.
+// The share of tiles that a mask leaves, and the predicted time.
 #include "tools/tiles/tile_share.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Tile reports, maps and lints: what `facet explain --tiles` and `facet check` say, to the letter where it is
-// short.
+// Tile reports, maps and lints: the output of `facet explain --tiles` and `facet check`, to the letter where
+// it is short.
 #include "tools/tiles/tiles.h"
 
 #include <algorithm>
@@ -181,7 +181,7 @@ TEST_CASE("check says what is proved about a mask, or shown by an element", "[to
       Lines{
           "t.fa:4:23: warning: index 0 of tensor 'x' can be out of range and is clamped: it is 100 of 100 at "
           "b=0 h=0 q_idx=0 kv_idx=100, q_len=256 kv_len=256"});
-  // What tensors hold is nobody's guess: without an example there is no witness.
+  // Contents of tensors are never guessed: without an example there is no witness.
   CHECK(first_lines(spec_of("tensor start : i32[q_len]\nmask_mod = kv_idx >= start[q_idx]")).empty());
 
   const std::string rendered = lint(spec_of("mask_mod = q_idx - kv_idx > 0")).at(0).render();
