@@ -10,9 +10,6 @@
 
 namespace fa {
 
-/// Of q_len and kv_len: kMaxLength of compiler/ir/, which a program without a compiler does not have.
-constexpr int kLongest = 1 << 24;
-
 /// What a call asks for once it is checked.
 enum class Work : std::uint8_t {
   nothing,     // no query: nothing is written

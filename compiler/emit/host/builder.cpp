@@ -16,6 +16,10 @@ llvm::Function* HostModule::function(const char* name, llvm::Type* result,
   return made;
 }
 
+llvm::Function* HostModule::own(const llvm::Function& derived) const {
+  return copy_function(derived, module, derived.getName().str().c_str());
+}
+
 llvm::Value* load_uniform(llvm::IRBuilder<>& ir, llvm::Value* params, const HookArg& arg) {
   auto load = [&](llvm::Type* type, std::size_t offset) {
     llvm::LoadInst* value = ir.CreateLoad(type, ir.CreateConstGEP1_64(ir.getInt8Ty(), params, offset));

@@ -36,6 +36,9 @@ struct HostModule {
   bool calls_elementary = false;  // elementary functions are called: in place they would be too long
 
   llvm::LLVMContext& context() const { return module.getContext(); }
+  /// A copy in the kernel's module of a function that another stage has derived: to be called, and gone when the
+  /// call is inlined.
+  llvm::Function* own(const llvm::Function& derived) const;
   /// An internal function whose pointer arguments do not alias; its body is empty yet.
   llvm::Function* function(const char* name, llvm::Type* result,
                            std::initializer_list<llvm::Type*> args) const;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "compiler/analysis/tiles/class_signature.h"
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/products/products.h"
 #include "compiler/emit/host/vector/elementary.h"
@@ -168,9 +169,9 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
   };
   // Whether the class differs along one of its arguments.
-  const auto differs = [&](unsigned argument, bool TileMap::* of) {
+  const auto differs = [&](ClassArg argument, bool TileMap::* of) {
     if (classes.map) return *classes.map.*of;
-    return classes.function != nullptr && !classes.function->getArg(argument)->use_empty();
+    return classes.function != nullptr && !class_argument(*classes.function, argument)->use_empty();
   };
   const auto count = [&](bool of_query) {
     return static_cast<unsigned>(
@@ -191,11 +192,11 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
       {llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
        number(static_cast<unsigned>(host.shape.tile_q)), number(static_cast<unsigned>(host.shape.tile_kv)),
        number(classes.function != nullptr ? 1 : 0), number(tiles.partial ? 1 : 0),
-       number(differs(0, &TileMap::of_batch) ? 1 : 0), number(differs(1, &TileMap::of_head) ? 1 : 0),
-       number(classes.map ? 1 : 0), number(count(true)), number(count(false)),
-       number(static_cast<unsigned>(map.row_block)), number(static_cast<unsigned>(map.column_block)),
-       number(static_cast<unsigned>(map.always_alike)), number(map.is_relative ? 1 : 0),
-       number(static_cast<unsigned>(map.most_steps))});
+       number(differs(ClassArg::b, &TileMap::of_batch) ? 1 : 0),
+       number(differs(ClassArg::h, &TileMap::of_head) ? 1 : 0), number(classes.map ? 1 : 0),
+       number(count(true)), number(count(false)), number(static_cast<unsigned>(map.row_block)),
+       number(static_cast<unsigned>(map.column_block)), number(static_cast<unsigned>(map.always_alike)),
+       number(map.is_relative ? 1 : 0), number(static_cast<unsigned>(map.most_steps))});
   auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
                                         llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
   info->setAlignment(llvm::Align(8));
@@ -203,17 +204,19 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
 
 }  // namespace
 
-void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
-               const Plan& plan, const HostCpu& cpu) {
-  const HostModule host{.spec = spec,
-                        .hooks = hooks,
-                        .facts = facts,
-                        .cpu = cpu,
-                        .shape = host_shape(spec, plan, cpu),
-                        .module = *hooks.module,
-                        .calls_elementary = has_many_elementary_calls(*hooks.module)};
-  std::vector<llvm::Function*> scalar_hooks;
-  for (llvm::Function& function : *hooks.module) scalar_hooks.push_back(&function);
+HostIr emit_host(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                 const Plan& plan, const HostCpu& cpu) {
+  const std::shared_ptr<llvm::Module> module = make_module(spec.name, hooks.module);
+  module->setTargetTriple(cpu.triple);
+  module->setDataLayout(cpu.data_layout);
+  const HostModule host{
+      .spec = spec,
+      .hooks = hooks,
+      .facts = facts,
+      .cpu = cpu,
+      .shape = host_shape(spec, plan, cpu),
+      .module = *module,
+      .calls_elementary = has_many_elementary_calls({hooks.module, facts.logits.module, classes.module})};
 
   const TileKinds tiles = kinds_of_tiles(host, classes);
   const Parts parts = emit_parts(host, tiles);
@@ -223,26 +226,16 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
   emit_classes(host, classes);
   emit_info(host, classes, tiles);
 
-  for (llvm::Function* function : scalar_hooks)
-    if (!function->isDeclaration())
-      function->deleteBody(), function->setLinkage(llvm::Function::ExternalLinkage);
-  for (llvm::Function* function : scalar_hooks)
-    if (function->use_empty()) function->eraseFromParent();
-  hooks.score_mod = hooks.mask_mod = hooks.sink = hooks.logit = nullptr;
-  hooks.logit_multiplier = hooks.logit_addend = hooks.logit_row_addend = hooks.logit_addend_slope = nullptr;
+  // The emitters write the code as it should run; what is left is repeated addresses and splats.
   const std::string width = std::to_string(cpu.lanes * 32);
-  for (llvm::Function& function : *hooks.module)
+  for (llvm::Function& function : *module)
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", width);
       function.addFnAttr("min-legal-vector-width", width);
-    }
-
-  // The emitters write the code as it should run; what is left is repeated addresses and splats.
-  for (llvm::Function& function : *hooks.module)
-    if (!function.isDeclaration()) {
       verify(function, "emit_host");
       simplify_in_place(function);
     }
+  return {.module = module, .cpu = cpu};
 }
 
 }  // namespace fa

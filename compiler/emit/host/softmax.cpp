@@ -107,10 +107,10 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
               *row_sum = build.arg(4), *rescale = build.arg(5), *first_kv = build.arg(9);
   const Wide q_rows = panel_rows(build, host, params, build.arg(8));
   llvm::Value* rows = ir.CreateSExt(build.arg(10), build.i64());
-  const HookIr& hooks_ir = host.hooks;
+  const Logits& logits = host.facts.logits;
   // Without a score_mod the scale is one positive factor: the first pass looks for the maximum of the raw
   // scores and the second multiplies, inside the subtraction of the maximum.
-  const bool plain = !hooks_ir.logit && !hooks_ir.logit_multiplier;
+  const bool plain = !logits.general && !logits.multiplier;
   llvm::Value* scale_log2 =
       build.splat(build.param(params, build.f32(), offsetof(ForwardParams, scale_log2)));
   llvm::Value* minus_inf = build.splat(build.f32(-kInf));
@@ -140,19 +140,19 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
           llvm::IRBuilder<> before(ahead->getTerminator());
           HookInliner hooks(host, build, before, params, build.arg(6), build.arg(7), q_rows);
           llvm::Value* kv_idx = ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32()));
-          if (hooks_ir.logit) {
-            const Wide value = hooks.call(*hooks_ir.logit, score, kv_idx);
+          if (logits.general) {
+            const Wide value = hooks.call(*logits.general, score, kv_idx);
             for (std::size_t part = 0; part < logit.parts.size(); ++part)
               logit.parts[part] = hooks.vector(value, part);
           } else {
-            const Wide multiplier = hooks.call(*hooks_ir.logit_multiplier, score, kv_idx);
-            const Wide addend = hooks.call(*hooks_ir.logit_addend, score, kv_idx);
+            const Wide multiplier = hooks.call(*logits.multiplier, score, kv_idx);
+            const Wide addend = hooks.call(*logits.addend, score, kv_idx);
             for (std::size_t part = 0; part < logit.parts.size(); ++part)
               logit.parts[part] = ir.CreateIntrinsic(
                   llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
                   {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
-            if (hooks_ir.logit_row_addend != nullptr) {
-              const Wide of_row = hooks.call(*hooks_ir.logit_row_addend, score, kv_idx);
+            if (logits.row_addend != nullptr) {
+              const Wide of_row = hooks.call(*logits.row_addend, score, kv_idx);
               for (std::size_t part = 0; part < logit.parts.size(); ++part)
                 logit.parts[part] = ir.CreateFAdd(logit.parts[part], hooks.vector(of_row, part));
             }

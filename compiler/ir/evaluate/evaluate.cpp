@@ -6,10 +6,6 @@
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Analysis/ConstantFolding.h>
-#include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Operator.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +13,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "compiler/ir/llvm/folding.h"
 #include "compiler/spec/words.h"
 
 namespace fa {
