@@ -6,8 +6,8 @@
 namespace fa {
 
 llvm::Function* HostModule::function(const char* name, llvm::Type* result,
-                                     std::initializer_list<llvm::Type*> args) const {
-  auto* type = llvm::FunctionType::get(result, llvm::ArrayRef<llvm::Type*>(args.begin(), args.size()), false);
+                                     llvm::ArrayRef<llvm::Type*> args) const {
+  auto* type = llvm::FunctionType::get(result, args, false);
   auto* made = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   made->addFnAttr(llvm::Attribute::NoUnwind);
   made->addFnAttr(llvm::Attribute::NoInline);

@@ -9,7 +9,7 @@ namespace fa {
 namespace {
 
 llvm::Function* exported(const HostModule& host, const std::string& name, llvm::Type* result,
-                         std::initializer_list<llvm::Type*> args) {
+                         llvm::ArrayRef<llvm::Type*> args) {
   llvm::Function* function = host.function(name.c_str(), result, args);
   function->setLinkage(llvm::Function::ExternalLinkage);
   return function;
