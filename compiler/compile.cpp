@@ -1,10 +1,9 @@
 // The table of contents: one stage a line, each a verb from one value to the next.
 #include "compiler/compile.h"
 
-#include "compiler/analysis/score_class.h"
-#include "compiler/emit/cuda/source.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
+#include "fa/error.h"
 
 namespace fa {
 namespace {
@@ -17,14 +16,12 @@ HooksOfCase of_case(const CheckedSpec& spec) {
 }
 
 /// Hooks for either value of a condition of the head; nothing where there is none.
-std::optional<HookCases> divide_by_head(const CheckedSpec& spec, HookIr& hooks) {
+std::optional<HookCases> divide_by_head(const CheckedSpec& spec, const HookIr& hooks) {
   const std::optional<HeadCase> found = find_head_case(spec);
   if (!found) return {};
-  HookCases cases;
-  cases.condition = lower_condition(spec, hooks, "head_case", *found->condition);
-  cases.holds = of_case(found->holds);
-  cases.fails = of_case(found->fails);
-  return cases;
+  return HookCases{.condition = lower_condition(spec, hooks, "head_case", *found->condition),
+                   .holds = of_case(found->holds),
+                   .fails = of_case(found->fails)};
 }
 
 }  // namespace
@@ -39,13 +36,26 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)
                                         : choose_forced(spec, compiled.facts, target, forced_plan);
-  if (target.family == Family::host) return compiled;  // emit_host needs to know the CPU: runtime/ calls it
+  if (target.is_host()) return compiled;  // emit_for_host goes on
   compiled.cases = divide_by_head(spec, compiled.hooks);
   if (!compiled.cases)
-    compiled.classes.score = derive_score_class(compiled.hooks, compiled.facts, compiled.classes, spec.scale);
-  compiled.source = emit_source(spec, compiled.hooks, compiled.facts, compiled.classes,
+    compiled.score_class = derive_score_class(compiled.facts, compiled.classes, spec.scale);
+  compiled.source = emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
                                 compiled.cases ? &*compiled.cases : nullptr, compiled.choice.plan, target);
   return compiled;
+}
+
+HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
+  if (target.cpu == nullptr) throw InternalError("a host kernel for a target that does not say its CPU");
+  return emit_host(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.choice.plan, *target.cpu);
+}
+
+std::string Compiled::print_ir() const {
+  IrModule condition;
+  if (cases) condition = cases->condition.module;
+  const IrModule all =
+      merge_modules({hooks.module, facts.logits.module, classes.module, condition, score_class.module});
+  return print_module(all.get());
 }
 
 }  // namespace fa

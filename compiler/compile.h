@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "compiler/analysis/facts.h"
+#include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/emit/cuda/source.h"
+#include "compiler/emit/host/host.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 
@@ -19,12 +21,19 @@ struct Compiled {
   Facts facts;
   TileClasses classes;
   Choice choice;
+  ScoreClass score_class;          // GPU targets, where no condition of the head chooses
   std::optional<HookCases> cases;  // GPU targets, where a condition of the head chooses between hooks
-  std::optional<Source>
-      source;  // GPU targets; the host's code generator takes `hooks` and `choice.plan` itself
+  std::optional<Source> source;    // GPU targets; the host's is emit_for_host
+
+  /// The functions of all stages as LLVM IR, those of `cases` apart.
+  std::string print_ir() const;
 };
 
 /// Reads as the table of contents. `forced_plan` (parse_plan's form, may be empty) overrides the choice.
 Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::string_view forced_plan = {});
+
+/// The last arrow on the host, apart from the others: a kernel that comes from the cache needs it not. `target` says
+/// its CPU.
+HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
 }  // namespace fa

@@ -35,8 +35,6 @@ class Lap {
   Clock::time_point start_ = Clock::now();
 };
 
-static_assert(kLongest == kMaxLength, "what a call may ask for is what the analysis counts on");
-
 /// Throws where another GPU's kernels are asked for and there is no GPU to run them: the host is no
 /// substitute for that.
 Device pick_device(const Options& options) {
@@ -59,12 +57,12 @@ std::string label_of(const CheckedSpec& spec, std::string_view target) {
   return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
 }
 
-/// The object from the cache, where it is there and this build can link it; else a new one.
-std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Compiled compiled,
-                                                     const DiskCache& cache, CompileTimes& times) {
+/// The object from the cache, where it is there and this build can link it, else a new one.
+std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, const Compiled& compiled,
+                                                     const Target& target, const DiskCache& cache,
+                                                     CompileTimes& times) {
   Lap lap;
-  const Plan& plan = compiled.choice.plan;
-  const Key key = host_cache_key(host_key(spec, compiled.hooks, plan));
+  const Key key = host_cache_key(host_key(spec, compiled));
   if (const std::optional<CacheEntry> entry = cache.get(key, &times.miss)) {
     try {
       std::shared_ptr<const HostKernel> kernel = load_host(entry->payload);
@@ -75,8 +73,7 @@ std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, Co
       times.miss = fmt::format("the entry does not link: {}", error.log());
     }
   }
-  const std::string object =
-      host_object(spec, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
+  const std::string object = host_object(emit_for_host(spec, compiled, target));
   if (!cache.folder().empty())
     times.not_kept = cache.put(key, {.label = label_of(spec, "host"), .payload = object});
   times.build = lap();
@@ -119,7 +116,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
     context = std::async(std::launch::async, [gpu] { return gpu->context(); });
 
   Lap lap;
-  Compiled compiled = compile_front_end(checked, target, options.plan);
+  const Compiled compiled = compile_front_end(checked, target, options.plan);
   times.front_end = lap();
 
   auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -131,7 +128,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   if (gpu != nullptr) {
     kernel->cuda = load_or_build_cuda(*gpu, *compiled.source, label_of(checked, target.name), cache, times);
   } else {
-    kernel->host = [code = load_or_build_host(checked, std::move(compiled), cache, times),
+    kernel->host = [code = load_or_build_host(checked, compiled, target, cache, times),
                     threads = options.num_threads](const ForwardParams& params) {
       run_host(*code, params, threads);
     };

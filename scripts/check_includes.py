@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STAGES = ["spec", "ir", "analysis", "target", "schedule", "emit"]  # each sees itself and what is left of it
-LLVM_DOOR = "compiler/ir/llvm.h"
+LLVM_DOOR = re.compile(r"^compiler/ir/llvm(/\w+)?\.h$")
 SHARED = re.compile(r"^templates/[\w/]+\.h$")  # plain C++, shared by host and device (.cuh is for the device alone)
 # runtime/'s folders that know no compiler, as CMakeLists.txt lists them.
 BUNDLE = tuple(f"runtime/{folder}/" for folder in re.search(r"set\(FA_BUNDLE_FOLDERS ([\w ]+)\)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1].split())
@@ -34,24 +34,19 @@ def includes(source):
 @functools.cache
 def brings_llvm(source):
     """Whether a header of ours includes LLVM, itself or through another. Private headers of a stage may."""
-    if source == LLVM_DOOR:
+    if LLVM_DOOR.match(source):
         return True
     return (ROOT / source).exists() and any(not angled and brings_llvm(target) for _, target, angled in includes(source))
 
 
-def forbidden(source, target, angled, llvm_is_in):
+def forbidden(source, target, angled):
     """Why `source` may not include `target`, or None."""
     room = source.split("/")[0]
     if target.endswith(".cuh"):  # text that a test or an emitter writes, not an include of its own
         return None
     if target.startswith("llvm"):
-        if source == LLVM_DOOR:
-            return None
-        if not source.endswith(".cpp"):
-            return f"a header includes LLVM only through {LLVM_DOOR}"
-        if not llvm_is_in:
-            return f'include "{LLVM_DOOR}", or a header that does, before any other LLVM header'
-    if target.startswith("llvm") or (not angled and brings_llvm(target)):
+        return None if LLVM_DOOR.match(source) else "LLVM is included through compiler/ir/llvm.h and the headers of compiler/ir/llvm/"
+    if not angled and brings_llvm(target):
         if room not in ("compiler", "tests") and not (room == "runtime" and source.endswith(".cpp")):
             return "brings LLVM, which only compiler/, runtime/'s .cpp files and the tests may see"
     if CUDA.match(target) and room not in ("runtime", "tests"):
@@ -77,10 +72,8 @@ def forbidden(source, target, angled, llvm_is_in):
 
 def breaches(path):
     source = path.relative_to(ROOT).as_posix()
-    llvm_is_in = False
     for number, target, angled in includes(source):
-        why = forbidden(source, target, angled, llvm_is_in)
-        llvm_is_in |= not angled and brings_llvm(target)
+        why = forbidden(source, target, angled)
         if not angled and not why and not target.endswith(".cuh") and not any((ROOT / base / target).exists() for base in ("", "include")):
             why = "no such file, counted from the repository's root"
         if why:

@@ -1,15 +1,7 @@
 #include "tests/compile_object.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Target/TargetMachine.h>
-#pragma GCC diagnostic pop
-
+#include "compiler/ir/llvm/jit.h"
+// after llvm.h
 #include <memory>
 
 #include "fa/error.h"

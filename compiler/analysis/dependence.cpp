@@ -3,62 +3,44 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include "compiler/analysis/dependence.h"
+#include "compiler/ir/signature.h"
 
 namespace fa {
 
 Stage stage_of(DependsOn depends) {
-  const bool row = depends.has(DependsOn::q);
-  const bool column = depends.has(DependsOn::kv);
-  if (depends.has(DependsOn::score) || (row && column)) return Stage::element;
-  if (column) return Stage::column;
-  return row ? Stage::row : Stage::head;
+  if (depends.is_of_element()) return Stage::element;
+  if (depends.has(DependsOn::kv)) return Stage::column;
+  return depends.has(DependsOn::q) ? Stage::row : Stage::head;
 }
 
-Dependence::Dependence(const llvm::Function& function, const std::vector<HookArg>& args) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    std::uint8_t bits = 0;
-    switch (args[i].kind) {
-      case HookArgKind::score:
-        bits = DependsOn::score;
-        break;
-      case HookArgKind::b:
-        bits = DependsOn::b;
-        break;
-      case HookArgKind::h:
-        bits = DependsOn::h;
-        break;
-      case HookArgKind::q_idx:
-        bits = DependsOn::q;
-        break;
-      case HookArgKind::kv_idx:
-        bits = DependsOn::kv;
-        break;
-      default:
-        break;
-    }
-    bits_[function.getArg(static_cast<unsigned>(i))] = bits;
-  }
+Dependence::Dependence(const llvm::Function& function) {
+  for (const auto& [kind, bit] : {std::pair{HookArgKind::score, DependsOn::score},
+                                  {HookArgKind::b, DependsOn::b},
+                                  {HookArgKind::h, DependsOn::h},
+                                  {HookArgKind::q_idx, DependsOn::q},
+                                  {HookArgKind::kv_idx, DependsOn::kv}})
+    known_[hook_argument(function, kind)] = {static_cast<std::uint8_t>(bit)};
   for (bool changed = true; changed;) {
     changed = false;
     for (const llvm::BasicBlock& block : function)
       for (const llvm::Instruction& instruction : block) {
-        std::uint8_t bits = 0;
+        DependsOn now;
         for (const llvm::Value* operand : instruction.operand_values())
-          if (auto found = bits_.find(operand); found != bits_.end()) bits |= found->second;
-        std::uint8_t& known = bits_[&instruction];
-        changed |= std::exchange(known, bits) != bits;
+          if (auto found = known_.find(operand); found != known_.end()) now |= found->second;
+        DependsOn& known = known_[&instruction];
+        changed |= std::exchange(known, now) != now;
       }
   }
 }
 
-DependsOn Dependence::of(const llvm::Value& value) {
-  if (auto found = bits_.find(&value); found != bits_.end()) return {found->second};
-  std::uint8_t bits = 0;
+DependsOn Dependence::of(const llvm::Value& value) const {
+  if (auto found = known_.find(&value); found != known_.end()) return found->second;
+  DependsOn depends;
   if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(&value)) {
-    for (const llvm::Value* operand : instruction->operand_values()) bits |= of(*operand).bits;
-    bits_[&value] = bits;
+    for (const llvm::Value* operand : instruction->operand_values()) depends |= of(*operand);
+    known_[&value] = depends;
   }
-  return {bits};
+  return depends;
 }
 
 }  // namespace fa

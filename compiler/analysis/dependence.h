@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "compiler/analysis/facts.h"
+#include "compiler/ir/depends_on.h"
 
 namespace llvm {
 class Function;
@@ -20,15 +20,15 @@ Stage stage_of(DependsOn depends);
 
 class Dependence {
  public:
-  /// `function` has the arguments `args`.
-  Dependence(const llvm::Function& function, const std::vector<HookArg>& args);
+  /// `function` has a hook's arguments.
+  explicit Dependence(const llvm::Function& function);
 
   /// Values added to the function later are found through their operands.
-  DependsOn of(const llvm::Value& value);
-  Stage stage(const llvm::Value& value) { return stage_of(of(value)); }
+  DependsOn of(const llvm::Value& value) const;
+  Stage stage(const llvm::Value& value) const { return stage_of(of(value)); }
 
  private:
-  std::unordered_map<const llvm::Value*, std::uint8_t> bits_;
+  mutable std::unordered_map<const llvm::Value*, DependsOn> known_;
 };
 
 }  // namespace fa

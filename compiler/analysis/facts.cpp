@@ -2,7 +2,6 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/facts.h"
@@ -22,16 +21,16 @@ constexpr const char* kLinear = ", linear in kv";
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
 struct Rewrite {
-  const std::vector<HookArg>& args;
   llvm::Function* function;
   llvm::IRBuilder<> builder;  // just before the return
   Dependence dependence;
 
-  Rewrite(const HookIr& hooks, const char* name)
-      : args(hooks.args),
-        function(copy(hooks, name)),
+  /// The copy is made in `module`.
+  Rewrite(const llvm::Function& score_mod, llvm::Module& module, const char* name)
+      : function(copy_function(score_mod, module, name)),
         builder(function->back().getTerminator()),
-        dependence(*function, hooks.args) {
+        dependence(*function) {
+    score()->setName("s");
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     builder.setFastMathFlags(flags);
@@ -39,14 +38,9 @@ struct Rewrite {
   }
 
   llvm::ReturnInst* end() { return llvm::cast<llvm::ReturnInst>(function->back().getTerminator()); }
-  llvm::Value* score() { return function->getArg(0); }
+  llvm::Value* score() { return hook_argument(*function, HookArgKind::score); }
+  llvm::Value* scale() { return hook_argument(*function, HookArgKind::scale); }
   llvm::Value* log2e() { return llvm::ConstantFP::get(builder.getFloatTy(), static_cast<double>(kLog2e)); }
-
-  llvm::Value* scale(const HookIr& hooks) {
-    for (std::size_t i = 0; i < hooks.args.size(); ++i)
-      if (hooks.args[i].kind == HookArgKind::scale) return function->getArg(static_cast<unsigned>(i));
-    throw InternalError("hooks have no scale argument");
-  }
 
   /// Makes `result` what is returned and drops what it does not use, so that the next step sees true use
   /// counts.
@@ -54,7 +48,7 @@ struct Rewrite {
     end()->setOperand(0, result);
     verify(*function, "analyse");
     simplify(*function);
-    dependence = Dependence(*function, args);  // what was removed must not lend its address to new values
+    dependence = Dependence(*function);  // what was removed must not lend its address to new values
     builder.SetInsertPoint(end());
   }
 
@@ -63,69 +57,94 @@ struct Rewrite {
     keep(times(result, factor, dependence, builder));
     return function;
   }
-
- private:
-  static llvm::Function* copy(const HookIr& hooks, const char* name) {
-    llvm::ValueToValueMapTy map;
-    llvm::Function* function = llvm::CloneFunction(hooks.score_mod, map);
-    function->setName(name);
-    function->getArg(0)->setName("s");
-    return function;
-  }
 };
+
+DependsOn result_depends(const llvm::Function& function) {
+  const auto* end = llvm::cast<llvm::ReturnInst>(function.back().getTerminator());
+  return Dependence(function).of(*end->getReturnValue());
+}
 
 enum class Part { multiplier, addend };
 
-// The affine form is derived again in each copy: what one part does not use disappears from it.
-llvm::Function* build_part(const HookIr& hooks, Part part) {
-  Rewrite rewrite(hooks, part == Part::multiplier ? "logit_multiplier" : "logit_addend");
-  llvm::Value* value = rewrite.end()->getReturnValue();
-  const std::optional<Affine> affine =
-      AffineForm(rewrite.score(), rewrite.dependence, rewrite.builder).of(value);
-  if (!affine) throw InternalError("an affine score_mod lost its form in a copy");
-  rewrite.keep(part == Part::addend ? affine->addend : affine->multiplier);
-  if (part == Part::addend) return rewrite.finish(rewrite.log2e());
-  return rewrite.finish(rewrite.builder.CreateFMul(rewrite.scale(hooks), rewrite.log2e(), "scale_log2"));
-}
+/// Finds the form of a score_mod and writes the functions of that form.
+class Derivation {
+ public:
+  Derivation(const HookIr& hooks, Facts& facts)
+      : score_mod_(*hooks.score_mod), module_(make_module("logits", hooks.module)), facts_(facts) {}
 
-llvm::Function* build_logit(const HookIr& hooks) {
-  Rewrite rewrite(hooks, "logit");
-  scale_uses(*rewrite.function, rewrite.score(), rewrite.scale(hooks), rewrite.dependence);
-  rewrite.keep(rewrite.end()->getReturnValue());
-  return rewrite.finish(rewrite.log2e());
-}
-
-DependsOn result_depends(const llvm::Function& function, const std::vector<HookArg>& args) {
-  Dependence dependence(function, args);
-  const auto* end = llvm::cast<llvm::ReturnInst>(function.back().getTerminator());
-  return dependence.of(*end->getReturnValue());
-}
-
-// The form of score_mod; a scratch copy takes what the question builds.
-void find_form(const HookIr& hooks, Facts& facts) {
-  Rewrite scratch(hooks, "scratch");
-  const std::optional<Affine> affine =
-      AffineForm(scratch.score(), scratch.dependence, scratch.builder).of(scratch.end()->getReturnValue());
-  facts.score_form = ScoreForm::general;
-  // A score that is not used at all is the general form: a multiplier of 0 would turn infinite products into
-  // NaN.
-  if (affine && !is_zero(affine->multiplier)) {
-    facts.addend_is_zero = is_zero(affine->addend);
-    facts.multiplier_is_one = is_one(affine->multiplier);
-    const bool is_identity = facts.addend_is_zero && facts.multiplier_is_one;
-    facts.score_form = is_identity ? ScoreForm::identity : ScoreForm::affine;
+  void run(double scale, WithSlopes slopes) {
+    facts_.score_mod = result_depends(score_mod_);
+    find_form();
+    if (facts_.score_form == ScoreForm::identity) return;
+    Logits& logits = facts_.logits;
+    logits.module = module_;
+    if (facts_.score_form == ScoreForm::general) {
+      logits.general = build_logit();
+      return;
+    }
+    logits.multiplier = build_part(Part::multiplier);
+    llvm::Function* const addend = build_part(Part::addend);
+    logits.addend = addend;
+    facts_.multiplier = result_depends(*logits.multiplier);
+    facts_.addend = result_depends(*addend);
+    if (slopes == WithSlopes::derived && facts_.multiplier_is_one && can_divide_by(scale) &&
+        facts_.addend.has_all(DependsOn::q | DependsOn::kv))
+      logits.addend_slope = derive_slope(*addend);
+    facts_.addend_is_linear = logits.addend_slope != nullptr;
+    if (!facts_.addend_is_linear && !facts_.addend_is_zero) split_rows(*addend);
+    facts_.addend_is_relative = is_relative(*addend);
   }
-  scratch.function->eraseFromParent();
-}
 
-void split_rows(HookIr& hooks, Facts& facts) {
-  hooks.logit_row_addend = split_row_addend(*hooks.logit_addend, hooks.args);
-  facts.has_row_addend = hooks.logit_row_addend != nullptr;
-  if (!facts.has_row_addend) return;
-  const auto* end = llvm::cast<llvm::ReturnInst>(hooks.logit_addend->back().getTerminator());
-  facts.addend_is_zero = is_zero(end->getReturnValue());
-  facts.addend = result_depends(*hooks.logit_addend, hooks.args);
-}
+ private:
+  // A scratch copy takes what the question builds.
+  void find_form() {
+    Rewrite scratch(score_mod_, *module_, "scratch");
+    const std::optional<Affine> affine =
+        AffineForm(scratch.score(), scratch.dependence, scratch.builder).of(scratch.end()->getReturnValue());
+    facts_.score_form = ScoreForm::general;
+    // A score that is not used at all is the general form: a multiplier of 0 would turn infinite products into
+    // NaN.
+    if (affine && !is_zero(affine->multiplier)) {
+      facts_.addend_is_zero = is_zero(affine->addend);
+      facts_.multiplier_is_one = is_one(affine->multiplier);
+      const bool is_identity = facts_.addend_is_zero && facts_.multiplier_is_one;
+      facts_.score_form = is_identity ? ScoreForm::identity : ScoreForm::affine;
+    }
+    scratch.function->eraseFromParent();
+  }
+
+  // The affine form is derived again in each copy: what one part does not use disappears from it.
+  llvm::Function* build_part(Part part) {
+    Rewrite rewrite(score_mod_, *module_, part == Part::multiplier ? "logit_multiplier" : "logit_addend");
+    llvm::Value* value = rewrite.end()->getReturnValue();
+    const std::optional<Affine> affine =
+        AffineForm(rewrite.score(), rewrite.dependence, rewrite.builder).of(value);
+    if (!affine) throw InternalError("an affine score_mod lost its form in a copy");
+    rewrite.keep(part == Part::addend ? affine->addend : affine->multiplier);
+    if (part == Part::addend) return rewrite.finish(rewrite.log2e());
+    return rewrite.finish(rewrite.builder.CreateFMul(rewrite.scale(), rewrite.log2e(), "scale_log2"));
+  }
+
+  llvm::Function* build_logit() {
+    Rewrite rewrite(score_mod_, *module_, "logit");
+    scale_uses(*rewrite.function, rewrite.score(), rewrite.scale(), rewrite.dependence);
+    rewrite.keep(rewrite.end()->getReturnValue());
+    return rewrite.finish(rewrite.log2e());
+  }
+
+  void split_rows(llvm::Function& addend) {
+    facts_.logits.row_addend = split_row_addend(addend);
+    facts_.has_row_addend = facts_.logits.row_addend != nullptr;
+    if (!facts_.has_row_addend) return;
+    const auto* end = llvm::cast<llvm::ReturnInst>(addend.back().getTerminator());
+    facts_.addend_is_zero = is_zero(end->getReturnValue());
+    facts_.addend = result_depends(addend);
+  }
+
+  const llvm::Function& score_mod_;
+  std::shared_ptr<llvm::Module> module_;
+  Facts& facts_;
+};
 
 // Address arithmetic folds into loads and the float images of indices come from the kernel: neither is
 // counted.
@@ -136,11 +155,11 @@ bool is_arithmetic(const llvm::Instruction& instruction) {
   return true;
 }
 
-void count_ops(const llvm::Function* function, bool is_relative, const HookIr& hooks, Facts& facts) {
+void count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
   if (function == nullptr) return;
   int element_ops = 0;
   bool reads = false;
-  Dependence dependence(*function, hooks.args);
+  Dependence dependence(*function);
   for_each_instruction(region_of(*function), [&](const llvm::Instruction& instruction, long long times) {
     if (!is_arithmetic(instruction)) return;
     const int ops = static_cast<int>(std::min(times, 1'000'000LL));
@@ -177,42 +196,15 @@ std::string_view name_of(ScoreForm form) {
 
 }  // namespace
 
-std::string DependsOn::print() const {
-  static constexpr std::pair<std::uint8_t, const char*> kNames[] = {
-      {b, "b"}, {h, "h"}, {q, "q"}, {kv, "kv"}, {score, "score"}};
-  std::string text;
-  for (const auto& [bit, name] : kNames)
-    if (has(bit)) text += (text.empty() ? "" : ", ") + std::string(name);
-  return "{" + text + "}";
-}
-
-Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes) {
+Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
   Facts facts;
   facts.has_score_mod = hooks.score_mod != nullptr;
   facts.has_mask = hooks.mask_mod != nullptr;
   facts.clamped = hooks.clamped;
-  if (hooks.score_mod != nullptr) {
-    facts.score_mod = result_depends(*hooks.score_mod, hooks.args);
-    find_form(hooks, facts);
-    if (facts.score_form == ScoreForm::affine) {
-      hooks.logit_multiplier = build_part(hooks, Part::multiplier);
-      hooks.logit_addend = build_part(hooks, Part::addend);
-      facts.multiplier = result_depends(*hooks.logit_multiplier, hooks.args);
-      facts.addend = result_depends(*hooks.logit_addend, hooks.args);
-      if (slopes == WithSlopes::derived && facts.multiplier_is_one && can_divide_by(spec.scale) &&
-          facts.addend.has(DependsOn::q) && facts.addend.has(DependsOn::kv))
-        hooks.logit_addend_slope = derive_slope(*hooks.logit_addend, hooks.args);
-      facts.addend_is_linear = hooks.logit_addend_slope != nullptr;
-      if (!facts.addend_is_linear && !facts.addend_is_zero) split_rows(hooks, facts);
-      facts.addend_is_relative = is_relative(*hooks.logit_addend);
-    } else if (facts.score_form == ScoreForm::general) {
-      hooks.logit = build_logit(hooks);
-    }
-  } else {
-    facts.score_mod.bits = DependsOn::score;
-  }
+  facts.score_mod.bits = DependsOn::score;
+  if (hooks.score_mod != nullptr) Derivation(hooks, facts).run(spec.scale, slopes);
   if (hooks.mask_mod != nullptr) {
-    facts.mask_mod = result_depends(*hooks.mask_mod, hooks.args);
+    facts.mask_mod = result_depends(*hooks.mask_mod);
     facts.mask_is_relative = is_relative(*hooks.mask_mod);
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
@@ -221,16 +213,17 @@ Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes) {
     }
   }
   facts.has_sink = hooks.sink != nullptr;
-  const bool is_uniform = !facts.multiplier.has(DependsOn::q) && !facts.multiplier.has(DependsOn::kv);
-  count_ops(hooks.logit, false, hooks, facts);
-  count_ops(hooks.logit_multiplier, false, hooks, facts);
+  const Logits& logits = facts.logits;
+  const bool is_uniform = !facts.multiplier.has(DependsOn::q | DependsOn::kv);
+  count_ops(logits.general, false, facts);
+  count_ops(logits.multiplier, false, facts);
   if (facts.addend_is_linear) {
     facts.element_ops += 1;  // a multiply-add; the rest is found once a row
   } else {
-    count_ops(hooks.logit_addend, facts.addend_is_relative && is_uniform, hooks, facts);
-    count_ops(hooks.logit_row_addend, false, hooks, facts);
+    count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
+    count_ops(logits.row_addend, false, facts);
   }
-  count_ops(hooks.mask_mod, facts.mask_is_relative, hooks, facts);
+  count_ops(hooks.mask_mod, facts.mask_is_relative, facts);
   return facts;
 }
 

@@ -5,17 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "compiler/analysis/logits.h"
+#include "compiler/ir/depends_on.h"
 #include "compiler/ir/hook_ir.h"
 
 namespace fa {
-
-/// A set of {b, h, q_idx, kv_idx, score}; empty = the same for the whole call.
-struct DependsOn {
-  enum : std::uint8_t { b = 1, h = 2, q = 4, kv = 8, score = 16 };
-  std::uint8_t bits = 0;
-  bool has(std::uint8_t bit) const { return (bits & bit) != 0; }
-  std::string print() const;  // "{h, q, kv}"
-};
 
 /// How score_mod uses the score.
 enum class ScoreForm : std::uint8_t {
@@ -59,6 +53,7 @@ struct Facts {
   int row_ops = 0;       // per q row
   int column_ops = 0;    // per kv column
   std::vector<ClampedRead> clamped;
+  Logits logits;  // what kernels evaluate in place of score_mod
 
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
 };
@@ -66,8 +61,7 @@ struct Facts {
 /// Whether addends that are linear in kv_idx become slopes, which a kernel keeps for all of its tiles.
 enum class WithSlopes : std::uint8_t { derived, left_out };
 
-/// Analyses the hooks and adds the functions kernels evaluate (@logit, or @logit_multiplier, @logit_addend
-/// and its slope) to `hooks.module`, verified.
-Facts analyse(const CheckedSpec& spec, HookIr& hooks, WithSlopes slopes = WithSlopes::derived);
+/// Analyses the hooks and derives the functions that kernels evaluate, verified.
+Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes = WithSlopes::derived);
 
 }  // namespace fa

@@ -1,8 +1,7 @@
 // Terms are found from the result down, through sums and differences that may be reordered.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/cloning.h"
 // after llvm.h
-#include <llvm/Transforms/Utils/Cloning.h>
-
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/dependence.h"
 #include "compiler/analysis/row_addend.h"
@@ -50,9 +49,9 @@ llvm::ReturnInst* end_of(llvm::Function& function) {
 }
 
 /// Makes the function return the sum of those of its result's terms that do, or do not, depend on kv_idx.
-void keep_terms(llvm::Function& function, const std::vector<HookArg>& args, bool of_columns) {
+void keep_terms(llvm::Function& function, bool of_columns) {
   llvm::ReturnInst* const end = end_of(function);
-  Dependence dependence(function, args);
+  Dependence dependence(function);
   std::vector<Term> terms;
   find_terms(*end->getParent(), end->getReturnValue(), 1, terms);
   llvm::IRBuilder<> builder(end);
@@ -75,16 +74,16 @@ void keep_terms(llvm::Function& function, const std::vector<HookArg>& args, bool
 
 }  // namespace
 
-llvm::Function* split_row_addend(llvm::Function& addend, const std::vector<HookArg>& args) {
+llvm::Function* split_row_addend(llvm::Function& addend) {
   llvm::ValueToValueMapTy map;
   llvm::Function* rows = llvm::CloneFunction(&addend, map);
   rows->setName("logit_row_addend");
-  keep_terms(*rows, args, false);
+  keep_terms(*rows, false);
   if (is_zero(end_of(*rows)->getReturnValue())) {
     rows->eraseFromParent();
     return nullptr;
   }
-  keep_terms(addend, args, true);
+  keep_terms(addend, true);
   return rows;
 }
 

@@ -3,15 +3,15 @@
 // (forgetting gates: Lin et al. 2025, F(q) - F(kv)).
 #pragma once
 
-#include <vector>
-
-#include "compiler/ir/hook_ir.h"
+namespace llvm {
+class Function;
+}  // namespace llvm
 
 namespace fa {
 
-/// Splits `addend`, a function with the arguments `args`: it keeps the terms that depend on kv_idx (0 where
+/// Splits `addend`, a function with a hook's arguments: it keeps the terms that depend on kv_idx (0 where
 /// there are none), and a new function beside it returns the sum of the others. Null, and nothing is changed,
 /// where there are no others.
-llvm::Function* split_row_addend(llvm::Function& addend, const std::vector<HookArg>& args);
+llvm::Function* split_row_addend(llvm::Function& addend);
 
 }  // namespace fa

@@ -10,16 +10,18 @@
 
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/tiles/tile_class.h"
-#include "compiler/ir/hook_ir.h"
 
 namespace fa {
 
-/// Adds the function to `hooks.module`, verified and simplified, where score_mod is the score plus something
-/// that depends on both q_idx and kv_idx; null where it is not, or where no tile that `classes` leave can be
-/// seen to be plain.
+struct ScoreClass {
+  IrModule module;
+  const llvm::Function* function = nullptr;  // null: no tile is known to be plain
+};
+
+/// Derives the function, verified and simplified, where score_mod is the score plus something that depends on
+/// both q_idx and kv_idx; none where it is not, or where no tile that `classes` leave can be seen to be plain.
 /// `scale` is the spec's: a tile's number is added in units of scaled scores, so it must be a positive,
 /// ordinary number.
-llvm::Function* derive_score_class(HookIr& hooks, const Facts& facts, const TileClasses& classes,
-                                   double scale);
+ScoreClass derive_score_class(const Facts& facts, const TileClasses& classes, double scale);
 
 }  // namespace fa

@@ -2,9 +2,8 @@
 // parts that are free of kv_idx. Rounding is no part of it: a sum of two products differs from the spec's
 // text by a few ulp, as any reordering of them would.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/cloning.h"
 // after llvm.h
-#include <llvm/Transforms/Utils/Cloning.h>
-
 #include <optional>
 #include <unordered_map>
 
@@ -25,8 +24,8 @@ using MaybeSlope = std::optional<Slope>;
 
 class Slopes {
  public:
-  Slopes(llvm::Function& function, const std::vector<HookArg>& args)
-      : builder_(function.getEntryBlock().getTerminator()), dependence_(function, args) {
+  Slopes(llvm::Function& function)
+      : builder_(function.getEntryBlock().getTerminator()), dependence_(function) {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
     builder_.setFastMathFlags(flags);
@@ -123,13 +122,13 @@ class Slopes {
 
 }  // namespace
 
-llvm::Function* derive_slope(llvm::Function& addend, const std::vector<HookArg>& args) {
+llvm::Function* derive_slope(llvm::Function& addend) {
   if (addend.size() != 1) return nullptr;  // a loop
   llvm::ValueToValueMapTy map;
   llvm::Function* function = llvm::CloneFunction(&addend, map);
   function->setName("logit_addend_slope");
   auto* end = llvm::cast<llvm::ReturnInst>(function->getEntryBlock().getTerminator());
-  Slopes slopes(*function, args);
+  Slopes slopes(*function);
   const MaybeSlope slope = slopes.of(*end->getReturnValue());
   llvm::Value* value = slope && slope->constant != 0 ? slopes.value(*slope) : nullptr;
   if (value == nullptr || !slopes.is_uniform(*value)) {

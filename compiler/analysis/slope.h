@@ -3,15 +3,15 @@
 // multiply-add an element, and the rest once a row for its log-sum-exp.
 #pragma once
 
-#include <vector>
-
-#include "compiler/ir/hook_ir.h"
+namespace llvm {
+class Function;
+}  // namespace llvm
 
 namespace fa {
 
-/// A new function beside `addend`, with its arguments `args`, that gives c where addend = c * kv_idx + rest
+/// A new function beside `addend` and with its arguments, which are a hook's, that gives c where addend = c * kv_idx + rest
 /// in real numbers and neither c nor the rest depends on kv_idx, nor c on q_idx. Proved, or nullptr; also
 /// where c is 0.
-llvm::Function* derive_slope(llvm::Function& addend, const std::vector<HookArg>& args);
+llvm::Function* derive_slope(llvm::Function& addend);
 
 }  // namespace fa

@@ -16,7 +16,6 @@
 namespace fa {
 namespace {
 
-constexpr unsigned kQ = 4, kKv = 8, kScore = 16;  // DependsOn bits
 // Operations per element; fewer than this cost less than a second copy of the kernel.
 constexpr int kFewestDecided = 2;
 
@@ -76,7 +75,7 @@ class HeadCases {
     while (condition->kind == ExprKind::unary && condition->op == Op::logical_not)
       condition = condition->args[0];
     if (condition->type != Type::boolean || is_literal(*condition)) return;
-    if ((bounds_.depends_on(*condition) & (kQ | kKv | kScore)) != 0) return;
+    if (bounds_.depends_on(*condition).has(DependsOn::q | DependsOn::kv | DependsOn::score)) return;
     if (!free_loops_.of(*condition).empty()) return;  // another value in each step of a reduction
     Found& found = found_[structure_.of(*condition)];
     found.condition = condition;
@@ -86,8 +85,7 @@ class HeadCases {
 
   int element_operations(const Expr& expr, std::unordered_set<const Expr*>& counted) {
     if (expr.args.empty() || !counted.insert(&expr).second) return 0;
-    const unsigned depends = bounds_.depends_on(expr);
-    int operations = (depends & kScore) != 0 || ((depends & kQ) != 0 && (depends & kKv) != 0) ? 1 : 0;
+    int operations = bounds_.depends_on(expr).is_of_element() ? 1 : 0;
     for (const ExprPtr& arg : expr.args) operations += element_operations(*arg, counted);
     return operations;
   }

@@ -1,5 +1,5 @@
-// The only way to LLVM's headers, so that their warnings do not appear among ours. .cpp files alone include
-// it, before anything else.
+// The main door to LLVM's headers; those beside it in llvm/ open the rest. No other file includes LLVM, so that
+// its warnings stay outside ours. Private headers of a stage and .cpp files include doors, before other headers.
 #pragma once
 
 #pragma GCC diagnostic push
@@ -8,10 +8,13 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <llvm/IR/BasicBlock.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Intrinsics.h>
@@ -21,5 +24,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/ModRef.h>
 #include <llvm/Support/raw_ostream.h>
 #pragma GCC diagnostic pop

@@ -1,9 +1,8 @@
 #include "compiler/ir/out_of_memory.h"
 
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/errors.h"
 // after llvm.h
-#include <llvm/Support/ErrorHandling.h>
-
 namespace fa {
 namespace {
 

@@ -1,15 +1,9 @@
 // Runs the pass list of simplify.h with only the analyses it asks for: a whole PassBuilder would cost more
 // than the passes.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/flow.h"
+#include "compiler/ir/llvm/passes.h"
 // after llvm.h
-#include <llvm/Analysis/AssumptionCache.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/PassInstrumentation.h>
-#include <llvm/Transforms/Scalar/DCE.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-
 #include "compiler/ir/invariants.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"

@@ -109,8 +109,9 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {
   require_support(spec, target);
-  if (target.family == Family::host) {
-    if (target.has_bf16_tiles && spec.dtype == DType::bf16)
+  if (target.is_host()) {
+    const bool has_tiles = target.cpu != nullptr && target.cpu->amx;
+    if (has_tiles && spec.dtype == DType::bf16)
       return {.plan = kHostTilesPlan, .why = std::string(kHostTilesReason)};
     return {.plan = kHostPlan, .why = std::string(kHostReason)};
   }
@@ -118,7 +119,8 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   const std::vector<Plan> plans = legal_plans(spec, target);
   if (const Measured* line = find_measured(spec, facts, target)) {
     const auto best = cheapest(question, plans, [&](const Plan& plan) {
-      return plan.tile_q == line->tile_q && plan.tile_kv == line->tile_kv && plan.warps == line->warps;
+      return plan.family == line->family && plan.tile_q == line->tile_q && plan.tile_kv == line->tile_kv &&
+             plan.warps == line->warps;
     });
     if (best) return explain(question, *best, fmt::format("measured best ({})", line->source));
   }
@@ -134,7 +136,7 @@ std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, cons
                                const ProblemSize& size) {
   const Choice chosen = choose(spec, facts, target, size);
   std::vector<Choice> ranked;
-  if (target.family == Family::host) {
+  if (target.is_host()) {
     for (const Plan& plan : legal_plans(spec, target)) ranked.push_back({.plan = plan, .why = chosen.why});
   } else {
     ranked = rank_tiles({spec, facts, target, size});
@@ -153,7 +155,7 @@ Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& 
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
     throw ArgumentError(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
   }
-  if (target.family == Family::host) return {.plan = plan, .why = std::string(kAskedFor)};
+  if (target.is_host()) return {.plan = plan, .why = std::string(kAskedFor)};
   std::vector<Plan> plans{plan};
   for (int ctas = 2; !says_min_ctas && ctas <= ctas_that_fit(plan, spec, target); ++ctas) {
     plans.push_back(plan);

@@ -109,7 +109,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double longest = std::max({cost.tensor, cost.smem, cost.softmax});
   const double others = cost.tensor + cost.smem + cost.softmax - longest;
   const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
-  const bool is_tight = plan.family == Family::sm75 && spec.dtype != DType::f32;
+  const bool is_tight = !traits_of(plan.family).has_async_copies && spec.dtype != DType::f32;
   const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts) +
                         (is_tight ? kBeyondEstimateOnSm75 : 0);
   const double risk = register_budget(plan, target) - registers < kRegistersToSpare ? kSpillRisk : 1;

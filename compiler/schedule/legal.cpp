@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxStages = 2;
 
 // Only one copy through registers can be under way: a second stage would have to wait in registers, too.
-constexpr int most_stages(Family family) { return family == Family::sm75 ? 1 : kMaxStages; }
+int most_stages(Family family) { return traits_of(family).has_async_copies ? kMaxStages : 1; }
 
 std::string why_illegal_on_host(const Plan& plan) {
   if (plan.warps != 1) return fmt::format("warps={}: the host has none and takes 1", plan.warps);
@@ -91,6 +91,27 @@ std::vector<Plan> host_plans() {
   return plans;
 }
 
+void add_legal_plans(Family family, const CheckedSpec& spec, const Target& target, std::vector<Plan>& plans) {
+  for (const int warps : {1, 2, 4, 8}) {
+    for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
+      for (int tile_kv = kTileKvStep; tile_kv <= 256; tile_kv += kTileKvStep) {
+        for (int stages = 1; stages <= most_stages(family); ++stages) {
+          for (const bool q_in_registers : {false, true}) {
+            Plan plan{.family = family,
+                      .tile_q = kMmaRows * warps * row_tiles,
+                      .tile_kv = tile_kv,
+                      .warps = warps,
+                      .stages = stages,
+                      .q_in_registers = q_in_registers};
+            const int most = ctas_that_fit(plan, spec, target);
+            for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& target) {
@@ -105,13 +126,7 @@ int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& targe
 }
 
 std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target) {
-  if (const auto reasons = unsupported(spec, target); !reasons.empty()) {
-    return reasons.front().message + "; " + reasons.front().remedy;
-  }
-  if (plan.family != target.family) {
-    return fmt::format("it is a plan for {} kernels; {} runs {} kernels", family_name(plan.family),
-                       target.name, family_name(target.family));
-  }
+  if (std::string reason = why_refused(plan.family, spec, target); !reason.empty()) return reason;
   if (plan.family == Family::host) {
     if (std::string reason = why_illegal_on_host(plan); !reason.empty()) return reason;
   }
@@ -120,27 +135,10 @@ std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target&
 }
 
 std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target) {
-  if (target.family == Family::host) return host_plans();
+  if (target.is_host()) return host_plans();
   std::vector<Plan> plans;
-  if (!unsupported(spec, target).empty()) return plans;
-  for (const int warps : {1, 2, 4, 8}) {
-    for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
-      for (int tile_kv = kTileKvStep; tile_kv <= 256; tile_kv += kTileKvStep) {
-        for (int stages = 1; stages <= most_stages(target.family); ++stages) {
-          for (const bool q_in_registers : {false, true}) {
-            Plan plan{.family = target.family,
-                      .tile_q = kMmaRows * warps * row_tiles,
-                      .tile_kv = tile_kv,
-                      .warps = warps,
-                      .stages = stages,
-                      .q_in_registers = q_in_registers};
-            const int most = ctas_that_fit(plan, spec, target);
-            for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
-          }
-        }
-      }
-    }
-  }
+  for (const Family family : target.families)
+    if (why_refused(family, spec, target).empty()) add_legal_plans(family, spec, target, plans);
   return plans;
 }
 

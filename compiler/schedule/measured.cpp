@@ -57,7 +57,7 @@ const Measured* find_measured(const CheckedSpec& spec, const Facts& facts, const
   for (const Measured& line : kMeasured) {
     if (!line.target.empty() && line.target != target.name) continue;
     if (line.dense_only && !is_dense) continue;
-    if (line.family == target.family && line.f32 == (spec.dtype == DType::f32) &&
+    if (target.runs(line.family) && line.f32 == (spec.dtype == DType::f32) &&
         line.dropout == spec.has_dropout && fits(line, padded_head_dim(spec.head_dim, spec.dtype)) &&
         fits(line, padded_head_dim(spec.head_dim_v, spec.dtype))) {
       return &line;

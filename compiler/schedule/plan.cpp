@@ -16,7 +16,6 @@ struct Field {
 constexpr std::array kFields{Field{"tile_q", &Plan::tile_q}, Field{"tile_kv", &Plan::tile_kv},
                              Field{"warps", &Plan::warps}, Field{"stages", &Plan::stages},
                              Field{"min_ctas", &Plan::min_ctas}};
-constexpr std::array kFamilies{Family::sm75, Family::sm80, Family::sm90, Family::host};
 constexpr std::string_view kLoopOrder = "q_outer";
 constexpr std::string_view kQInRegisters = "q_in_registers";
 constexpr std::string_view kSpace = " \t\r\n,";
@@ -72,10 +71,10 @@ void for_each_word(std::string_view text, const auto& take) {
 }
 
 void set_word(Plan& plan, std::string_view word) {
-  for (const Family family : kFamilies) {
-    if (word == family_name(family)) {
-      if (family == Family::host) plan = as_on_host(plan);
-      plan.family = family;
+  for (const FamilyTraits& known : all_families()) {
+    if (word == known.name) {
+      if (known.family == Family::host) plan = as_on_host(plan);
+      plan.family = known.family;
       return;
     }
   }

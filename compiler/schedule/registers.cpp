@@ -24,7 +24,7 @@ constexpr int kDrawnAhead = 16;  // a second call's words
 constexpr int kMostHeld = 8;
 
 int registers_of_copy(const Plan& plan, const CheckedSpec& spec) {
-  if (plan.family != Family::sm75) return 0;  // cp.async holds nothing
+  if (traits_of(plan.family).has_async_copies) return 0;  // cp.async holds nothing
   const int passes = ceil_div(plan.tile_kv, threads_of(plan) * 16 / kPageRowBytes);
   const int most_pages = std::max(pages(spec.head_dim, spec.dtype), pages(spec.head_dim_v, spec.dtype));
   return 4 * std::min(kMostHeld, passes * most_pages);
@@ -32,18 +32,18 @@ int registers_of_copy(const Plan& plan, const CheckedSpec& spec) {
 
 // Words of a thread for a step of a 16-row Q fragment; FFMA wants all eight columns of both its rows.
 int words_of_q_step(const Plan& plan, const CheckedSpec& spec) {
-  return spec.dtype == DType::f32 && plan.family == Family::sm75 ? 16 : 4;
+  return spec.dtype == DType::f32 && !traits_of(plan.family).has_tf32_products ? 16 : 4;
 }
 
 int operands(const Plan& plan, const CheckedSpec& spec) {
   if (spec.dtype != DType::f32) return kOperands;
-  if (plan.family == Family::sm75) return kFfmaOperands;
+  if (!traits_of(plan.family).has_tf32_products) return kFfmaOperands;
   return row_tiles_per_warp(plan) * kTf32RowOperands + kTf32ColumnOperands;
 }
 
 /// ptxas draws ahead where 3xTF32 leaves it long stretches without a branch.
 int registers_of_dropout(const Plan& plan, const CheckedSpec& spec) {
-  const bool is_tf32 = spec.dtype == DType::f32 && plan.family != Family::sm75;
+  const bool is_tf32 = spec.dtype == DType::f32 && traits_of(plan.family).has_tf32_products;
   return is_tf32 ? kDropout + kDrawnAhead : kDropout;
 }
 

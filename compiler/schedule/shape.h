@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/schedule/plan.h"
+#include "compiler/spec/arithmetic.h"
 
 namespace fa {
 
@@ -17,8 +18,6 @@ constexpr int kMaxRegisters = 255;       // a thread's, by the instruction encod
 constexpr int kRegisterGranularity = 8;  // registers a thread are allocated in eights
 constexpr int kMaxTile = 1024;           // keeps every sum far inside 32 bits
 
-constexpr int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-constexpr int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
 /// A head dim as it is copied and multiplied: whole product steps.
 inline int padded_head_dim(int head_dim, DType dtype) {
   return round_up(head_dim, kStepBytes / dtype_bytes(dtype));

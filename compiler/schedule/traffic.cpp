@@ -78,7 +78,7 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
     const double sram_elements = target.max_smem_per_block / element;
     traffic.fused_bytes_by_formula = pairs * d * dv / sram_elements * element;
   }
-  if (target.family == Family::host) {
+  if (target.is_host()) {
     traffic.hbm_bytes = traffic.least_bytes;
     return traffic;
   }

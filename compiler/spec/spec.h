@@ -15,6 +15,7 @@ struct Ast;  // compiler/spec/parse/ast.h
 
 constexpr int kMaxSpecParams = 16;  // templates/params.h holds as many; a test compares the two
 constexpr int kMaxSpecTensors = 16;
+constexpr int kMaxLength = 1 << 24;     // of q_len and kv_len: floats hold every index
 constexpr int kMaxReduction = 4096;     // steps of one reduction
 constexpr int kMaxNestedSteps = 65536;  // and of reductions inside each other, multiplied
 constexpr int kMaxParameters = 16;      // of one function

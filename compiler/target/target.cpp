@@ -3,6 +3,7 @@
 // runtime/host/jit adds the CPU's features.
 #include "compiler/target/target.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <tuple>
@@ -14,10 +15,15 @@ constexpr int kKiB = 1024;
 constexpr std::int64_t kMB = 1'000'000;
 constexpr std::int64_t kGB = 1'000'000'000;
 
+constexpr Family kTuring[] = {Family::sm75};
+constexpr Family kAmpere[] = {Family::sm80};
+constexpr Family kHopper[] = {Family::sm90, Family::sm80};
+constexpr Family kHostFamilies[] = {Family::host};
+
 constexpr Target kT4{
     .name = "t4",
     .description = "NVIDIA T4, 16 GB",
-    .family = Family::sm75,
+    .families = kTuring,
     .compute_capability = 75,
     .nvrtc_arch = "sm_75",
     .num_sms = 40,
@@ -43,7 +49,7 @@ constexpr Target kT4{
 constexpr Target kA100{
     .name = "a100",
     .description = "NVIDIA A100 SXM, 80 GB",
-    .family = Family::sm80,
+    .families = kAmpere,
     .compute_capability = 80,
     .nvrtc_arch = "sm_80",
     .num_sms = 108,
@@ -79,7 +85,7 @@ constexpr Target smaller_a100() {
 constexpr Target kA10{
     .name = "a10",
     .description = "NVIDIA A10, 24 GB",
-    .family = Family::sm80,
+    .families = kAmpere,
     .compute_capability = 86,
     .nvrtc_arch = "sm_86",
     .num_sms = 72,
@@ -106,7 +112,7 @@ constexpr Target kA10{
 constexpr Target kL4{
     .name = "l4",
     .description = "NVIDIA L4, 24 GB",
-    .family = Family::sm80,
+    .families = kAmpere,
     .compute_capability = 89,
     .nvrtc_arch = "sm_89",
     .num_sms = 58,
@@ -133,7 +139,7 @@ constexpr Target kL4{
 constexpr Target kRtx4090{
     .name = "rtx4090",
     .description = "NVIDIA GeForce RTX 4090, 24 GB",
-    .family = Family::sm80,
+    .families = kAmpere,
     .compute_capability = 89,
     .nvrtc_arch = "sm_89",
     .num_sms = 128,
@@ -160,7 +166,7 @@ constexpr Target kRtx4090{
 constexpr Target kH100{
     .name = "h100",
     .description = "NVIDIA H100 SXM, 80 GB",
-    .family = Family::sm80,  // until the sm_90 family exists
+    .families = kHopper,
     .compute_capability = 90,
     .nvrtc_arch = "sm_90",
     .num_sms = 132,
@@ -197,7 +203,7 @@ constexpr Target larger_h100() {
 constexpr Target kHost{
     .name = "host",
     .description = "this machine's CPU, through LLVM",
-    .family = Family::host,
+    .families = kHostFamilies,
     .nvrtc_arch = "",
     .has_bf16 = true,
 };
@@ -206,19 +212,7 @@ constexpr std::array kTargets{kT4, kA100, smaller_a100(), kA10, kL4, kRtx4090, k
 
 }  // namespace
 
-std::string_view family_name(Family family) {
-  switch (family) {
-    case Family::sm75:
-      return "sm75";
-    case Family::sm80:
-      return "sm80";
-    case Family::sm90:
-      return "sm90";
-    case Family::host:
-      break;
-  }
-  return "host";
-}
+bool Target::runs(Family family) const { return std::ranges::find(families, family) != families.end(); }
 
 std::span<const Target> all_targets() { return kTargets; }
 
@@ -235,7 +229,7 @@ const Target* match_target(int compute_capability, int num_sms, std::int64_t mem
   const Target* best = nullptr;
   std::tuple<int, std::int64_t> best_distance;
   for (const Target& target : kTargets) {
-    if (target.family == Family::host || target.compute_capability != compute_capability) continue;
+    if (target.is_host() || target.compute_capability != compute_capability) continue;
     const std::tuple distance{std::abs(target.num_sms - num_sms),
                               memory_bytes == 0 ? 0 : std::abs(target.memory_bytes - memory_bytes)};
     if (best == nullptr || distance < best_distance) {

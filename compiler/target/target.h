@@ -6,21 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/target/family.h"
+#include "compiler/target/host_cpu.h"
 #include "fa/spec.h"
 
 namespace fa {
 
-/// Which template folder a target uses.
-enum class Family { sm75, sm80, sm90, host };
-
-std::string_view family_name(Family family);  // "sm75", "sm80", "sm90", "host"
-
 struct Target {
-  std::string_view name;         // "h200"
-  std::string_view description;  // "NVIDIA H200 SXM, 141 GB"
-  Family family = Family::host;  // of the kernels that Facet has for it today
-  int compute_capability = 0;    // 90; 0 on the host
-  std::string_view nvrtc_arch;   // "sm_90"
+  std::string_view name;             // "h200"
+  std::string_view description;      // "NVIDIA H200 SXM, 141 GB"
+  std::span<const Family> families;  // whose kernels it runs, the one made for it first
+  int compute_capability = 0;        // 90; 0 on the host
+  std::string_view nvrtc_arch;       // "sm_90"
   int num_sms = 0;
   int max_smem_per_block = 0;       // bytes, opt-in
   int max_smem_per_sm = 0;          // bytes
@@ -40,7 +37,10 @@ struct Target {
   std::int64_t memory_bytes = 0;
   bool has_bf16 = false;
   bool has_tf32 = false;
-  bool has_bf16_tiles = false;  // AMX; false in the table, set by the runtime for its own CPU
+  const HostCpu* cpu = nullptr;  // of the host, where it is known: its own record here does not say
+
+  bool is_host() const { return runs(Family::host); }
+  bool runs(Family family) const;
 };
 
 std::span<const Target> all_targets();

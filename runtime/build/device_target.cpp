@@ -24,7 +24,7 @@ struct Owned {
 const Target& nearest_older(const DeviceInfo& info) {
   const Target* best = nullptr;
   for (const Target& target : all_targets()) {
-    if (target.family == Family::host || target.compute_capability > info.compute_capability) continue;
+    if (target.is_host() || target.compute_capability > info.compute_capability) continue;
     if (best == nullptr || target.compute_capability > best->compute_capability) best = &target;
   }
   if (best == nullptr) throw InternalError("no target is as old as the oldest GPU with kernels");
@@ -90,7 +90,7 @@ const Target& check_gpu_target(const std::string& name) {
   } catch (const Error& error) {
     throw ArgumentError(fmt::format("{} (Options::target, --gpu, FA_TARGET)", error.what()));
   }
-  if (found->family == Family::host)
+  if (found->is_host())
     throw ArgumentError(
         fmt::format("target '{}' is no GPU: to run on the host, ask for its device (--device host)", name));
   return *found;

@@ -219,8 +219,8 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
   binary.entry = fields.text("entry");
   if (fields.text("grid") != kGrid) fields.fail("grid", fmt::format("is not \"{}\"", kGrid));
   binary.launch.threads = fields.count("threads", 1, 1024);
-  binary.launch.tile_q = fields.count("tile_q", 1, kLongest);
-  binary.launch.tile_kv = fields.count("tile_kv", 1, kLongest);
+  binary.launch.tile_q = fields.count("tile_q", 1, kMaxLength);
+  binary.launch.tile_kv = fields.count("tile_kv", 1, kMaxLength);
   binary.launch.shared_memory = fields.count("shared_memory", 0, kMostBytes);
   if (const auto tile_map = fields.inner_or_null("tile_map")) parse_tile_map(*tile_map, binary);
   binary.registers = fields.count("registers", 0, 255);

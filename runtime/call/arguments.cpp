@@ -38,7 +38,7 @@ void check_shape(Named t, const CheckedSpec& spec, int dim, std::string_view dim
            dtype_name(t.tensor.dtype), dtype_name(spec.dtype), dtype_name(t.tensor.dtype));
   }
   constexpr std::array<std::int64_t, 4> kMost = {std::numeric_limits<int>::max(),
-                                                 std::numeric_limits<int>::max(), kLongest,
+                                                 std::numeric_limits<int>::max(), kMaxLength,
                                                  std::numeric_limits<int>::max()};
   for (std::size_t d = 0; d < 4; ++d) {
     const std::int64_t extent = t.tensor.shape[d];

@@ -10,10 +10,6 @@
 
 namespace fa {
 
-/// The largest q_len and kv_len. It equals kMaxLength of compiler/ir/, which a program without a compiler
-/// does not have.
-constexpr int kLongest = 1 << 24;
-
 /// What a checked call asks for.
 enum class Work : std::uint8_t {
   nothing,     // no query: nothing is written

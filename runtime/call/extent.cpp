@@ -1,10 +1,11 @@
 #include "runtime/call/extent.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "compiler/spec/arithmetic.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -22,152 +23,6 @@ struct Loop {
   std::int32_t value = 0;
   const Loop* outer = nullptr;
 };
-
-std::int32_t wrap(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); }
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
-std::int32_t truncate(float x) {
-  if (std::isnan(x)) return 0;
-  return static_cast<std::int32_t>(std::clamp(static_cast<double>(std::trunc(x)),
-                                              static_cast<double>(std::numeric_limits<std::int32_t>::min()),
-                                              static_cast<double>(std::numeric_limits<std::int32_t>::max())));
-}
-
-template <class T>
-bool compare(Op op, T a, T b) {
-  switch (op) {
-    case Op::lt:
-      return a < b;
-    case Op::le:
-      return a <= b;
-    case Op::gt:
-      return a > b;
-    case Op::ge:
-      return a >= b;
-    case Op::eq:
-      return a == b;
-    default:
-      return a != b;
-  }
-}
-
-std::int64_t int_binary(Op op, std::int64_t a, std::int64_t b) {
-  switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    case Op::div:
-      return floor_div(a, b);
-    case Op::mod:
-      return b == 0 ? 0 : a - floor_div(a, b) * b;
-    case Op::shl:
-      return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << (b & 31));
-    case Op::shr:
-      return a >> (b & 31);
-    case Op::bit_and:
-    case Op::logical_and:
-      return a & b;
-    case Op::bit_or:
-    case Op::logical_or:
-      return a | b;
-    default:
-      return a ^ b;
-  }
-}
-
-float float_binary(Op op, float a, float b) {
-  switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    default:
-      return a / b;
-  }
-}
-
-std::int32_t int_call(Func func, std::int64_t a, std::int64_t b, std::int64_t c) {
-  switch (func) {
-    case Func::min:
-      return wrap(std::min(a, b));
-    case Func::max:
-      return wrap(std::max(a, b));
-    case Func::clamp:
-      return wrap(std::min(std::max(a, b), c));
-    case Func::abs:
-      return wrap(a < 0 ? -a : a);
-    case Func::popcount:
-      return std::popcount(static_cast<std::uint32_t>(a));
-    default:  // ceil_div
-      return wrap(-floor_div(wrap(-a), b));
-  }
-}
-
-float float_call(Func func, float x, float b, float c) {
-  switch (func) {
-    case Func::min:
-      return std::fmin(x, b);
-    case Func::max:
-      return std::fmax(x, b);
-    case Func::clamp:
-      return std::fmin(std::fmax(x, b), c);
-    case Func::abs:
-      return std::fabs(x);
-    case Func::floor:
-      return std::floor(x);
-    case Func::ceil:
-      return std::ceil(x);
-    case Func::round:
-      return std::nearbyint(x);
-    case Func::trunc:
-      return std::trunc(x);
-    case Func::exp:
-      return std::exp(x);
-    case Func::exp2:
-      return std::exp2(x);
-    case Func::log:
-      return std::log(x);
-    case Func::log2:
-      return std::log2(x);
-    case Func::tanh:
-      return std::tanh(x);
-    case Func::sigmoid:
-      return 1.0f / (1.0f + std::exp(-x));
-    case Func::sqrt:
-      return std::sqrt(x);
-    case Func::rsqrt:
-      return 1.0f / std::sqrt(x);
-    case Func::erf:
-      return std::erf(x);
-    case Func::sin:
-      return std::sin(x);
-    case Func::cos:
-      return std::cos(x);
-    case Func::atan:
-      return std::atan(x);
-    case Func::log1p:
-      return std::log1p(x);
-    case Func::expm1:
-      return std::expm1(x);
-    case Func::atan2:
-      return std::atan2(x, b);
-    case Func::pow:
-      return std::pow(x, b);
-    case Func::ceil_div:
-    case Func::popcount:
-      break;
-  }
-  return x;
-}
 
 class Evaluator {
  public:
@@ -235,24 +90,27 @@ class Evaluator {
 
   static Number binary(const Expr& e, Number a, Number b) {
     const bool floats = e.args[0]->type == Type::f32;
-    if (e.op >= Op::lt && e.op <= Op::ne)
-      return {.i = floats ? compare(e.op, a.f, b.f) : compare(e.op, a.i, b.i)};
-    if (floats) return {.f = float_binary(e.op, a.f, b.f)};
-    return {.i = wrap(int_binary(e.op, a.i, b.i))};
+    if (is_compare(e.op)) return {.i = floats ? compare(e.op, a.f, b.f) : compare(e.op, a.i, b.i)};
+    if (floats) return {.f = static_cast<float>(float_binary(e.op, a.f, b.f))};
+    return {.i = int_binary(e.op, a.i, b.i)};
   }
 
   Number call(const Expr& e, const Loop* loops) const {
-    Number args[3];
-    for (std::size_t i = 0; i < std::min<std::size_t>(e.args.size(), 3); ++i)
-      args[i] = value(*e.args[i], loops);
-    if (e.type == Type::f32) return {.f = float_call(e.func, args[0].f, args[1].f, args[2].f)};
-    return {.i = int_call(e.func, args[0].i, args[1].i, args[2].i)};
+    std::array<std::int32_t, 3> whole{};
+    std::array<double, 3> real{};
+    for (std::size_t i = 0; i < std::min(e.args.size(), whole.size()); ++i) {
+      const Number arg = value(*e.args[i], loops);
+      whole[i] = arg.i;
+      real[i] = arg.f;
+    }
+    if (e.type == Type::f32) return {.f = static_cast<float>(float_call(e.func, real))};
+    return {.i = int_call(e.func, whole)};
   }
 
   static Number cast(const Expr& e, Number x) {
     const Type from = e.args[0]->type;
     if (e.type == Type::f32) return {.f = from == Type::f32 ? x.f : static_cast<float>(x.i)};
-    return {.i = from == Type::f32 ? truncate(x.f) : x.i};
+    return {.i = from == Type::f32 ? to_i32(x.f) : x.i};
   }
 
   Number reduce(const Expr& e, const Loop* loops) const {

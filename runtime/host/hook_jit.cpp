@@ -1,16 +1,7 @@
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/jit.h"
 
 #include "runtime/host/hook_jit.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/Support/TargetSelect.h>
-#pragma GCC diagnostic pop
 
 #include <cmath>
 #include <new>
@@ -121,18 +112,18 @@ void add_wrapper(llvm::Function& function) {
 
 }  // namespace
 
-HookJit::HookJit(HookIr hooks) : state_(std::make_unique<State>()) {
+HookJit::HookJit(std::shared_ptr<llvm::Module> module) : state_(std::make_unique<State>()) {
   static const bool ready = [] {
     return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
   }();
   if (!ready) throw BuildError(kWhat, "this LLVM has no code generator for the machine it runs on");
-  replace_exact_calls(*hooks.module);
+  replace_exact_calls(*module);
   std::vector<llvm::Function*> functions;
-  for (llvm::Function& function : *hooks.module)
+  for (llvm::Function& function : *module)
     if (!function.isDeclaration()) functions.push_back(&function);
   for (llvm::Function* function : functions) add_wrapper(*function);
-  state_->jit =
-      expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine_for(*hooks.module)).create());
+  llvm::orc::JITTargetMachineBuilder builder = machine_for(*module);
+  state_->jit = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
   llvm::orc::LLJIT& jit = *state_->jit;
   // The lookup's own error names the symbols that are missing, but not the reason.
   jit.getExecutionSession().setErrorReporter([state = state_.get()](llvm::Error error) {
@@ -140,9 +131,11 @@ HookJit::HookJit(HookIr hooks) : state_(std::make_unique<State>()) {
       state->is_out_of_memory |= info.convertToErrorCode() == std::errc::not_enough_memory;
     });
   });
-  expect(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(jit, *hooks.module))));
-  hooks.module->setDataLayout(jit.getDataLayout());
-  expect(jit.addIRModule(llvm::orc::ThreadSafeModule(std::move(hooks.module), std::move(hooks.context))));
+  expect(jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(jit, *module))));
+  // Compiled here, to an object: ORC would take the module's context over, which other modules share.
+  const std::unique_ptr<llvm::TargetMachine> machine = expect(builder.createTargetMachine());
+  module->setDataLayout(machine->createDataLayout());
+  expect(jit.addObjectFile(expect(llvm::orc::SimpleCompiler(*machine)(*module))));
 }
 
 HookJit::~HookJit() = default;

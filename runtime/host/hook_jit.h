@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/ir/hook_ir.h"
+#include "compiler/ir/module.h"
 
 namespace fa {
 
@@ -36,9 +36,9 @@ struct Slot {
 
 class HookJit {
  public:
-  /// Takes the module over and compiles every function with a body. Throws BuildError with LLVM's words where
-  /// the code generator refuses.
-  explicit HookJit(HookIr hooks);
+  /// Compiles every function with a body of `module`, which is the caller's no longer: merge_modules makes one.
+  /// Throws BuildError with LLVM's words where the code generator refuses.
+  explicit HookJit(std::shared_ptr<llvm::Module> module);
   ~HookJit();
   HookJit(HookJit&&) noexcept;
   HookJit& operator=(HookJit&&) noexcept;

@@ -1,24 +1,8 @@
 // LLVM as the host's assembler: this machine's code generator, ORC to link and hold the code.
+#include "compiler/ir/llvm/jit.h"
 #include "compiler/ir/llvm.h"
 
 #include "runtime/host/jit.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/Config/llvm-config.h>
-#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
-#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/LegacyPassManager.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
-#include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
-#pragma GCC diagnostic pop
 
 #include <cmath>
 #include <cstring>
@@ -109,22 +93,15 @@ llvm::orc::SymbolMap known_symbols(llvm::orc::LLJIT& jit) {
   return known;
 }
 
-/// The finished module, ready for the code generator.
-void emit_module(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
-                 const Plan& plan, const HostCpu& cpu, llvm::TargetMachine& machine) {
-  hooks.module->setTargetTriple(machine.getTargetTriple().str());
-  hooks.module->setDataLayout(machine.createDataLayout());
-  emit_host(spec, hooks, facts, classes, plan, cpu);
-}
-
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+std::string generate(const HostIr& code, llvm::CodeGenFileType type) {
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(code.cpu);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
     throw BuildError("the host's code generator cannot write this file type",
-                     machine.getTargetTriple().str());
-  passes.run(module);
+                     machine->getTargetTriple().str());
+  passes.run(*code.module);
   return std::string(bytes.data(), bytes.size());
 }
 
@@ -140,49 +117,42 @@ const HostCpu& host_cpu() {
     std::string text;
     for (const auto& [name, present] : features)
       text += (text.empty() ? "" : ",") + (std::string(present ? "+" : "-") + name);
-    return HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
+    HostCpu found =
+        HostCpu::from_features(llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), text);
+    found.data_layout = target_machine(found)->createDataLayout().getStringRepresentation();
+    return found;
   }();
   return cpu;
+}
+
+HostCpu host_cpu_with(std::string name, std::string features) {
+  return HostCpu::from_features(host_cpu().triple, std::move(name), std::move(features),
+                                host_cpu().data_layout);
 }
 
 const Target& host_target() {
   static const Target target = [] {
     Target host = find_target("host");
-    host.has_bf16_tiles = host_cpu().amx;
+    host.cpu = &host_cpu();
     return host;
   }();
   return target;
 }
 
-std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan, const HostCpu& cpu) {
+std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const HostCpu& cpu) {
   std::string key = "host, compiler " + std::string(sources_hash()) + ", LLVM " LLVM_VERSION_STRING "\n";
   key += cpu.triple + " " + cpu.name + " " + cpu.features + "\n";
-  key += plan.print() + "\n";
+  key += compiled.choice.plan.print() + "\n";
   key += std::string(dtype_name(spec.dtype)) + " " + std::to_string(spec.head_dim) + " " +
          std::to_string(spec.head_dim_v) + (spec.has_dropout ? " dropout\n" : "\n");
-  return key + hooks.print();
+  for (const IrModule& module :
+       {compiled.hooks.module, compiled.facts.logits.module, compiled.classes.module})
+    key += print_module(module.get());
+  return key;
 }
 
-std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                        const Plan& plan, const HostCpu& cpu) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
-  return generate(*hooks.module, *machine, llvm::CodeGenFileType::ObjectFile);
-}
-
-std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                     const Plan& plan, const HostCpu& cpu) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
-  return generate(*hooks.module, *machine, llvm::CodeGenFileType::AssemblyFile);
-}
-
-std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                    const Plan& plan, const HostCpu& cpu) {
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(cpu);
-  emit_module(spec, hooks, facts, classes, plan, cpu, *machine);
-  return hooks.print();
-}
+std::string host_object(HostIr code) { return generate(code, llvm::CodeGenFileType::ObjectFile); }
+std::string host_asm(HostIr code) { return generate(code, llvm::CodeGenFileType::AssemblyFile); }
 
 std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   const char* what = "the host kernel's object does not link";
@@ -216,10 +186,6 @@ std::shared_ptr<const HostKernel> load_host(std::string_view object) {
   return kernel;
 }
 
-std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
-                                             const TileClasses& classes, const Plan& plan,
-                                             const HostCpu& cpu) {
-  return load_host(host_object(spec, std::move(hooks), facts, classes, plan, cpu));
-}
+std::shared_ptr<const HostKernel> build_host(HostIr code) { return load_host(host_object(std::move(code))); }
 
 }  // namespace fa

@@ -14,11 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/analysis/facts.h"
-#include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/compile.h"
 #include "compiler/emit/host/host.h"
-#include "compiler/ir/hook_ir.h"
-#include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
 
@@ -38,29 +35,24 @@ struct HostKernel {
 
 /// This machine's CPU, looked up once. Code for a CPU of the same kind with fewer features runs here, too.
 const HostCpu& host_cpu();
-/// find_target("host") with the features of this CPU.
+/// Another CPU of this machine's kind, by LLVM's name and features.
+HostCpu host_cpu_with(std::string name, std::string features);
+/// find_target("host"), with this machine's CPU.
 const Target& host_target();
 
-/// Emits, compiles and links. `classes` are of these hooks. Throws BuildError with LLVM's words where the
-/// code generator refuses.
-std::shared_ptr<const HostKernel> build_host(const CheckedSpec& spec, HookIr hooks, const Facts& facts,
-                                             const TileClasses& classes, const Plan& plan,
-                                             const HostCpu& cpu = host_cpu());
+/// Compiles and links. Throws BuildError with LLVM's words where the code generator refuses.
+std::shared_ptr<const HostKernel> build_host(HostIr code);
 
-/// Everything that decides the object's bytes, as text: hooks, plan, shapes, CPU name, its features, LLVM's
-/// version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it for a cache key.
-std::string host_key(const CheckedSpec& spec, const HookIr& hooks, const Plan& plan,
-                     const HostCpu& cpu = host_cpu());
-/// Emits and compiles to a relocatable object.
-std::string host_object(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                        const Plan& plan, const HostCpu& cpu = host_cpu());
+/// Everything that decides the object's bytes, as text: the functions of all stages, plan, shapes, CPU name, its
+/// features, LLVM's version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it for a
+/// cache key.
+std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const HostCpu& cpu = host_cpu());
+/// Compiles to a relocatable object.
+std::string host_object(HostIr code);
 /// Links an object made by host_object. Throws BuildError where the bytes are no such object.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);
 
-/// The whole module before code generation, and its assembly: `facet emit --stage source|asm` on the host.
-std::string host_ir(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                    const Plan& plan, const HostCpu& cpu = host_cpu());
-std::string host_asm(const CheckedSpec& spec, HookIr hooks, const Facts& facts, const TileClasses& classes,
-                     const Plan& plan, const HostCpu& cpu = host_cpu());
+/// Its assembly: `facet emit --stage ptx` on the host.
+std::string host_asm(HostIr code);
 
 }  // namespace fa

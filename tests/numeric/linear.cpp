@@ -48,7 +48,7 @@ void check_linear(Device device, const Path& path) {
         Options options = uncached(device);
         options.target = path.target;
         INFO(hooks.name << " " << dtype_name(dtype) << " " << q_len << " x " << kv_len << " " << path.target);
-        HookIr ir = lower(spec.checked());
+        const HookIr ir = lower(spec.checked());
         REQUIRE(analyse(spec.checked(), ir).addend_is_linear);
         CHECK(failure(compile(spec, options), problem) == "");
       }

@@ -134,7 +134,7 @@ Options DeviceArguments::options() const {
 
 const Target& named_target(const std::string& name) {
   const Target& target = find_target(name);
-  return target.family == Family::host ? host_target() : target;
+  return target.is_host() ? host_target() : target;
 }
 
 std::string describe_plan(const std::string& plan) {

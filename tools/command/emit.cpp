@@ -52,15 +52,14 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   if (arguments.stage == "import") return normalised_text(checked);
   if (arguments.stage == "ast") return print_ast(import_hooks(checked));
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
-  Compiled compiled = front_end(spec, target, arguments.plan);
-  if (arguments.stage == "ir") return compiled.hooks.print();
+  const Compiled compiled = front_end(spec, target, arguments.plan);
+  if (arguments.stage == "ir") return compiled.print_ir();
   if (arguments.stage == "facts") return compiled.facts.print();
   if (arguments.stage == "plan") return compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
   const bool is_source = arguments.stage == "source";
-  if (target.family == Family::host) {
-    const Plan& plan = compiled.choice.plan;
-    return is_source ? host_ir(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan)
-                     : host_asm(checked, std::move(compiled.hooks), compiled.facts, compiled.classes, plan);
+  if (target.is_host()) {
+    HostIr code = emit_for_host(checked, compiled, target);
+    return is_source ? code.print() : host_asm(std::move(code));
   }
   if (is_source) return compiled.source->text;
   const Progress progress("building with NVRTC");

@@ -9,6 +9,7 @@
 #include "compiler/emit/host/shape.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/product.h"
+#include "compiler/schedule/support.h"
 #include "compiler/schedule/traffic.h"
 #include "runtime/host/jit.h"
 #include "runtime/system/output.h"
@@ -120,14 +121,14 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
                      .reads_files = !arguments.tensors.empty()};
   const Plan& plan = result.compiled.choice.plan;
   result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
-  if (target.family != Family::host) {
+  if (!target.is_host()) {
     if (arguments.build) {
       const Progress progress("building with NVRTC");
       result.built = build_for_inspection(*result.compiled.source);
     }
   }
   if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
-  if (target.family != Family::host) {
+  if (!target.is_host()) {
     ProblemInputs inputs;
     inputs.size = result.size;
     result.share = result.tiles ? result.tiles->share_of_work()
@@ -144,7 +145,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
 /// How the two products are multiplied; on the host by this machine's CPU.
 std::string products(const Explanation& e) {
   const auto& checked = e.spec.checked();
-  if (e.target.family != Family::host) return describe_product(checked.dtype, e.target);
+  if (!e.target.is_host()) return describe_product(checked.dtype, e.target);
   return describe_products(host_shape(checked, e.compiled.choice.plan, host_cpu()));
 }
 
@@ -196,9 +197,12 @@ void print_explanation(const Explanation& e) {
   title("plan");
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
+  for (const Family family : e.target.families)
+    if (const std::string reason = why_refused(family, checked, e.target); !reason.empty())
+      line("why not " + std::string(family_name(family)), reason);
   line("tiles", describe_walk(e.compiled));
   line("products", products(e));
-  if (e.target.family != Family::host) {
+  if (!e.target.is_host()) {
     line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(e.compiled.source->shared_memory),
                                       print_bytes(e.target.max_smem_per_block)));
     line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
@@ -265,7 +269,7 @@ nlohmann::json to_json(const Explanation& e) {
                           {"least", t.least_bytes}}}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   result["products"] = products(e);
-  if (e.target.family == Family::host) return result;
+  if (e.target.is_host()) return result;
   result["shared_memory"] = e.compiled.source->shared_memory;
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);

@@ -16,7 +16,7 @@ namespace fa::tools {
 std::vector<std::string> target_words(bool with_host) {
   std::vector<std::string> names;
   for (const auto& target : all_targets())
-    if (with_host || target.family != Family::host) names.emplace_back(target.name);
+    if (with_host || !target.is_host()) names.emplace_back(target.name);
   return names;
 }
 
@@ -28,7 +28,7 @@ Target target_of_arch(std::string_view arch) {
   const std::string_view plain = arch.substr(0, arch.size() - (has_suffix ? 1 : 0));
   std::vector<std::string> archs;
   for (const Target& known : all_targets()) {
-    if (known.family == Family::host) continue;
+    if (known.is_host()) continue;
     if (known.nvrtc_arch == plain && (!has_suffix || known.compute_capability >= kFirstWithSuffix)) {
       Target target = known;
       target.nvrtc_arch = arch;

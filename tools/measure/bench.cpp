@@ -27,7 +27,7 @@ constexpr double kCopiesShareOfMemory = 0.5;
 /// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
 /// caches are part of what it is measured with.
 int copies_for(const Target& target, std::int64_t bytes_of_one) {
-  if (target.family == Family::host) return 1;
+  if (target.is_host()) return 1;
   const auto fit =
       static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /
       std::max<std::int64_t>(bytes_of_one, 1);

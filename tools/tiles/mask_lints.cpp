@@ -197,13 +197,12 @@ class Linter {
   }
 
   std::optional<std::string> witness(const OutsideRead& outside, const Problem& problem) const {
-    constexpr unsigned kByB = 1, kByH = 2;  // DependsOn bits
-    const unsigned depends = Bounds(imported_).depends_on(*outside.condition);
+    const DependsOn depends = Bounds(imported_).depends_on(*outside.condition);
     const ProblemSize& size = problem.size;
     Interpreter condition(outside.condition);
     Environment environment = problem_environment(problem);
-    for (int b = 0; b < ((depends & kByB) != 0 ? size.batch : 1); ++b)
-      for (int h = 0; h < ((depends & kByH) != 0 ? size.num_q_heads : 1); ++h)
+    for (int b = 0; b < (depends.has(DependsOn::b) ? size.batch : 1); ++b)
+      for (int h = 0; h < (depends.has(DependsOn::h) ? size.num_q_heads : 1); ++h)
         for (int q_idx = 0; q_idx < size.q_len; ++q_idx)
           for (int first = 0; first < size.kv_len; first += Interpreter::kLanes) {
             environment[Builtin::b] = b;

@@ -41,14 +41,14 @@ TileBounds TileGrid::bounds(int row, int column) const {
 }
 
 MaskCode::MaskCode(const CheckedSpec& spec) {
-  HookIr hooks = lower(spec);
+  const HookIr hooks = lower(spec);
   has_mask = hooks.mask_mod != nullptr;
   if (!has_mask) return;
   const Facts facts = analyse(spec, hooks);
   depends_on_b = facts.mask_mod.has(DependsOn::b);
   depends_on_h = facts.mask_mod.has(DependsOn::h);
   classes = derive_tile_classes(hooks);
-  jit_ = std::make_unique<HookJit>(std::move(hooks));
+  jit_ = std::make_unique<HookJit>(merge_modules({hooks.module, classes.module}));
   mask = jit_->find("mask_mod");
   if (classes.function == nullptr) return;
   tile_class = jit_->find("tile_class");

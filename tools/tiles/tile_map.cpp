@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/spec/arithmetic.h"
+
 namespace fa::tools {
 
 namespace {
@@ -19,8 +21,6 @@ struct Cells {
                    static_cast<std::size_t>(column)];
   }
 };
-
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 Cells gather(const TileGrid& grid, int cell_rows, int cell_columns) {
   Cells cells{

@@ -1,6 +1,7 @@
 // Everything that the mask makes of an index is followed until it is a block's number, a summary or a
 // condition.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/pattern_match.h"
 // after llvm.h
 #include "compiler/analysis/tiles/alike.h"
 
@@ -10,11 +11,6 @@
 
 #include "compiler/analysis/tiles/summary.h"
 #include "compiler/ir/hook_ir.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
 
 namespace fa {
 namespace {
@@ -79,8 +75,8 @@ bool reaches_summary(const llvm::Argument& index, int block, const MaskSides* si
 
 }  // namespace
 
-AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const MaskSides* sides) {
-  const llvm::Argument& argument = *mask.getArg(index);
+AlikeLines find_alike_lines(const llvm::Function& mask, HookArgKind index, const MaskSides* sides) {
+  const llvm::Argument& argument = *hook_argument(mask, index);
   AlikeLines lines{.block = 0, .conditions = {}, .is_known = true};
   for (const llvm::User* user : argument.users())
     lines.block = std::gcd(lines.block, block_of(*user, argument));

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "compiler/ir/signature.h"
+
 namespace llvm {
 class Function;
 class Value;
@@ -26,8 +28,8 @@ struct AlikeLines {
   bool always() const { return is_known && conditions.empty(); }
 };
 
-/// What `mask` sees of its argument number `index`, q_idx or kv_idx. `sides`: its summaries, null where it
+/// What `mask` sees of `index`, q_idx or kv_idx. `sides`: its summaries, null where it
 /// has loops.
-AlikeLines find_alike_lines(const llvm::Function& mask, unsigned index, const MaskSides* sides);
+AlikeLines find_alike_lines(const llvm::Function& mask, HookArgKind index, const MaskSides* sides);
 
 }  // namespace fa

@@ -1,9 +1,5 @@
 #include "compiler/analysis/tiles/match.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
+#include "compiler/ir/llvm/pattern_match.h"
 
 namespace fa {
 

@@ -2,12 +2,8 @@
 // its indices may be. A bound that is too wide costs precision, never soundness.
 #include "compiler/analysis/tiles/transfer/transfer.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
-
 #include "compiler/analysis/tiles/match.h"
+#include "compiler/ir/llvm/pattern_match.h"
 
 namespace fa {
 namespace {

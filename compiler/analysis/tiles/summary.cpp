@@ -1,4 +1,6 @@
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/cloning.h"
+#include "compiler/ir/llvm/pattern_match.h"
 // after llvm.h
 #include <fmt/format.h>
 
@@ -6,12 +8,6 @@
 
 #include "compiler/analysis/tiles/summary.h"
 #include "compiler/ir/simplify.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Cloning.h>
-#pragma GCC diagnostic pop
 
 namespace fa {
 namespace {
@@ -64,7 +60,7 @@ bool is_opaque(const llvm::Instruction& instruction) {
 }  // namespace
 
 llvm::Function* make_class_function(llvm::Function& mask, llvm::Type* result, const std::string& name,
-                                    const std::vector<std::string>& leading,
+                                    std::span<const char* const> leading,
                                     const std::vector<ClassArgument>& trailing) {
   std::vector<llvm::Type*> types(leading.size(), llvm::Type::getInt32Ty(mask.getContext()));
   for (unsigned i = kFirstUniform; i < mask.arg_size(); ++i) types.push_back(mask.getArg(i)->getType());
@@ -72,7 +68,12 @@ llvm::Function* make_class_function(llvm::Function& mask, llvm::Type* result, co
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                           llvm::Function::InternalLinkage, name, mask.getParent());
   unsigned index = 0;
-  for (const std::string& argument_name : leading) function->getArg(index++)->setName(argument_name);
+  const llvm::ConstantRange indices(llvm::APInt(32, 0), llvm::APInt(32, kMaxLength));
+  for (const char* argument_name : leading) {
+    function->getArg(index)->setName(argument_name);
+    function->getArg(index++)->addAttr(
+        llvm::Attribute::get(mask.getContext(), llvm::Attribute::Range, indices));
+  }
   for (unsigned i = kFirstUniform; i < mask.arg_size(); ++i, ++index) {
     function->getArg(index)->setName(mask.getArg(i)->getName());
     function->addParamAttrs(index,
@@ -84,14 +85,9 @@ llvm::Function* make_class_function(llvm::Function& mask, llvm::Type* result, co
   return function;
 }
 
-MaskSides::MaskSides(llvm::Function& mask, Summaries summaries) : mask_(mask) {
-  find_dependences();
+MaskSides::MaskSides(llvm::Function& mask, Summaries summaries) : mask_(mask), dependence_(mask) {
+  find_opaque();
   if (summaries == Summaries::find) find_summaries();
-}
-
-unsigned MaskSides::depends(const llvm::Value* value) const {
-  const auto found = depends_.find(value);
-  return found == depends_.end() ? 0 : found->second;
 }
 
 int MaskSides::summary_of(const llvm::Value* value) const {
@@ -99,38 +95,35 @@ int MaskSides::summary_of(const llvm::Value* value) const {
   return found == roots_.end() ? -1 : found->second;
 }
 
-void MaskSides::find_dependences() {
-  for (unsigned i = 0; i < kFirstUniform; ++i) depends_[mask_.getArg(i)] = 1u << i;
+void MaskSides::find_opaque() {
   for (const llvm::Instruction& instruction : mask_.getEntryBlock()) {
-    unsigned bits = 0;
-    for (const llvm::Value* operand : instruction.operands()) bits |= depends(operand);
-    depends_[&instruction] = bits;
     bool opaque = is_opaque(instruction);
     for (const llvm::Value* operand : instruction.operands()) opaque |= opaque_.contains(operand);
-    if (opaque && (bits & (kQ | kKv)) != 0) opaque_.insert(&instruction);  // one value for all is seen well
+    // One value for all is seen well.
+    if (opaque && depends(&instruction).sides() != 0) opaque_.insert(&instruction);
   }
   // What something of both sides uses, or what is made of it on the way to an address.
   for (const llvm::Instruction& instruction : llvm::reverse(mask_.getEntryBlock())) {
-    const unsigned side = depends(&instruction) & (kQ | kKv);
+    const unsigned side = depends(&instruction).sides();
     for (const llvm::User* user : instruction.users())
-      if (llvm::isa<llvm::ReturnInst>(user) || (depends(user) & (kQ | kKv)) != side ||
+      if (llvm::isa<llvm::ReturnInst>(user) || depends(user).sides() != side ||
           (!has_extrema(*user->getType()) && leaves_side_.contains(user)))
         leaves_side_.insert(&instruction);
   }
 }
 
 void MaskSides::find_summaries() {
-  for (const unsigned of_side : {kQ, kKv}) {
+  for (const unsigned of_side : {DependsOn::q, DependsOn::kv}) {
     const int first = static_cast<int>(summaries_.size());
     for (llvm::Instruction& instruction : mask_.getEntryBlock())
       if (is_summary(instruction, of_side) && static_cast<int>(summaries_.size()) < first + kMostSummaries)
-        roots_[&instruction] = add_summary(instruction, of_side == kQ);
+        roots_[&instruction] = add_summary(instruction, of_side == DependsOn::q);
   }
 }
 
 /// A part of one side that bounds see badly, as large as it goes.
 bool MaskSides::is_summary(const llvm::Instruction& instruction, unsigned of_side) const {
-  return has_extrema(*instruction.getType()) && (depends(&instruction) & (kQ | kKv)) == of_side &&
+  return has_extrema(*instruction.getType()) && depends(&instruction).sides() == of_side &&
          opaque_.contains(&instruction) && leaves_side_.contains(&instruction);
 }
 
@@ -139,15 +132,18 @@ int MaskSides::add_summary(llvm::Instruction& root, bool of_query) {
   const bool is_float = root.getType()->isFloatTy();
   llvm::Type* const type = is_float ? root.getType() : llvm::Type::getInt32Ty(mask_.getContext());
   llvm::Function* function =
-      make_class_function(mask_, type, fmt::format("summary.{}", index), {"b", "h", "idx"}, {});
+      make_class_function(mask_, type, fmt::format("summary.{}", index), kSummaryArgNames, {});
   llvm::IRBuilder<> builder(&function->getEntryBlock());
   llvm::ValueToValueMapTy map;
-  map[mask_.getArg(0)] = llvm::PoisonValue::get(mask_.getArg(0)->getType());
-  map[mask_.getArg(1)] = function->getArg(0);
-  map[mask_.getArg(2)] = function->getArg(1);
-  map[mask_.getArg(3)] = function->getArg(2);  // the side that is not asked for does not occur
-  map[mask_.getArg(4)] = function->getArg(2);
-  for (unsigned i = kFirstUniform; i < mask_.arg_size(); ++i) map[mask_.getArg(i)] = function->getArg(i - 2);
+  llvm::Argument* const score = hook_argument(mask_, HookArgKind::score);
+  map[score] = llvm::PoisonValue::get(score->getType());
+  map[hook_argument(mask_, HookArgKind::b)] = summary_argument(*function, SummaryArg::b);
+  map[hook_argument(mask_, HookArgKind::h)] = summary_argument(*function, SummaryArg::h);
+  // The side that is not asked for does not occur.
+  for (const HookArgKind side : {HookArgKind::q_idx, HookArgKind::kv_idx})
+    map[hook_argument(mask_, side)] = summary_argument(*function, SummaryArg::idx);
+  for (llvm::Argument& argument : llvm::drop_begin(mask_.args(), kFirstUniform))
+    map[&argument] = uniform_in(*function, std::size(kSummaryArgNames), argument);
   for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
     if (instruction.isTerminator()) break;
     llvm::Instruction* copy = instruction.clone();

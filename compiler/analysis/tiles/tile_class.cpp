@@ -26,7 +26,7 @@ llvm::Function* declare_class(llvm::Function& mask, const std::vector<Summary>& 
     trailing.push_back({fmt::format("s{}_lo", j), type});
     trailing.push_back({fmt::format("s{}_hi", j), type});
   }
-  return make_class_function(mask, i32, "tile_class", {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi"}, trailing);
+  return make_class_function(mask, i32, "tile_class", kClassArgNames, trailing);
 }
 
 /// Writes @tile_class of a straight-line mask.
@@ -34,13 +34,14 @@ class Bounds {
  public:
   Bounds(llvm::Function& mask, const MaskSides& sides, TileClasses& classes)
       : mask_(mask),
-        function_(*(classes.function = declare_class(mask, sides.summaries()))),
+        function_(*declare_class(mask, sides.summaries())),
         builder_(&function_.getEntryBlock()),
         transfer_(mask, sides, function_, builder_) {
     llvm::Value* const result =
         llvm::cast<llvm::ReturnInst>(mask_.getEntryBlock().getTerminator())->getReturnValue();
     may_keep_ = transfer_.may(result, true);
     may_drop_ = transfer_.may(result, false);
+    classes.function = &function_;
     classes.summaries = sides.summaries();
     classes.imprecise = transfer_.imprecise();
   }
@@ -77,39 +78,39 @@ class Bounds {
   llvm::Value* partial_ = builder_.getInt32(1);
 };
 
-/// Adds @tile_class and the summaries, and what the search has to know; false where they would be too long.
-bool derive_bounds(llvm::Function& mask, const std::vector<HookArg>& args, TileClasses& classes) {
+/// @tile_class and the summaries, and what the search has to know; nothing where they would be too long.
+std::optional<TileClasses> derive_bounds(const HookIr& hooks) {
+  const std::shared_ptr<llvm::Module> module = make_module("tile_classes", hooks.module);
+  llvm::Function& mask = *copy_function(*hooks.mask_mod, *module, "mask_mod");
+  TileClasses classes{.module = module, .summaries = {}, .map = {}, .imprecise = {}};
   const MaskSides sides(mask);
   Bounds bounds(mask, sides, classes);
   if (!classes.summaries.empty() || !classes.imprecise.empty()) {
-    const AlikeLines rows = find_alike_lines(mask, kQIdx, &sides);
-    const AlikeLines columns = find_alike_lines(mask, kKvIdx, &sides);
-    classes.map = describe_tile_map(mask, args, rows, columns);
+    const AlikeLines rows = find_alike_lines(mask, HookArgKind::q_idx, &sides);
+    const AlikeLines columns = find_alike_lines(mask, HookArgKind::kv_idx, &sides);
+    classes.map = describe_tile_map(mask, rows, columns);
     bounds.add_to_partial(bounds.where_alike(rows, TileMap::kRowsAlike));
     bounds.add_to_partial(bounds.where_alike(columns, TileMap::kColumnsAlike));
   }
-  if (bounds.finish()) {
-    if (constant_class(classes)) classes.map.reset();
-    return true;
-  }
-  classes.function->eraseFromParent();
-  for (const Summary& summary : classes.summaries) summary.function->eraseFromParent();
-  classes = {};
-  return false;
+  if (!bounds.finish()) return {};
+  if (constant_class(classes)) classes.map.reset();
+  mask.eraseFromParent();  // the summaries and the class are what is left of it
+  return classes;
 }
 
 }  // namespace
 
-TileClasses derive_tile_classes(HookIr& hooks) {
-  TileClasses classes;
-  if (hooks.mask_mod == nullptr) return classes;
-  llvm::Function& mask = *hooks.mask_mod;
+TileClasses derive_tile_classes(const HookIr& hooks) {
+  if (hooks.mask_mod == nullptr) return {};
+  const llvm::Function& mask = *hooks.mask_mod;
   const bool has_loop = mask.size() != 1;
-  if (!has_loop && derive_bounds(mask, hooks.args, classes)) return classes;
+  if (!has_loop)
+    if (std::optional<TileClasses> classes = derive_bounds(hooks)) return std::move(*classes);
+  TileClasses classes;
   classes.imprecise.push_back(has_loop ? "a reduction of more than 32 steps"
                                        : "more operations than bounds are asked of");
-  classes.map = describe_tile_map(mask, hooks.args, find_alike_lines(mask, kQIdx, nullptr),
-                                  find_alike_lines(mask, kKvIdx, nullptr));
+  classes.map = describe_tile_map(mask, find_alike_lines(mask, HookArgKind::q_idx, nullptr),
+                                  find_alike_lines(mask, HookArgKind::kv_idx, nullptr));
   return classes;
 }
 

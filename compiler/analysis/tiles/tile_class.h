@@ -39,7 +39,7 @@ namespace fa {
 constexpr int kMostSummaries = 48;
 
 struct Summary {
-  llvm::Function* function = nullptr;
+  const llvm::Function* function = nullptr;
   bool of_query = false;  // evaluated at q_idx; else at kv_idx
   bool is_float = false;
 };
@@ -63,16 +63,15 @@ struct TileMap {
 };
 
 struct TileClasses {
-  llvm::Function* function = nullptr;  // null: no mask, or bounds show nothing (it has a loop)
+  IrModule module;                           // of the functions; null where there are none
+  const llvm::Function* function = nullptr;  // null: no mask, or bounds show nothing (it has a loop)
   std::vector<Summary> summaries;
-  std::optional<TileMap> map;       // where bounds on whole tiles may not be all there is to see
-  llvm::Function* score = nullptr;  // @score_class (score_class.h), or null
+  std::optional<TileMap> map;  // where bounds on whole tiles may not be all there is to see
   /// What keeps bounds from being exact, in the words of the language.
   std::vector<std::string> imprecise;
 };
 
-/// Derives the tile class of `hooks.mask_mod` and adds its functions to `hooks.module`, verified and
-/// simplified.
-TileClasses derive_tile_classes(HookIr& hooks);
+/// Derives the tile class of `hooks.mask_mod`; its functions are verified and simplified.
+TileClasses derive_tile_classes(const HookIr& hooks);
 
 }  // namespace fa

@@ -10,14 +10,13 @@
 
 namespace fa {
 
-TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>& args,
-                          const AlikeLines& rows, const AlikeLines& columns) {
+TileMap describe_tile_map(const llvm::Function& mask, const AlikeLines& rows, const AlikeLines& columns) {
   // In instructions of an SM's warps: a tile of 128 x 64 at head_dim 128 takes some 10,000 of them, in each
   // head. Where heads share the map, one that turns out to be empty saves that of all of them.
   constexpr int kWorthOfHeads = 32768, kWorthOfHead = 4096;
   constexpr int kAround = 20;  // a look costs beside the mask
   constexpr int kFewest = 8;   // looks: 256 elements
-  Dependence dependence(mask, args);
+  const Dependence dependence(mask);
   const auto* end = llvm::cast<llvm::ReturnInst>(mask.back().getTerminator());
   const DependsOn depends = dependence.of(*end->getReturnValue());
   const bool of_head = depends.has(DependsOn::h);

@@ -2,15 +2,11 @@
 // elements are alike, and how many of them a tile is worth.
 #pragma once
 
-#include <vector>
-
 #include "compiler/analysis/tiles/alike.h"
 #include "compiler/analysis/tiles/tile_class.h"
 
 namespace fa {
 
-/// `mask` has the arguments `args`.
-TileMap describe_tile_map(const llvm::Function& mask, const std::vector<HookArg>& args,
-                          const AlikeLines& rows, const AlikeLines& columns);
+TileMap describe_tile_map(const llvm::Function& mask, const AlikeLines& rows, const AlikeLines& columns);
 
 }  // namespace fa

@@ -1,14 +1,9 @@
 // What several conditions may be at one element. Asked one by one, `d < 64` may hold somewhere in a tile and
 // `d % 4 == 0` elsewhere; so each condition is asked where the others let it be.
 #include "compiler/analysis/tiles/transfer/transfer.h"
+#include "compiler/ir/llvm/pattern_match.h"
 
 #include <algorithm>
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/Analysis/CmpInstAnalysis.h>
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
 
 namespace fa {
 namespace {
@@ -264,7 +259,9 @@ std::vector<llvm::Value*> Transfer::cases() const {
     if (select == nullptr || !select->getType()->isIntegerTy(32)) continue;
     const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(select->getCondition());
     if (compare == nullptr || compare->isEquality() || !is_uniform(compare->getOperand(1))) continue;
-    if (compare->getOperand(0) != mask_.getArg(3) && compare->getOperand(0) != mask_.getArg(4)) continue;
+    if (compare->getOperand(0) != hook_argument(mask_, HookArgKind::q_idx) &&
+        compare->getOperand(0) != hook_argument(mask_, HookArgKind::kv_idx))
+      continue;
     if (std::find(result.begin(), result.end(), select->getCondition()) == result.end())
       result.push_back(select->getCondition());
   }

@@ -13,7 +13,7 @@ static_assert(TileMap::kRowsAlike == 4 &&
               TileMap::kColumnsAlike == 8);  // as in templates/common/tiles/tile_parts.h
 
 /// The functions that a search of tiles asks, and what it has to know, as members of `struct Classes`.
-std::string print_map(const TileClasses& classes, const std::string& uniforms) {
+std::string print_map(const TileClasses& classes, bool has_score, const std::string& uniforms) {
   const TileMap& map = *classes.map;
   int counts[2] = {};  // of keys, of queries
   std::string cases[2];
@@ -44,7 +44,7 @@ std::string print_map(const TileClasses& classes, const std::string& uniforms) {
   }}
 )",
                      fmt::arg("of_batch", map.of_batch), fmt::arg("of_head", map.of_head),
-                     fmt::arg("has_plain", classes.score != nullptr), fmt::arg("rows", map.row_block),
+                     fmt::arg("has_plain", has_score), fmt::arg("rows", map.row_block),
                      fmt::arg("columns", map.column_block), fmt::arg("relative", map.is_relative),
                      fmt::arg("always", map.always_alike), fmt::arg("by_blocks", map.by_blocks),
                      fmt::arg("steps", map.most_steps), fmt::arg("has_bounds", classes.function != nullptr),
@@ -55,16 +55,17 @@ std::string print_map(const TileClasses& classes, const std::string& uniforms) {
 
 }  // namespace
 
-std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType dtype) {
+std::string print_classes(const HookIr& hooks, const TileClasses& classes, const ScoreClass& score,
+                          DType dtype) {
   const bool has_class = classes.function != nullptr || classes.map;
-  if (!has_class && classes.score == nullptr) return "using Classes = NoClasses;\n";
+  if (!has_class && score.function == nullptr) return "using Classes = NoClasses;\n";
   // A mask's functions are the accurate ones, here as there; score_mod's are as the hooks have them.
   std::string text;
   const ExprPrinter::Options options{.eager_bools = true, .rolled_loops = true};
   ExprPrinter::Options score_options = options;
   score_options.fast_math = dtype != DType::f32;
   if (classes.function != nullptr) text += print_function(*classes.function, "tile_class_of", options);
-  if (classes.score != nullptr) text += print_function(*classes.score, "score_class_of", score_options);
+  if (score.function != nullptr) text += print_function(*score.function, "score_class_of", score_options);
   if (classes.map) text += "\n" + print_function(*hooks.mask_mod, "mask_of", options);
   std::string pairs;
   for (std::size_t j = 0; j < classes.summaries.size(); ++j) {
@@ -82,8 +83,9 @@ std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType
                                  : classes.map               ? "kTilePartial | kAlike.always"
                                                              : "kTileFull";
   const std::string score_class =
-      classes.score == nullptr ? "false" : fmt::format("score_class_of({}) != 0", tile);
-  text += fmt::format(R"(
+      score.function == nullptr ? "false" : fmt::format("score_class_of({}) != 0", tile);
+  text += fmt::format(
+      R"(
 struct Classes {{
   static constexpr bool kHasTileClass = {has_class};
   static constexpr bool kHasTileMap = {has_map};
@@ -100,10 +102,10 @@ struct Classes {{
   }}
 {map}}};
 )",
-                      fmt::arg("has_class", has_class), fmt::arg("has_map", classes.map.has_value()),
-                      fmt::arg("has_score", classes.score != nullptr), fmt::arg("tile_class", tile_class),
-                      fmt::arg("score_class", score_class), fmt::arg("reads", reads),
-                      fmt::arg("map", classes.map ? print_map(classes, of_launch) : ""));
+      fmt::arg("has_class", has_class), fmt::arg("has_map", classes.map.has_value()),
+      fmt::arg("has_score", score.function != nullptr), fmt::arg("tile_class", tile_class),
+      fmt::arg("score_class", score_class), fmt::arg("reads", reads),
+      fmt::arg("map", classes.map ? print_map(classes, score.function != nullptr, of_launch) : ""));
   return text;
 }
 

@@ -4,12 +4,14 @@
 
 #include <string>
 
+#include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
 
 namespace fa {
 
 /// The text of `struct Classes` and of the functions it calls, in namespace fa; `using Classes = NoClasses;`
 /// without a class.
-std::string print_classes(const HookIr& hooks, const TileClasses& classes, DType dtype);
+std::string print_classes(const HookIr& hooks, const TileClasses& classes, const ScoreClass& score,
+                          DType dtype);
 
 }  // namespace fa

@@ -6,10 +6,10 @@
 
 namespace fa {
 
-std::string print_exact_functions(const std::vector<const llvm::Module*>& modules, DType dtype) {
+std::string print_exact_functions(const std::vector<IrModule>& modules, DType dtype) {
   std::set<ExactFunction> functions;
-  for (const llvm::Module* module : modules)
-    functions.merge(exact_functions_in(*module, dtype == DType::f32));
+  for (const IrModule& module : modules)
+    if (module != nullptr) functions.merge(exact_functions_in(*module, dtype == DType::f32));
   llvm::LLVMContext context;
   llvm::Module scratch("exact", context);
   std::string text;

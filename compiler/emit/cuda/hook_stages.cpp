@@ -81,18 +81,18 @@ int StageSplit::argument_index(const llvm::Value& value) const {
 bool StageSplit::is_scale_log2(const llvm::Value& value) const {
   const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&value);
   if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return false;
-  const int scale = argument_index(*product->getOperand(0));
-  return scale >= 0 && args_[static_cast<std::size_t>(scale)].kind == HookArgKind::scale &&
+  const auto* scale = llvm::dyn_cast<llvm::Argument>(product->getOperand(0));
+  return scale != nullptr && is_hook_argument(*scale, HookArgKind::scale) &&
          is_constant(*product->getOperand(1), kLog2e);
 }
 
 const llvm::Argument* StageSplit::index_as_float(const llvm::Value& value) const {
   const auto* cast = llvm::dyn_cast<llvm::SIToFPInst>(&value);
-  const int argument = cast == nullptr ? -1 : argument_index(*cast->getOperand(0));
-  if (argument < 0) return nullptr;
-  const HookArgKind kind = args_[static_cast<std::size_t>(argument)].kind;
-  const bool is_index = kind == HookArgKind::q_idx || kind == HookArgKind::kv_idx;
-  return is_index ? llvm::cast<llvm::Argument>(cast->getOperand(0)) : nullptr;
+  const auto* index = cast == nullptr ? nullptr : llvm::dyn_cast<llvm::Argument>(cast->getOperand(0));
+  if (index == nullptr) return nullptr;
+  const bool is_index =
+      is_hook_argument(*index, HookArgKind::q_idx) || is_hook_argument(*index, HookArgKind::kv_idx);
+  return is_index ? index : nullptr;
 }
 
 const llvm::Value* StageSplit::result(const llvm::Function& function) const {
@@ -120,7 +120,12 @@ void StageSplit::unify(const llvm::Instruction& instruction) {
   if (const auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
     key += fmt::format(" {}", fmt::ptr(step->getSourceElementType()));
   std::vector<const llvm::Value*> operands;
-  for (const llvm::Value* operand : instruction.operand_values()) operands.push_back(canonical(*operand));
+  for (const llvm::Value* operand : instruction.operand_values()) {
+    if (llvm::isa<llvm::Function>(operand))  // declared once in each module
+      key += " " + operand->getName().str();
+    else
+      operands.push_back(canonical(*operand));
+  }
   if (instruction.isCommutative() && llvm::isa<llvm::BinaryOperator>(instruction))
     std::sort(operands.begin(), operands.end(), std::less<>());
   for (const llvm::Value* operand : operands) key += fmt::format(" {}", fmt::ptr(operand));
@@ -152,7 +157,7 @@ void StageSplit::register_items(Analysed& analysed) {
 
 StageBody StageSplit::add(const llvm::Function& function) {
   functions_.push_back(
-      std::make_unique<Analysed>(Analysed{&function, region_of(function), Dependence(function, args_)}));
+      std::make_unique<Analysed>(Analysed{&function, region_of(function), Dependence(function)}));
   register_items(*functions_.back());
   StageBody element;
   need(*result(function), Stage::element, element);

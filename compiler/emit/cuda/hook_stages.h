@@ -12,6 +12,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/analysis/region.h"
+#include "compiler/ir/signature.h"
 
 namespace fa {
 
@@ -37,7 +38,7 @@ struct StageBody {
 
 class StageSplit {
  public:
-  explicit StageSplit(const std::vector<HookArg>& args) : args_(args) {}
+  explicit StageSplit(const HookSignature& args) : args_(args) {}
 
   /// Adds a function; its result is asked for once an element. Gives the element's part.
   StageBody add(const llvm::Function& function);
@@ -76,7 +77,7 @@ class StageSplit {
   void need(const llvm::Value& value, Stage at, StageBody& body);
   void need_operands(const Region::Item& item, Stage at, StageBody& body);
 
-  std::vector<HookArg> args_;
+  HookSignature args_;
   std::vector<std::unique_ptr<Analysed>> functions_;
   std::unordered_map<const llvm::Value*, Home> homes_;
   std::unordered_map<const llvm::Value*, const llvm::Value*> canonical_;

@@ -67,10 +67,10 @@ std::string print_uniform(const HookArg& arg) {
   }
 }
 
-std::string print_uniforms(const std::vector<HookArg>& args) {
+std::string print_uniforms(const HookSignature& args) {
   std::string text;
   for (const HookArg& arg : args)
-    if (arg.kind > HookArgKind::kv_idx) text += ", " + print_uniform(arg);
+    if (arg.is_uniform()) text += ", " + print_uniform(arg);
   return text;
 }
 
@@ -244,9 +244,9 @@ PrintedHooks HooksPrinter::print() {
   const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
 
   StageBody logit, multiplier, addend, slope, keep;
-  if (is_general) logit = split_.add(*hooks_.logit);
-  if (is_affine) multiplier = split_.add(*hooks_.logit_multiplier);
-  if (is_affine) addend = split_.add(*hooks_.logit_addend);
+  if (is_general) logit = split_.add(*facts_.logits.general);
+  if (is_affine) multiplier = split_.add(*facts_.logits.multiplier);
+  if (is_affine) addend = split_.add(*facts_.logits.addend);
   const bool fast = spec_.dtype != DType::f32;
   const bool uniform =
       !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
@@ -255,12 +255,12 @@ PrintedHooks HooksPrinter::print() {
   AddendProduct product;
   if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !relative_addend &&
       !facts_.addend_is_linear)
-    product = product_of(*split_.result(*hooks_.logit_addend), addend);
+    product = product_of(*split_.result(*facts_.logits.addend), addend);
   const bool asks_elements =
       room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
   if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
   const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
-  if (facts_.addend_is_linear) slope = split_.add(*hooks_.logit_addend_slope);
+  if (facts_.addend_is_linear) slope = split_.add(*facts_.logits.addend_slope);
   if (mask != nullptr) keep = split_.add(*mask);
   if (stages_columns) stage_columns(staging_, split_, room_);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
@@ -319,8 +319,8 @@ PrintedHooks HooksPrinter::print() {
   text += size("kMaskSize", keep.size(fast));
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
   text += size("kColumnSize", split_.stage(Stage::column).size(fast));
-  if (relative_addend) text += size("kRelativeAddendSize", code_size(*hooks_.logit_addend, fast));
-  if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*hooks_.logit_row_addend, fast));
+  if (relative_addend) text += size("kRelativeAddendSize", code_size(*facts_.logits.addend, fast));
+  if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*facts_.logits.row_addend, fast));
   if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
     const bool is_staged = stage == Stage::column && staging_.element != nullptr;
@@ -331,14 +331,14 @@ PrintedHooks HooksPrinter::print() {
     if (stage == Stage::column) text += print_staged_functions(staging_, fields_);
   }
   if (is_general)
-    text += "\n" +
-            print_element(fmt::format("float logit(float s, {})", kElementParameters), *hooks_.logit, logit);
+    text += "\n" + print_element(fmt::format("float logit(float s, {})", kElementParameters),
+                                 *facts_.logits.general, logit);
   if (is_affine) {
     if (!facts_.multiplier_is_one)
       text += "\n" + print_element(fmt::format("float multiplier({})", kElementParameters),
-                                   *hooks_.logit_multiplier, multiplier);
+                                   *facts_.logits.multiplier, multiplier);
     if (!facts_.addend_is_zero)
-      text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *hooks_.logit_addend,
+      text += "\n" + print_element(fmt::format("float addend({})", kElementParameters), *facts_.logits.addend,
                                    addend);
     if (product.term != nullptr) {
       text += "\n" + print_function(
@@ -353,11 +353,11 @@ PrintedHooks HooksPrinter::print() {
   }
   if (facts_.addend_is_linear)
     text += "\n" + print_element("float addend_slope(const ForwardParams& p, const Head& head)",
-                                 *hooks_.logit_addend_slope, slope);
+                                 *facts_.logits.addend_slope, slope);
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
-  if (facts_.has_row_addend) text += "\n" + print_whole(*hooks_.logit_row_addend, "row_addend", "q_idx");
-  if (relative_addend) text += "\n" + print_whole(*hooks_.logit_addend, "relative_addend", "distance");
+  if (facts_.has_row_addend) text += "\n" + print_whole(*facts_.logits.row_addend, "row_addend", "q_idx");
+  if (relative_addend) text += "\n" + print_whole(*facts_.logits.addend, "relative_addend", "distance");
   if (relative_mask) text += "\n" + print_whole(*mask, "relative_mask", "distance");
   const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);
   return {.text = functions_ + sink.functions + text + sink.members + "};\n", .staged_bytes = staging_.bytes};

@@ -31,11 +31,11 @@ struct PrintedSink {
   std::string functions, members;
 };
 /// `sink` is null where there is none; then both are empty.
-PrintedSink print_sink(const llvm::Function* sink, const std::vector<HookArg>& args, DType dtype);
+PrintedSink print_sink(const llvm::Function* sink, const HookSignature& args, DType dtype);
 
 /// An argument that is the same for the whole call, as device code reads it from `p`.
 std::string print_uniform(const HookArg& arg);
 /// All of them, each behind a comma.
-std::string print_uniforms(const std::vector<HookArg>& args);
+std::string print_uniforms(const HookSignature& args);
 
 }  // namespace fa

@@ -8,7 +8,7 @@
 
 namespace fa {
 
-PrintedSink print_sink(const llvm::Function* sink, const std::vector<HookArg>& args, DType dtype) {
+PrintedSink print_sink(const llvm::Function* sink, const HookSignature& args, DType dtype) {
   if (sink == nullptr) return {};
   return {.functions = print_function(*sink, "sink_of", {.fast_math = dtype != DType::f32}) + "\n",
           .members = fmt::format(R"(

@@ -13,21 +13,6 @@
 namespace fa {
 namespace {
 
-/// The folder of `templates/` a family includes from.
-std::string_view folder(Family family) {
-  switch (family) {
-    case Family::sm75:
-      return "sm75";
-    case Family::sm80:
-      return "sm80";
-    case Family::sm90:
-      return "sm90";
-    case Family::host:
-      break;
-  }
-  throw InternalError("the host has no CUDA template");
-}
-
 constexpr std::string_view kTileMapEntry =
     R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads, fa::kMapBlocksAnSm)
     facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
@@ -44,7 +29,7 @@ std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const Hook
     text += fmt::format("namespace {} {{\n\n{}}}  // namespace {}\n\n", name,
                         print_hooks(spec, of->hooks, of->facts).text, name);
   const PrintedSink sink = print_sink(hooks.sink, hooks.args, spec.dtype);
-  text += print_function(*cases.condition, "head_case_of", {}) + sink.functions;
+  text += print_function(*cases.condition.function, "head_case_of", {}) + sink.functions;
   text += fmt::format(R"(
 struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   static __device__ __forceinline__ bool head_case(const ForwardParams& p, int b, int h) {{
@@ -76,18 +61,18 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   return text;
 }
 
-std::optional<TileMapShape> shape_of(const TileClasses& classes) {
+std::optional<TileMapShape> shape_of(const TileClasses& classes, const ScoreClass& score_class) {
   if (!classes.map) return {};
   return TileMapShape{.of_batch = classes.map->of_batch,
                       .of_head = classes.map->of_head,
-                      .has_plain = classes.score != nullptr};
+                      .has_plain = score_class.function != nullptr};
 }
 
 std::vector<SourceHeader> headers_of(Family family) {
   std::vector<SourceHeader> headers;
   for (const EmbeddedTemplate& file : embedded_templates()) {
     const bool common = file.path == "params.h" || file.path.starts_with("common/");
-    if (common || file.path.starts_with(folder(family)))
+    if (common || file.path.starts_with(family_name(family)))
       headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
   }
   return headers;
@@ -109,19 +94,23 @@ std::string_view element_type(DType dtype, const Target& target) {
 }  // namespace
 
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                   const TileClasses& classes, const HookCases* cases, const Plan& plan,
-                   const Target& target) {
+                   const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
+                   const Plan& plan, const Target& target) {
+  if (plan.family == Family::host) throw InternalError("the host has no CUDA template");
   const StagingRoom room = {.tile_q = plan.tile_q,
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
-                            .has_async_copies = plan.family != Family::sm75};
+                            .has_async_copies = traits_of(plan.family).has_async_copies};
   const PrintedHooks printed = cases == nullptr ? print_hooks(spec, hooks, facts, room)
                                                 : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
   const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
   const int threads = plan.warps * 32;
-  std::vector<const llvm::Module*> modules = {hooks.module.get()};
-  if (cases != nullptr)
-    for (const HooksOfCase* of : {&cases->holds, &cases->fails}) modules.push_back(of->hooks.module.get());
+  std::vector<IrModule> modules = {hooks.module, facts.logits.module, classes.module, score_class.module};
+  if (cases != nullptr) {
+    modules.push_back(cases->condition.module);
+    for (const HooksOfCase* of : {&cases->holds, &cases->fails})
+      modules.insert(modules.end(), {of->hooks.module, of->facts.logits.module});
+  }
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
@@ -155,9 +144,10 @@ static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == {thre
 static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {shared_memory});
 static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
-      fmt::arg("name", spec.name), fmt::arg("plan", plan.print()), fmt::arg("folder", folder(plan.family)),
+      fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
+      fmt::arg("folder", family_name(plan.family)),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
-      fmt::arg("classes", print_classes(hooks, classes, spec.dtype)),
+      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
       fmt::arg("include", classes.map ? "#include \"common/tiles/tile_map.cuh\"\n" : ""),
       fmt::arg("tile_map", classes.map ? kTileMapEntry : ""),
       fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
@@ -174,7 +164,7 @@ static_assert(sizeof(fa::ForwardParams) == {params_bytes});
                 .tile_q = plan.tile_q,
                 .tile_kv = plan.tile_kv,
                 .shared_memory = shared_memory,
-                .tile_map = shape_of(classes),
+                .tile_map = shape_of(classes, score_class),
                 .tile_map_entry = "facet_tile_map",
                 .overlaps_tile_map = classes.map && target.compute_capability >= FA_OVERLAPS_FROM};
 }

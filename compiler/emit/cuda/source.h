@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/analysis/facts.h"
+#include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/schedule/plan.h"
 #include "templates/common/tiles/tile_map.h"
@@ -43,16 +44,16 @@ struct HooksOfCase {
 
 /// Hooks that a CTA chooses between, once a tile.
 struct HookCases {
-  llvm::Function* condition = nullptr;  // i1 @head_case, in the module of the spec's own hooks
+  ConditionIr condition;  // i1 @head_case
   HooksOfCase holds, fails;
 };
 
 /// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm75 and
 /// sm80 today). The text ends in static_asserts that hold the device's sums to the host's: tile sizes,
 /// shared-memory bytes, sizeof(ForwardParams).
-/// `cases`: null where every head runs the same hooks; where not, `classes` has no score class.
+/// `cases`: null where every head runs the same hooks; where not, there is no score class.
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                   const TileClasses& classes, const HookCases* cases, const Plan& plan,
-                   const Target& target);
+                   const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
+                   const Plan& plan, const Target& target);
 
 }  // namespace fa

@@ -6,14 +6,18 @@
 namespace fa {
 
 llvm::Function* HostModule::function(const char* name, llvm::Type* result,
-                                     std::initializer_list<llvm::Type*> args) const {
-  auto* type = llvm::FunctionType::get(result, llvm::ArrayRef<llvm::Type*>(args.begin(), args.size()), false);
+                                     llvm::ArrayRef<llvm::Type*> args) const {
+  auto* type = llvm::FunctionType::get(result, args, false);
   auto* made = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
   made->addFnAttr(llvm::Attribute::NoUnwind);
   made->addFnAttr(llvm::Attribute::NoInline);
   for (llvm::Argument& argument : made->args())
     if (argument.getType()->isPointerTy()) argument.addAttr(llvm::Attribute::NoAlias);
   return made;
+}
+
+llvm::Function* HostModule::own(const llvm::Function& derived) const {
+  return copy_function(derived, module, derived.getName().str().c_str());
 }
 
 llvm::Value* load_uniform(llvm::IRBuilder<>& ir, llvm::Value* params, const HookArg& arg) {

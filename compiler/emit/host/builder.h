@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <functional>
-#include <initializer_list>
 #include <vector>
 
+#include "compiler/emit/host/arguments.h"
 #include "compiler/emit/host/shape.h"
 #include "compiler/ir/llvm.h"
 #include "templates/params.h"
@@ -36,9 +36,16 @@ struct HostModule {
   bool calls_elementary = false;  // elementary functions are called: in place they would be too long
 
   llvm::LLVMContext& context() const { return module.getContext(); }
+  /// A copy in the kernel's module of a function that another stage has derived: to be called, and gone when the
+  /// call is inlined.
+  llvm::Function* own(const llvm::Function& derived) const;
   /// An internal function whose pointer arguments do not alias; its body is empty yet.
-  llvm::Function* function(const char* name, llvm::Type* result,
-                           std::initializer_list<llvm::Type*> args) const;
+  llvm::Function* function(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> args) const;
+  template <template <class> class Args>
+    requires std::is_aggregate_v<Args<llvm::Type*>>
+  llvm::Function* function(const char* name, llvm::Type* result, const Args<llvm::Type*>& types) const {
+    return function(name, result, llvm::ArrayRef<llvm::Type*>(in_order(types)));
+  }
 };
 
 /// The launch's value for one of a hook's arguments; null for those that differ from element to element.

@@ -1,15 +1,8 @@
 #include "compiler/emit/host/call.h"
 
 #include "compiler/emit/host/vector/elementary.h"
+#include "compiler/ir/llvm/cloning.h"
 #include "fa/error.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/IR/InstIterator.h>
-#include <llvm/Transforms/Utils/Cloning.h>
-#pragma GCC diagnostic pop
 
 namespace fa {
 
@@ -20,9 +13,11 @@ void add_uniforms(const HostModule& host, HostBuilder& build, llvm::Value* param
 }
 
 void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* call) {
+  llvm::Function* const callee = call->getCalledFunction();
   llvm::InlineFunctionInfo info;
   if (!llvm::InlineFunction(*call, info).isSuccess())
     throw InternalError("the host back end cannot inline a derived function");
+  callee->eraseFromParent();
   std::vector<llvm::CallInst*> calls;
   for (llvm::Instruction& instruction : llvm::instructions(*build.function()))
     if (auto* found = llvm::dyn_cast<llvm::CallInst>(&instruction)) calls.push_back(found);

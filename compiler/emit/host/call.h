@@ -12,7 +12,7 @@ namespace fa {
 void add_uniforms(const HostModule& host, HostBuilder& build, llvm::Value* params,
                   std::vector<llvm::Value*>& to);
 
-/// Puts the called function's body in the call's place and gives elementary functions the code they have in
+/// Puts the body of the called function, a HostModule::own, in the call's place and gives elementary functions the code they have in
 /// vectors: a class that rounds otherwise might contradict the mask.
 void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* call);
 

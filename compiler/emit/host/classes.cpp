@@ -9,7 +9,7 @@ namespace fa {
 namespace {
 
 llvm::Function* exported(const HostModule& host, const std::string& name, llvm::Type* result,
-                         std::initializer_list<llvm::Type*> args) {
+                         llvm::ArrayRef<llvm::Type*> args) {
   llvm::Function* function = host.function(name.c_str(), result, args);
   function->setLinkage(llvm::Function::ExternalLinkage);
   return function;
@@ -45,7 +45,7 @@ void emit_class(const HostModule& host, const TileClasses& classes) {
     for (const std::size_t end : {offsetof(SummaryPair, lo), offsetof(SummaryPair, hi)})
       args.push_back(value_of(ir, ir.CreateLoad(i32, build.at(build.arg(1), j * sizeof(SummaryPair) + end)),
                               classes.summaries[j]));
-  llvm::CallInst* call = ir.CreateCall(classes.function, args);
+  llvm::CallInst* call = ir.CreateCall(host.own(*classes.function), args);
   ir.CreateRet(call);
   inline_call(host, build, call);
 }
@@ -68,7 +68,7 @@ void emit_keeps(const HostModule& host) {
         };
         std::vector<llvm::Value*> args = {build.f32(0), build.arg(1), build.arg(2), index(3), index(4)};
         args.insert(args.end(), uniforms.begin(), uniforms.end());
-        call = ir.CreateCall(host.hooks.mask_mod, args);
+        call = ir.CreateCall(host.own(*host.hooks.mask_mod), args);
         return {ir.CreateOr(sofar[0], ir.CreateShl(ir.CreateZExt(call, i32), i))};
       },
       true);
@@ -95,7 +95,7 @@ void emit_summary(const HostModule& host, const Summary& summary, std::size_t nu
       [&](llvm::Value* index, const HostBuilder::Values& sofar) -> HostBuilder::Values {
         std::vector<llvm::Value*> args = {build.arg(1), build.arg(2), index};
         args.insert(args.end(), uniforms.begin(), uniforms.end());
-        call = ir.CreateCall(summary.function, args);
+        call = ir.CreateCall(host.own(*summary.function), args);
         llvm::Value* const value = ordered(ir, call, summary);
         return {ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, sofar[0], value),
                 ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, sofar[1], value)};

@@ -35,14 +35,21 @@ llvm::Function* emit_dropout(const HostModule& host) {
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
-  llvm::Function* function =
-      host.function("dropout", llvm::Type::getVoidTy(context), {pointer, pointer, i32, i32, i32, i32, i32});
+  llvm::Function* function = host.function("dropout", llvm::Type::getVoidTy(context),
+                                           DropoutArgs<llvm::Type*>{.params = pointer,
+                                                                    .probabilities = pointer,
+                                                                    .b = i32,
+                                                                    .h = i32,
+                                                                    .first_q = i32,
+                                                                    .first_kv = i32,
+                                                                    .rows = i32});
+  const auto args = arguments_of<DropoutArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *p = build.arg(1), *first_q = build.arg(4), *first_kv = build.arg(5),
-              *rows = build.arg(6);
+  llvm::Value *params = args.params, *p = args.probabilities, *first_q = args.first_q,
+              *first_kv = args.first_kv, *rows = args.rows;
   llvm::Value* heads = build.param(params, i32, offsetof(ForwardParams, num_q_heads));
-  llvm::Value* head = ir.CreateAdd(ir.CreateMul(build.arg(2), heads), build.arg(3));
+  llvm::Value* head = ir.CreateAdd(ir.CreateMul(args.b, heads), args.h);
   llvm::Value* seed = build.param(params, build.i64(), offsetof(ForwardParams, seed));
   llvm::Value* key0 = ir.CreateAnd(seed, build.i64(0xffffffff));
   llvm::Value* key1 = ir.CreateLShr(seed, 32);

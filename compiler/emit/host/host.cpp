@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "compiler/analysis/tiles/class_signature.h"
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/products/products.h"
 #include "compiler/emit/host/vector/elementary.h"
@@ -42,52 +43,56 @@ Parts emit_parts(const HostModule& host, TileKinds tiles) {
   return parts;
 }
 
-/// An entry: void(const ForwardParams*, workspace, i32 b, i32 h, i32 first q, <`more` i32s>).
-llvm::Function* entry(const HostModule& host, const char* name, int more) {
-  auto* pointer = llvm::PointerType::get(host.context(), 0);
+/// An entry of the kernel, with EntryArgs or StepArgs.
+template <template <class> class Args>
+llvm::Function* entry(const HostModule& host, const char* name) {
   auto* i32 = llvm::Type::getInt32Ty(host.context());
-  auto* nothing = llvm::Type::getVoidTy(host.context());
-  llvm::Function* function = more == 0
-                                 ? host.function(name, nothing, {pointer, pointer, i32, i32, i32})
-                                 : host.function(name, nothing, {pointer, pointer, i32, i32, i32, i32, i32});
+  Args<llvm::Type*> types;
+  auto all = in_order(types);
+  all.fill(i32);
+  types = std::bit_cast<Args<llvm::Type*>>(all);
+  types.params = types.workspace = llvm::PointerType::get(host.context(), 0);
+  llvm::Function* function = host.function(name, llvm::Type::getVoidTy(host.context()), types);
   function->setLinkage(llvm::Function::ExternalLinkage);
   return function;
 }
 
 void emit_start_entry(const HostModule& host, const Parts& parts) {
-  HostBuilder build(host, entry(host, kHostStartSymbol, 0));
+  HostBuilder build(host, entry<EntryArgs>(host, kHostStartSymbol));
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value* params = build.arg(0);
+  const auto args = arguments_of<EntryArgs>(*build.function());
+  llvm::Value* params = args.params;
   const int bytes = dtype_bytes(host.spec.dtype);
-  const HeadView q =
-      head_view(build, params, offsetof(ForwardParams, q), offsetof(ForwardParams, q_strides), bytes,
-                ir.CreateSExt(build.arg(2), build.i64()), ir.CreateSExt(build.arg(3), build.i64()));
+  const HeadView q = head_view(build, params, offsetof(ForwardParams, q), offsetof(ForwardParams, q_strides),
+                               bytes, ir.CreateSExt(args.b, build.i64()), ir.CreateSExt(args.h, build.i64()));
   llvm::Value* row_bytes = ir.CreateMul(q.row_stride, build.i64(bytes));
-  llvm::Value* first_q = ir.CreateSExt(build.arg(4), build.i64());
+  llvm::Value* first_q = ir.CreateSExt(args.first_q, build.i64());
   llvm::Value* q_len =
       ir.CreateSExt(build.param(params, build.i32(), offsetof(ForwardParams, q_len)), build.i64());
   llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first_q), build.i64(host.shape.tile_q));
-  parts.products->begin(build, build.arg(1), build.at(q.data, ir.CreateMul(first_q, row_bytes)), row_bytes,
+  parts.products->begin(build, args.workspace, build.at(q.data, ir.CreateMul(first_q, row_bytes)), row_bytes,
                         rows);
-  const auto [row_max, row_sum] = first_softmax(host, build, params, build.arg(2), build.arg(3));
-  ir.CreateCall(parts.reset, {build.arg(1), row_max, row_sum});
+  const auto [row_max, row_sum] = first_softmax(host, build, params, args.b, args.h);
+  ir.CreateCall(parts.reset, {args.workspace, row_max, row_sum});
   ir.CreateRetVoid();
 }
 
 void emit_finish_entry(const HostModule& host, const Parts& parts) {
-  HostBuilder build(host, entry(host, kHostFinishSymbol, 0));
-  parts.products->finish(build, build.arg(1));
-  build.ir().CreateCall(parts.finish, {build.arg(0), build.arg(1), build.arg(2), build.arg(3), build.arg(4)});
+  HostBuilder build(host, entry<EntryArgs>(host, kHostFinishSymbol));
+  const auto args = arguments_of<EntryArgs>(*build.function());
+  parts.products->finish(build, args.workspace);
+  call<EntryArgs>(build.ir(), parts.finish, args);
   build.ir().CreateRetVoid();
 }
 
 void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles) {
   const HostShape& shape = host.shape;
   auto* i32 = llvm::Type::getInt32Ty(host.context());
-  HostBuilder build(host, entry(host, kHostStepSymbol, 2));
+  HostBuilder build(host, entry<StepArgs>(host, kHostStepSymbol));
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *workspace = build.arg(1), *b32 = build.arg(2), *h32 = build.arg(3),
-              *first_q = build.arg(4), *first_kv = build.arg(5);
+  const auto args = arguments_of<StepArgs>(*build.function());
+  llvm::Value *params = args.params, *workspace = args.workspace, *b32 = args.b, *h32 = args.h,
+              *first_q = args.first_q, *first_kv = args.first_kv;
   auto number = [&](std::size_t offset) { return build.param(params, i32, offset); };
   auto wide = [&](llvm::Value* value) { return ir.CreateSExt(value, build.i64()); };
   auto buffer = [&](std::size_t offset) { return build.at(workspace, offset); };
@@ -124,12 +129,31 @@ void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles
     const StepPanel panel{
         .masked = masked, .row = row, .low = low, .kept = kept, .spans = buffer(shape.spans), .s = s};
     products.scores(build, panel);
-    ir.CreateCall(parts.softmax[masked], {params, s, keep, build.float_at(buffer(shape.row_max), row),
-                                          build.float_at(buffer(shape.row_sum), row), buffer(shape.rescale),
-                                          b32, h32, q_row, kv_row, kept32});
+    llvm::Value* row_max = build.float_at(buffer(shape.row_max), row);
+    llvm::Value* row_sum = build.float_at(buffer(shape.row_sum), row);
+    call<SoftmaxArgs>(ir, parts.softmax[masked],
+                      {.params = params,
+                       .scores = s,
+                       .keep = keep,
+                       .row_max = row_max,
+                       .row_sum = row_sum,
+                       .rescale = buffer(shape.rescale),
+                       .b = b32,
+                       .h = h32,
+                       .first_q = q_row,
+                       .first_kv = kv_row,
+                       .rows = kept32});
     if (parts.dropout)
-      build.if_then(drops,
-                    [&] { ir.CreateCall(parts.dropout, {params, s, b32, h32, q_row, kv_row, kept32}); });
+      build.if_then(drops, [&] {
+        call<DropoutArgs>(ir, parts.dropout,
+                          {.params = params,
+                           .probabilities = s,
+                           .b = b32,
+                           .h = h32,
+                           .first_q = q_row,
+                           .first_kv = kv_row,
+                           .rows = kept32});
+      });
     products.output(build, panel);
   };
 
@@ -140,9 +164,15 @@ void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles
   auto partial_tile = [&] {
     ir.CreateStore(ir.getFalse(), loaded);
     each_panel([&](llvm::Value* panel_row) {
-      llvm::Value* span =
-          ir.CreateCall(parts.mask, {params, buffer(shape.keep), b32, h32, ir.CreateAdd(first_q, panel_row),
-                                     first_kv, rows, buffer(shape.spans)});
+      llvm::Value* span = call<MaskArgs>(ir, parts.mask,
+                                         {.params = params,
+                                          .keep = buffer(shape.keep),
+                                          .b = b32,
+                                          .h = h32,
+                                          .first_q = ir.CreateAdd(first_q, panel_row),
+                                          .first_kv = first_kv,
+                                          .rows = rows,
+                                          .spans = buffer(shape.spans)});
       build.if_then(ir.CreateICmpNE(span, build.i64(0)), [&] {
         if (products.loads())
           build.if_then(ir.CreateNot(ir.CreateLoad(ir.getInt1Ty(), loaded)), [&] {
@@ -155,7 +185,7 @@ void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles
     });
   };
   if (tiles.full && tiles.partial)
-    build.if_else(ir.CreateICmpNE(build.arg(6), build.i32(0)), full_tile, partial_tile);
+    build.if_else(ir.CreateICmpNE(args.full, build.i32(0)), full_tile, partial_tile);
   else
     tiles.full ? full_tile() : partial_tile();
   products.end_step(build);
@@ -168,9 +198,9 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
   };
   // Whether the class differs along one of its arguments.
-  const auto differs = [&](unsigned argument, bool TileMap::* of) {
+  const auto differs = [&](ClassArg argument, bool TileMap::* of) {
     if (classes.map) return *classes.map.*of;
-    return classes.function != nullptr && !classes.function->getArg(argument)->use_empty();
+    return classes.function != nullptr && !class_argument(*classes.function, argument)->use_empty();
   };
   const auto count = [&](bool of_query) {
     return static_cast<unsigned>(
@@ -191,11 +221,11 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
       {llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
        number(static_cast<unsigned>(host.shape.tile_q)), number(static_cast<unsigned>(host.shape.tile_kv)),
        number(classes.function != nullptr ? 1 : 0), number(tiles.partial ? 1 : 0),
-       number(differs(0, &TileMap::of_batch) ? 1 : 0), number(differs(1, &TileMap::of_head) ? 1 : 0),
-       number(classes.map ? 1 : 0), number(count(true)), number(count(false)),
-       number(static_cast<unsigned>(map.row_block)), number(static_cast<unsigned>(map.column_block)),
-       number(static_cast<unsigned>(map.always_alike)), number(map.is_relative ? 1 : 0),
-       number(static_cast<unsigned>(map.most_steps))});
+       number(differs(ClassArg::b, &TileMap::of_batch) ? 1 : 0),
+       number(differs(ClassArg::h, &TileMap::of_head) ? 1 : 0), number(classes.map ? 1 : 0),
+       number(count(true)), number(count(false)), number(static_cast<unsigned>(map.row_block)),
+       number(static_cast<unsigned>(map.column_block)), number(static_cast<unsigned>(map.always_alike)),
+       number(map.is_relative ? 1 : 0), number(static_cast<unsigned>(map.most_steps))});
   auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
                                         llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
   info->setAlignment(llvm::Align(8));
@@ -203,17 +233,19 @@ void emit_info(const HostModule& host, const TileClasses& classes, TileKinds til
 
 }  // namespace
 
-void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
-               const Plan& plan, const HostCpu& cpu) {
-  const HostModule host{.spec = spec,
-                        .hooks = hooks,
-                        .facts = facts,
-                        .cpu = cpu,
-                        .shape = host_shape(spec, plan, cpu),
-                        .module = *hooks.module,
-                        .calls_elementary = has_many_elementary_calls(*hooks.module)};
-  std::vector<llvm::Function*> scalar_hooks;
-  for (llvm::Function& function : *hooks.module) scalar_hooks.push_back(&function);
+HostIr emit_host(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                 const Plan& plan, const HostCpu& cpu) {
+  const std::shared_ptr<llvm::Module> module = make_module(spec.name, hooks.module);
+  module->setTargetTriple(cpu.triple);
+  module->setDataLayout(cpu.data_layout);
+  const HostModule host{
+      .spec = spec,
+      .hooks = hooks,
+      .facts = facts,
+      .cpu = cpu,
+      .shape = host_shape(spec, plan, cpu),
+      .module = *module,
+      .calls_elementary = has_many_elementary_calls({hooks.module, facts.logits.module, classes.module})};
 
   const TileKinds tiles = kinds_of_tiles(host, classes);
   const Parts parts = emit_parts(host, tiles);
@@ -223,26 +255,16 @@ void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const
   emit_classes(host, classes);
   emit_info(host, classes, tiles);
 
-  for (llvm::Function* function : scalar_hooks)
-    if (!function->isDeclaration())
-      function->deleteBody(), function->setLinkage(llvm::Function::ExternalLinkage);
-  for (llvm::Function* function : scalar_hooks)
-    if (function->use_empty()) function->eraseFromParent();
-  hooks.score_mod = hooks.mask_mod = hooks.sink = hooks.logit = nullptr;
-  hooks.logit_multiplier = hooks.logit_addend = hooks.logit_row_addend = hooks.logit_addend_slope = nullptr;
+  // The emitters write the code as it should run; what is left is repeated addresses and splats.
   const std::string width = std::to_string(cpu.lanes * 32);
-  for (llvm::Function& function : *hooks.module)
+  for (llvm::Function& function : *module)
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", width);
       function.addFnAttr("min-legal-vector-width", width);
-    }
-
-  // The emitters write the code as it should run; what is left is repeated addresses and splats.
-  for (llvm::Function& function : *hooks.module)
-    if (!function.isDeclaration()) {
       verify(function, "emit_host");
       simplify_in_place(function);
     }
+  return {.module = module, .cpu = cpu};
 }
 
 }  // namespace fa

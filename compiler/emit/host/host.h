@@ -1,5 +1,4 @@
-// The CPU back end: from hooks, facts and a plan to a tiled flash-attention forward pass in the hooks' own
-// LLVM module.
+// The CPU back end: from hooks, facts and a plan to a tiled flash-attention forward pass as an LLVM module.
 //
 // One work item is one tile of query rows of one head. Its rows are cut into panels of `panel` rows (a few
 // vectors), and everything inside is transposed so that a vector's lanes are query rows:
@@ -18,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "compiler/analysis/facts.h"
@@ -25,22 +25,9 @@
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/spec/spec.h"
+#include "compiler/target/host_cpu.h"
 
 namespace fa {
-
-/// The CPU that code is made for; runtime/host/jit fills it in for this machine.
-struct HostCpu {
-  std::string triple;    // "x86_64-pc-linux-gnu"
-  std::string name;      // LLVM's name: "sapphirerapids"
-  std::string features;  // "+avx512f,+fma,..."
-  int lanes = 4;         // floats a vector register holds
-  int registers = 16;    // vector registers
-  bool avx512 = false;
-  bool amx = false;  // tiles of bf16
-
-  /// Derives the rest from the features.
-  static HostCpu from_features(std::string triple, std::string name, std::string features);
-};
 
 /// What the emitted object says of itself, at symbol kHostInfoSymbol.
 struct HostInfo {
@@ -92,9 +79,15 @@ using HostKeeps = std::uint32_t (*)(const void* params, std::int32_t b, std::int
                                     const std::int32_t* q_idx, const std::int32_t* kv_idx,
                                     std::int32_t count);
 
-/// Adds the kernel to `hooks.module`, verified; the hooks and the classes' functions are inlined and gone
-/// afterwards.
-void emit_host(const CheckedSpec& spec, HookIr& hooks, const Facts& facts, const TileClasses& classes,
-               const Plan& plan, const HostCpu& cpu);
+/// A whole kernel, verified, for one CPU: what a code generator takes, and then owns.
+struct HostIr {
+  std::shared_ptr<llvm::Module> module;
+  HostCpu cpu;
+
+  std::string print() const { return print_module(module.get()); }
+};
+
+HostIr emit_host(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const TileClasses& classes,
+                 const Plan& plan, const HostCpu& cpu);
 
 }  // namespace fa

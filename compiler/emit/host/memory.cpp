@@ -143,13 +143,15 @@ llvm::Function* emit_finish(const HostModule& host) {
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
-  llvm::Function* function =
-      host.function("finish", llvm::Type::getVoidTy(context), {pointer, pointer, i32, i32, i32});
+  llvm::Function* function = host.function(
+      "finish", llvm::Type::getVoidTy(context),
+      EntryArgs<llvm::Type*>{.params = pointer, .workspace = pointer, .b = i32, .h = i32, .first_q = i32});
+  const auto args = arguments_of<EntryArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *workspace = build.arg(1), *first_q = build.arg(4);
-  llvm::Value* b = ir.CreateSExt(build.arg(2), build.i64());
-  llvm::Value* h = ir.CreateSExt(build.arg(3), build.i64());
+  llvm::Value *params = args.params, *workspace = args.workspace, *first_q = args.first_q;
+  llvm::Value* b = ir.CreateSExt(args.b, build.i64());
+  llvm::Value* h = ir.CreateSExt(args.h, build.i64());
   auto number = [&](std::size_t offset) {
     return ir.CreateSExt(build.param(params, build.i32(), offset), build.i64());
   };

@@ -14,7 +14,7 @@ std::pair<llvm::Value*, llvm::Value*> first_softmax(const HostModule& host, Host
   llvm::IRBuilder<>& ir = build.ir();
   std::vector<llvm::Value*> args = {build.f32(0), b, h, build.i32(0), build.i32(0)};
   add_uniforms(host, build, params, args);
-  llvm::CallInst* call = ir.CreateCall(host.hooks.sink, args);
+  llvm::CallInst* call = ir.CreateCall(host.own(*host.hooks.sink), args);
   llvm::Value* logit = ir.CreateFMul(call, build.f32(std::numbers::log2e));
   llvm::Value* is_none = ir.CreateFCmpOEQ(logit, minus_inf);
   llvm::Value* sum = ir.CreateSelect(is_none, build.f32(0), build.f32(1));

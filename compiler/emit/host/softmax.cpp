@@ -46,12 +46,20 @@ llvm::Function* emit_mask(const HostModule& host) {
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
   llvm::Function* function = host.function("mask", llvm::Type::getInt64Ty(context),
-                                           {pointer, pointer, i32, i32, i32, i32, i32, pointer});
+                                           MaskArgs<llvm::Type*>{.params = pointer,
+                                                                 .keep = pointer,
+                                                                 .b = i32,
+                                                                 .h = i32,
+                                                                 .first_q = i32,
+                                                                 .first_kv = i32,
+                                                                 .rows = i32,
+                                                                 .spans = pointer});
+  const auto args = arguments_of<MaskArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = build.arg(0), *keep = build.arg(1), *first_kv = build.arg(5);
-  const Wide q_rows = panel_rows(build, host, params, build.arg(4));
-  llvm::Value* rows = ir.CreateSExt(build.arg(6), build.i64());
+  llvm::Value *keep = args.keep, *first_kv = args.first_kv;
+  const Wide q_rows = panel_rows(build, host, args.params, args.first_q);
+  llvm::Value* rows = ir.CreateSExt(args.rows, build.i64());
   llvm::BasicBlock* ahead = ir.GetInsertBlock();
 
   HostBuilder::Values nothing;  // a first and an end for each vector
@@ -61,7 +69,7 @@ llvm::Function* emit_mask(const HostModule& host) {
       build.i64(0), rows, build.i64(1), nothing,
       [&](llvm::Value* row, const HostBuilder::Values& found) -> HostBuilder::Values {
         llvm::IRBuilder<> before(ahead->getTerminator());
-        HookInliner hooks(host, build, before, params, build.arg(2), build.arg(3), q_rows);
+        HookInliner hooks(host, build, before, args.params, args.b, args.h, q_rows);
         llvm::Value* kv_idx = ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32()));
         const Wide kept =
             hooks.call(*host.hooks.mask_mod, Wide::scalar(llvm::PoisonValue::get(build.f32())), kv_idx);
@@ -84,8 +92,8 @@ llvm::Function* emit_mask(const HostModule& host) {
   for (std::size_t at = 0; at < spans.size(); at += 2) {
     first = build.min_i64(first, spans[at]);
     end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, spans[at + 1]);
-    ir.CreateStore(spans[at], build.at(build.arg(7), at * 8));
-    ir.CreateStore(spans[at + 1], build.at(build.arg(7), at * 8 + 8));
+    ir.CreateStore(spans[at], build.at(args.spans, at * 8));
+    ir.CreateStore(spans[at + 1], build.at(args.spans, at * 8 + 8));
   }
   llvm::Value* packed = ir.CreateOr(first, ir.CreateShl(end, 32));
   ir.CreateRet(ir.CreateSelect(ir.CreateICmpEQ(end, build.i64(0)), build.i64(0), packed));
@@ -99,18 +107,29 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
   auto* i32 = llvm::Type::getInt32Ty(context);
   llvm::Function* function =
       host.function(masked ? "softmax_masked" : "softmax", llvm::Type::getVoidTy(context),
-                    {pointer, pointer, pointer, pointer, pointer, pointer, i32, i32, i32, i32, i32});
+                    SoftmaxArgs<llvm::Type*>{.params = pointer,
+                                             .scores = pointer,
+                                             .keep = pointer,
+                                             .row_max = pointer,
+                                             .row_sum = pointer,
+                                             .rescale = pointer,
+                                             .b = i32,
+                                             .h = i32,
+                                             .first_q = i32,
+                                             .first_kv = i32,
+                                             .rows = i32});
+  const auto args = arguments_of<SoftmaxArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
   HostMath math(ir, host.cpu);
-  llvm::Value *params = build.arg(0), *s = build.arg(1), *keep = build.arg(2), *row_max = build.arg(3),
-              *row_sum = build.arg(4), *rescale = build.arg(5), *first_kv = build.arg(9);
-  const Wide q_rows = panel_rows(build, host, params, build.arg(8));
-  llvm::Value* rows = ir.CreateSExt(build.arg(10), build.i64());
-  const HookIr& hooks_ir = host.hooks;
+  llvm::Value *params = args.params, *s = args.scores, *keep = args.keep, *row_max = args.row_max,
+              *row_sum = args.row_sum, *rescale = args.rescale, *first_kv = args.first_kv;
+  const Wide q_rows = panel_rows(build, host, params, args.first_q);
+  llvm::Value* rows = ir.CreateSExt(args.rows, build.i64());
+  const Logits& logits = host.facts.logits;
   // Without a score_mod the scale is one positive factor: the first pass looks for the maximum of the raw
   // scores and the second multiplies, inside the subtraction of the maximum.
-  const bool plain = !hooks_ir.logit && !hooks_ir.logit_multiplier;
+  const bool plain = !logits.general && !logits.multiplier;
   llvm::Value* scale_log2 =
       build.splat(build.param(params, build.f32(), offsetof(ForwardParams, scale_log2)));
   llvm::Value* minus_inf = build.splat(build.f32(-kInf));
@@ -138,21 +157,21 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
         Wide logit = score;
         if (!plain) {
           llvm::IRBuilder<> before(ahead->getTerminator());
-          HookInliner hooks(host, build, before, params, build.arg(6), build.arg(7), q_rows);
+          HookInliner hooks(host, build, before, params, args.b, args.h, q_rows);
           llvm::Value* kv_idx = ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32()));
-          if (hooks_ir.logit) {
-            const Wide value = hooks.call(*hooks_ir.logit, score, kv_idx);
+          if (logits.general) {
+            const Wide value = hooks.call(*logits.general, score, kv_idx);
             for (std::size_t part = 0; part < logit.parts.size(); ++part)
               logit.parts[part] = hooks.vector(value, part);
           } else {
-            const Wide multiplier = hooks.call(*hooks_ir.logit_multiplier, score, kv_idx);
-            const Wide addend = hooks.call(*hooks_ir.logit_addend, score, kv_idx);
+            const Wide multiplier = hooks.call(*logits.multiplier, score, kv_idx);
+            const Wide addend = hooks.call(*logits.addend, score, kv_idx);
             for (std::size_t part = 0; part < logit.parts.size(); ++part)
               logit.parts[part] = ir.CreateIntrinsic(
                   llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
                   {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
-            if (hooks_ir.logit_row_addend != nullptr) {
-              const Wide of_row = hooks.call(*hooks_ir.logit_row_addend, score, kv_idx);
+            if (logits.row_addend != nullptr) {
+              const Wide of_row = hooks.call(*logits.row_addend, score, kv_idx);
               for (std::size_t part = 0; part < logit.parts.size(); ++part)
                 logit.parts[part] = ir.CreateFAdd(logit.parts[part], hooks.vector(of_row, part));
             }

@@ -7,14 +7,14 @@
 #include "compiler/ir/import/parts.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Operator.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <unordered_map>
+
+#include "compiler/ir/llvm/folding.h"
+#include "compiler/spec/words.h"
 
 namespace fa {
 namespace {

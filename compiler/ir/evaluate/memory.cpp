@@ -1,10 +1,8 @@
 #include "compiler/ir/evaluate/memory.h"
 
-#include <llvm/Analysis/ConstantFolding.h>
-#include <llvm/IR/Operator.h>
-
 #include <algorithm>
 
+#include "compiler/ir/llvm/folding.h"
 #include "compiler/spec/words.h"
 
 namespace fa {

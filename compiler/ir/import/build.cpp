@@ -178,13 +178,15 @@ ExprPtr ExprBuilder::regrouped(Op op, const ExprPtr& a, const ExprPtr& b) {
     if (parts.size() + open.size() > kMostParts) return nullptr;
   }
   if (parts.size() < 3) return nullptr;
-  constexpr unsigned kQ = 4, kKv = 8;  // DependsOn bits
   Signed row, uniform, mixed, column;
   for (const bool negative : {false, true})
     for (const Signed& part : parts) {
       if (part.negative != negative) continue;
-      const unsigned sides = bounds_.depends_on(*part.value) & (kQ | kKv);
-      Signed& group = sides == 0 ? uniform : sides == kQ ? row : sides == kKv ? column : mixed;
+      const unsigned sides = bounds_.depends_on(*part.value).sides();
+      Signed& group = sides == 0               ? uniform
+                      : sides == DependsOn::q  ? row
+                      : sides == DependsOn::kv ? column
+                                               : mixed;
       group = join(group, part);
     }
   if (constant != 0) uniform = join(uniform, {integer(std::abs(constant)), constant < 0});

@@ -1,9 +1,9 @@
 // Floats and calls. Fast-math flags are forgotten, a product that feeds a sum may be fused or not, as in the
 // language; what C's library and LLVM's intrinsics are called here stands in one table each.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/reading.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Demangle/Demangle.h>
 
 #include <array>
 #include <limits>

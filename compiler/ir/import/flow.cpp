@@ -1,12 +1,9 @@
 // Turns branches into choices. The hook has no effects and no loops left, so every path may be evaluated, and
 // a phi becomes a `where` over the conditions that lead to it. Conditions start from the nearest block that
 // all paths share, so that `a && b && c` becomes what was written.
+#include "compiler/ir/llvm/flow.h"
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#include <llvm/Analysis/PostDominators.h>
-#include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
-
 #include <algorithm>
 
 #include "compiler/ir/import/translate.h"

@@ -1,11 +1,9 @@
 // Reads. A hook reads globals of the file: external ones are the spec's tensors, params and lengths, by name;
 // constants with a value are the file's own tables.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/folding.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Analysis/ConstantFolding.h>
-#include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/Operator.h>
 
 #include "compiler/ir/import/index.h"
 #include "compiler/ir/import/translate.h"

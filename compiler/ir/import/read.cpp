@@ -1,15 +1,9 @@
 // Turns a file's bytes into a module: text or bitcode of this LLVM or an earlier one, and text of a later one
 // whose new words are attributes.
 #include "compiler/ir/import/parts.h"
+#include "compiler/ir/llvm/reading.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/DebugInfoMetadata.h>
-#include <llvm/IR/DiagnosticHandler.h>
-#include <llvm/IRReader/IRReader.h>
-#include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/SourceMgr.h>
 
 namespace fa {
 namespace {

@@ -3,13 +3,10 @@
 #include "compiler/ir/import/translate.h"
 
 #include <fmt/format.h>
-#include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/Analysis/PostDominators.h>
-#include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/Dominators.h>
-#include <llvm/IR/InstIterator.h>
 
 #include "compiler/ir/import/index.h"
+#include "compiler/ir/llvm/flow.h"
+#include "compiler/ir/llvm/reading.h"
 #include "compiler/spec/parse/ast.h"
 
 namespace fa {

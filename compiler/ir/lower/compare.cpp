@@ -11,6 +11,7 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "compiler/ir/lower/expr.h"
@@ -18,13 +19,12 @@
 namespace fa {
 namespace {
 
-constexpr unsigned kQ = 4, kKv = 8, kScore = 16;        // DependsOn bits
-constexpr std::int64_t kExact = std::int64_t{1} << 24;  // floats hold these integers
+constexpr std::int64_t kExact = std::int64_t{1} << std::numeric_limits<float>::digits;  // floats hold these
 constexpr std::int64_t kSmall = std::int64_t{1} << 26;  // a term that needs no clamp
 constexpr std::size_t kMostTerms = 6;
 
-bool is_row(unsigned depends) { return (depends & kQ) != 0; }
-bool is_column(unsigned depends) { return (depends & kKv) != 0; }
+bool is_row(DependsOn depends) { return depends.has(DependsOn::q); }
+bool is_column(DependsOn depends) { return depends.has(DependsOn::kv); }
 
 Op mirrored(Op op) {
   switch (op) {
@@ -65,7 +65,7 @@ struct ExprLowering::Sum {
   struct Term {
     const Expr* expr = nullptr;
     int sign = 1;
-    unsigned depends = 0;
+    DependsOn depends;
     Interval range;
   };
   std::vector<Term> terms;
@@ -93,15 +93,14 @@ struct ExprLowering::Sum {
 
   void finish() {
     // Uniform terms first, so that their sum is computed once.
-    std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) {
-      return (x.depends & (kQ | kKv)) < (y.depends & (kQ | kKv));
-    });
-    unsigned all = 0;
+    std::stable_sort(terms.begin(), terms.end(),
+                     [](const Term& x, const Term& y) { return x.depends.sides() < y.depends.sides(); });
+    DependsOn all;
     reach = std::abs(constant);
     separates = terms.size() <= kMostTerms;
     for (const Term& term : terms) {
       all |= term.depends;
-      if ((is_row(term.depends) && is_column(term.depends)) || term.depends & kScore) separates = false;
+      if (term.depends.is_of_element()) separates = false;
       if (term.range.magnitude() <= kSmall)
         reach += term.range.magnitude();
       else if (std::exchange(large, term.expr) != nullptr)
@@ -201,7 +200,8 @@ llvm::Value* ExprLowering::compare_magnitude(Op op, const Expr& inner, const Exp
 llvm::Value* ExprLowering::compare_remainder(Op op, const Expr& remainder) {
   const Expr& dividend = *remainder.args[0];
   const Expr& divisor = *remainder.args[1];
-  if ((op != Op::eq && op != Op::ne) || bounds_.depends_on(divisor) & (kQ | kKv | kScore)) return nullptr;
+  if (op != Op::eq && op != Op::ne) return nullptr;
+  if (bounds_.depends_on(divisor).has(DependsOn::q | DependsOn::kv | DependsOn::score)) return nullptr;
   Sum sum;
   sum.add(bounds_, dividend, 1);
   sum.finish();
@@ -229,8 +229,7 @@ llvm::Value* ExprLowering::exact_float_new(const Expr& expr) {
     return builder_.CreateSIToFP(value, builder_.getFloatTy(), name);
   };
   const auto is_exact = [&](const Expr& arg) { return bounds_.range(arg).within(-kExact, kExact); };
-  const unsigned depends = bounds_.depends_on(expr);
-  const bool per_element = (depends & kQ) && (depends & kKv);
+  const bool per_element = bounds_.depends_on(expr).has_all(DependsOn::q | DependsOn::kv);
   const std::size_t first = expr.kind == ExprKind::where ? 1 : 0;
   if (!per_element || bounds_.may_wrap(expr)) return convert();
   for (std::size_t i = first; i < expr.args.size(); ++i)

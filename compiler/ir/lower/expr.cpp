@@ -49,7 +49,7 @@ ExprLowering::ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Functi
       function_(function),
       builder_(builder),
       clamped_(clamped),
-      args_(hook_args(spec)),
+      args_(spec),
       scopes_(1) {}
 
 llvm::Value* ExprLowering::lower(const Expr& expr) {
@@ -91,9 +91,7 @@ llvm::Value* ExprLowering::lower_new(const Expr& expr) {
 }
 
 llvm::Value* ExprLowering::argument(HookArgKind kind, int index) {
-  for (std::size_t i = 0; i < args_.size(); ++i)
-    if (args_[i].kind == kind && args_[i].index == index) return function_.getArg(static_cast<unsigned>(i));
-  throw InternalError("a hook names an argument that hook_args does not list");
+  return function_.getArg(args_.place(kind, index));
 }
 
 llvm::Value* ExprLowering::int_constant(std::int64_t value) {

@@ -88,7 +88,7 @@ class ExprLowering {
   llvm::Function& function_;
   llvm::IRBuilderBase& builder_;
   std::vector<ClampedRead>& clamped_;
-  std::vector<HookArg> args_;
+  HookSignature args_;
   std::vector<Scope> scopes_;
   FreeLoops free_loops_;
 };

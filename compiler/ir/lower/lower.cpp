@@ -5,9 +5,6 @@
 // have it, and so nothing in mask_mod has: their bits must not depend on which machine fuses what.
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#include <llvm/IR/ConstantRange.h>
-#include <llvm/Support/ModRef.h>
-
 #include <algorithm>
 #include <tuple>
 
@@ -59,8 +56,8 @@ void set_argument_attributes(llvm::Argument& value, const HookArg& arg) {
   value.addAttrs(attributes);
 }
 
-llvm::Function* declare(llvm::Module& module, const std::vector<HookArg>& args, const char* name,
-                        llvm::Type* result, bool reads_memory) {
+llvm::Function* declare(llvm::Module& module, const HookSignature& args, const char* name, llvm::Type* result,
+                        bool reads_memory) {
   std::vector<llvm::Type*> types;
   for (const HookArg& arg : args) types.push_back(argument_type(module.getContext(), arg));
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
@@ -79,45 +76,53 @@ llvm::Function* declare(llvm::Module& module, const std::vector<HookArg>& args, 
   return function;
 }
 
-llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bounds, const char* name,
-                           const Expr& expr) {
-  llvm::LLVMContext& context = *hooks.context;
-  const bool is_score = expr.type == Type::f32;
-  llvm::Function* function = declare(
-      *hooks.module, hooks.args, name,
-      is_score ? llvm::Type::getFloatTy(context) : llvm::Type::getInt1Ty(context), !spec.tensors.empty());
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
-  if (is_score) {
-    llvm::FastMathFlags flags;
-    flags.setAllowContract(true);
-    builder.setFastMathFlags(flags);
+/// Where lowered functions go, and what all of them share.
+struct Lowering {
+  const CheckedSpec& spec;
+  const HookSignature& args;
+  Bounds bounds;
+  llvm::Module& module;
+  std::vector<ClampedRead> clamped{};
+
+  llvm::Function* hook(const char* name, const Expr& expr) {
+    llvm::LLVMContext& context = module.getContext();
+    const bool is_score = expr.type == Type::f32;
+    llvm::Function* function = declare(
+        module, args, name, is_score ? llvm::Type::getFloatTy(context) : llvm::Type::getInt1Ty(context),
+        !spec.tensors.empty());
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
+    if (is_score) {
+      llvm::FastMathFlags flags;
+      flags.setAllowContract(true);
+      builder.setFastMathFlags(flags);
+    }
+    ExprLowering lowering(spec, bounds, *function, builder, clamped);
+    builder.CreateRet(lowering.lower(expr));
+    verify(*function, "lower");
+    if (is_score) keep_decisions_exact(*function);
+    simplify(*function);
+    return function;
   }
-  ExprLowering lowering(spec, bounds, *function, builder, hooks.clamped);
-  builder.CreateRet(lowering.lower(expr));
-  verify(*function, "lower");
-  if (is_score) keep_decisions_exact(*function);
-  simplify(*function);
-  return function;
-}
+};
 
 }  // namespace
 
-llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const char* name,
-                                const Expr& condition) {
-  Bounds bounds(spec);
-  return lower_hook(spec, hooks, bounds, name, condition);
+ConditionIr lower_condition(const CheckedSpec& spec, const HookIr& hooks, const char* name,
+                            const Expr& condition) {
+  const std::shared_ptr<llvm::Module> module = make_module(name, hooks.module);
+  Lowering lowering{.spec = spec, .args = hooks.args, .bounds = Bounds(spec), .module = *module};
+  return {.module = module, .function = lowering.hook(name, condition)};
 }
 
 HookIr lower(const CheckedSpec& written) {
   const CheckedSpec spec = import_hooks(written);
-  HookIr hooks;
-  hooks.context = std::make_unique<llvm::LLVMContext>();
-  hooks.module = std::make_unique<llvm::Module>(spec.name, *hooks.context);
-  hooks.args = hook_args(spec);
-  Bounds bounds(spec);
-  if (spec.score_mod) hooks.score_mod = lower_hook(spec, hooks, bounds, "score_mod", *spec.score_mod);
-  if (spec.mask_mod) hooks.mask_mod = lower_hook(spec, hooks, bounds, "mask_mod", *spec.mask_mod);
-  if (spec.sink) hooks.sink = lower_hook(spec, hooks, bounds, "sink", *spec.sink);
+  const std::shared_ptr<llvm::Module> module = make_module(spec.name);
+  HookIr hooks{.module = module, .args = HookSignature(spec), .clamped = {}};
+  Lowering lowering{.spec = spec, .args = hooks.args, .bounds = Bounds(spec), .module = *module};
+  if (spec.score_mod) hooks.score_mod = lowering.hook("score_mod", *spec.score_mod);
+  if (spec.mask_mod) hooks.mask_mod = lowering.hook("mask_mod", *spec.mask_mod);
+  if (spec.sink) hooks.sink = lowering.hook("sink", *spec.sink);
+  hooks.clamped = std::move(lowering.clamped);
   std::sort(hooks.clamped.begin(), hooks.clamped.end(), [](const ClampedRead& x, const ClampedRead& y) {
     return std::tie(x.line, x.column, x.dimension) < std::tie(y.line, y.column, y.dimension);
   });

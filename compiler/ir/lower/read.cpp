@@ -11,13 +11,11 @@
 namespace fa {
 namespace {
 
-constexpr unsigned kQ = 4, kKv = 8, kScore = 16;  // DependsOn bits
-
 // The loop level at which a part of an address is known: per head, per row, per column, per element.
-int stage_of(unsigned depends) {
-  if (depends & kScore || (depends & kQ && depends & kKv)) return 3;
-  if (depends & kKv) return 2;
-  return depends & kQ ? 1 : 0;
+int stage_of(DependsOn depends) {
+  if (depends.is_of_element()) return 3;
+  if (depends.has(DependsOn::kv)) return 2;
+  return depends.has(DependsOn::q) ? 1 : 0;
 }
 
 llvm::Type* element_type(llvm::IRBuilderBase& builder, DType dtype) {

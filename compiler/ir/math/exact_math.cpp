@@ -1,7 +1,5 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#include <llvm/IR/InstIterator.h>
-
 #include <limits>
 #include <map>
 #include <vector>

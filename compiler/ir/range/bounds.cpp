@@ -74,7 +74,7 @@ Linear Bounds::atom(const Expr& expr) {
                                 .expr = &expr,
                                 .numerator = nullptr,
                                 .divisor = 1,
-                                .uniform = depends_on(expr) == 0};
+                                .uniform = depends_on(expr).bits == 0};
   return form;
 }
 

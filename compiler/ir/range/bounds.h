@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/depends_on.h"
 #include "compiler/ir/range/linear.h"
 #include "compiler/spec/spec.h"
 
@@ -27,8 +28,7 @@ class Bounds {
   Interval range(const Expr& expr);
   /// Whether an i32 +, -, *, << or negation may leave the 32-bit range.
   bool may_wrap(const Expr& expr);
-  /// DependsOn bits (b 1, h 2, q 4, kv 8, score 16).
-  unsigned depends_on(const Expr& expr);
+  DependsOn depends_on(const Expr& expr);
 
   /// Proves 0 <= expr.
   bool non_negative(const Expr& expr);
@@ -70,7 +70,7 @@ class Bounds {
   bool in_ranges_ = false;  // of the present proof
   std::vector<DType> tensor_types_;
   std::unordered_map<const Expr*, Range> ranges_;
-  std::unordered_map<const Expr*, unsigned> depends_;
+  std::unordered_map<const Expr*, DependsOn> depends_;
   std::unordered_map<const Expr*, Linear> linears_;
   std::unordered_map<int, const Expr*> loops_;  // the reduction, by its index's id
   std::unordered_set<const Expr*> visited_;

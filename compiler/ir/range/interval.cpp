@@ -208,32 +208,32 @@ Bounds::Range Bounds::call_range(const Expr& expr) {
   }
 }
 
-unsigned Bounds::depends_on(const Expr& expr) {
+DependsOn Bounds::depends_on(const Expr& expr) {
   if (auto found = depends_.find(&expr); found != depends_.end()) return found->second;
-  unsigned bits = 0;
+  DependsOn depends;
   if (expr.kind == ExprKind::builtin) {
     switch (expr.builtin) {
       case Builtin::b:
-        bits = 1;
+        depends = {DependsOn::b};
         break;
       case Builtin::h:
-        bits = 2;
+        depends = {DependsOn::h};
         break;
       case Builtin::q_idx:
-        bits = 4;
+        depends = {DependsOn::q};
         break;
       case Builtin::kv_idx:
-        bits = 8;
+        depends = {DependsOn::kv};
         break;
       case Builtin::score:
-        bits = 16;
+        depends = {DependsOn::score};
         break;
       default:
         break;
     }
   }
-  for (const ExprPtr& arg : expr.args) bits |= depends_on(*arg);
-  return depends_[&expr] = bits;
+  for (const ExprPtr& arg : expr.args) depends |= depends_on(*arg);
+  return depends_[&expr] = depends;
 }
 
 }  // namespace fa

@@ -2,13 +2,8 @@
 // be anything); an i64 instruction whose result and operands fit is replaced by a sign extension of the same
 // on i32, so that its users find the 32-bit operand behind the extension.
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/pattern_match.h"
 // after llvm.h
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/ConstantRange.h>
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
-
 #include <unordered_map>
 
 #include "compiler/ir/hook_ir.h"
@@ -26,11 +21,8 @@ ConstantRange between(unsigned bits, std::int64_t lo, std::int64_t hi) {
 }
 
 ConstantRange of_argument(const llvm::Argument& argument) {
-  const llvm::StringRef name = argument.getName();
-  for (const char* index : {"b", "h", "q_lo", "q_hi", "kv_lo", "kv_hi", "idx", "q_idx", "kv_idx"})
-    if (name == index) return between(32, 0, kMaxLength - 1);
-  for (const char* count : {"batch", "num_q_heads", "num_kv_heads", "group_size", "q_len", "kv_len"})
-    if (name == count) return between(32, 1, kMaxLength);
+  if (const llvm::Attribute range = argument.getAttribute(llvm::Attribute::Range); range.isValid())
+    return range.getRange();
   return ConstantRange::getFull(argument.getType()->getIntegerBitWidth());
 }
 

@@ -14,8 +14,6 @@
 namespace fa {
 namespace {
 
-constexpr unsigned kScore = 16;  // a DependsOn bit
-
 ExprPtr binary(Op op, ExprPtr a, ExprPtr b) {
   const bool is_logical = op >= Op::lt && op <= Op::logical_or;
   const Type type = is_logical ? Type::boolean : a->type;
@@ -105,7 +103,7 @@ class Walk {
     if (!may_leave(*x)) return;
     if (when != nullptr) {
       when = closed(std::move(when), *x);
-      if (is_false(when) || (bounds_.depends_on(*when) & kScore) != 0) return;
+      if (is_false(when) || bounds_.depends_on(*when).has(DependsOn::score)) return;
       if (is_literal(*when)) when = nullptr;
     }
     Reach& known = reaches_[x.get()];
@@ -164,7 +162,7 @@ class Walk {
 
   void found(OutsideRead read) {
     kept(read.condition);
-    if ((bounds_.depends_on(*read.condition) & kScore) != 0) return;
+    if (bounds_.depends_on(*read.condition).has(DependsOn::score)) return;
     const bool varies = std::any_of(read.indices.begin(), read.indices.end(),
                                     [&](const ExprPtr& index) { return !free_loops_.of(*index).empty(); });
     if (varies) read.indices.clear();

@@ -2,164 +2,13 @@
 #include "compiler/spec/check/fold.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <utility>
+
+#include "compiler/spec/arithmetic.h"
 
 namespace fa {
 namespace {
-
-std::int32_t wrap(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); }
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  if (b == 0) return 0;
-  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
-}
-
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return b == 0 ? 0 : a - floor_div(a, b) * b; }
-
-std::int32_t saturate(double value) {
-  if (std::isnan(value)) return 0;
-  constexpr double kLow = std::numeric_limits<std::int32_t>::min(),
-                   kHigh = std::numeric_limits<std::int32_t>::max();
-  return static_cast<std::int32_t>(std::clamp(std::trunc(value), kLow, kHigh));
-}
-
-template <typename T>
-bool compare(Op op, T a, T b) {
-  switch (op) {
-    case Op::lt:
-      return a < b;
-    case Op::le:
-      return a <= b;
-    case Op::gt:
-      return a > b;
-    case Op::ge:
-      return a >= b;
-    case Op::eq:
-      return a == b;
-    default:
-      return a != b;
-  }
-}
-
-bool is_compare(Op op) { return op >= Op::lt && op <= Op::ne; }
-
-std::int64_t int_binary(Op op, std::int64_t a, std::int64_t b) {
-  switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    case Op::div:
-      return floor_div(a, b);
-    case Op::mod:
-      return floor_mod(a, b);
-    case Op::shl:
-      return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << (b & 31));
-    case Op::shr:
-      return a >> (b & 31);
-    case Op::bit_and:
-      return a & b;
-    case Op::bit_or:
-      return a | b;
-    default:
-      return a ^ b;
-  }
-}
-
-double float_binary(Op op, double a, double b) {
-  switch (op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    default:
-      return a / b;
-  }
-}
-
-std::int64_t int_call(Func func, const Expr& e) {
-  const auto arg = [&](std::size_t i) { return e.args[i]->int_value; };
-  switch (func) {
-    case Func::min:
-      return std::min(arg(0), arg(1));
-    case Func::max:
-      return std::max(arg(0), arg(1));
-    case Func::clamp:
-      return std::min(std::max(arg(0), arg(1)), arg(2));
-    case Func::abs:
-      return std::abs(arg(0));
-    case Func::popcount:
-      return std::popcount(static_cast<std::uint32_t>(arg(0)));
-    default:
-      return -floor_div(wrap(-arg(0)), arg(1));  // ceil_div
-  }
-}
-
-double float_call(Func func, const Expr& e) {
-  const auto arg = [&](std::size_t i) { return e.args[i]->float_value; };
-  const double x = arg(0);
-  switch (func) {
-    case Func::min:
-      return std::min(x, arg(1));
-    case Func::max:
-      return std::max(x, arg(1));
-    case Func::clamp:
-      return std::min(std::max(x, arg(1)), arg(2));
-    case Func::abs:
-      return std::abs(x);
-    case Func::floor:
-      return std::floor(x);
-    case Func::ceil:
-      return std::ceil(x);
-    case Func::round:
-      return std::nearbyint(x);
-    case Func::trunc:
-      return std::trunc(x);
-    case Func::exp:
-      return std::exp(x);
-    case Func::exp2:
-      return std::exp2(x);
-    case Func::log:
-      return std::log(x);
-    case Func::log2:
-      return std::log2(x);
-    case Func::tanh:
-      return std::tanh(x);
-    case Func::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Func::sqrt:
-      return std::sqrt(x);
-    case Func::rsqrt:
-      return 1 / std::sqrt(x);
-    case Func::erf:
-      return std::erf(x);
-    case Func::sin:
-      return std::sin(x);
-    case Func::cos:
-      return std::cos(x);
-    case Func::atan:
-      return std::atan(x);
-    case Func::log1p:
-      return std::log1p(x);
-    case Func::expm1:
-      return std::expm1(x);
-    case Func::atan2:
-      return std::atan2(x, arg(1));
-    case Func::pow:
-      return std::pow(x, arg(1));
-    case Func::ceil_div:
-    case Func::popcount:
-      break;
-  }
-  return x;
-}
 
 ExprPtr fold_unary(const Expr& e) {
   const Expr& x = *e.args[0];
@@ -178,14 +27,14 @@ ExprPtr fold_binary(const Expr& e) {
                             : compare(e.op, a.int_value, b.int_value));
   }
   return floats ? make_float(float_binary(e.op, a.float_value, b.float_value))
-                : make_int(wrap(int_binary(e.op, a.int_value, b.int_value)));
+                : make_int(int_binary(e.op, wrap(a.int_value), wrap(b.int_value)));
 }
 
 ExprPtr fold_cast(const Expr& e) {
   const Expr& x = *e.args[0];
   if (e.type == x.type) return e.args[0];
   if (e.type == Type::f32) return make_float(static_cast<double>(x.int_value));
-  return make_int(x.type == Type::f32 ? saturate(x.float_value) : wrap(x.int_value));
+  return make_int(x.type == Type::f32 ? to_i32(x.float_value) : wrap(x.int_value));
 }
 
 // `and`, `or` and `where` with one literal side; null where nothing is decided.
@@ -206,6 +55,18 @@ bool has_nan(const Expr& e) {
                      [](const ExprPtr& x) { return std::isnan(x->float_value); });
 }
 
+ExprPtr fold_call(const Expr& e) {
+  if (e.type == Type::i32) {
+    std::vector<std::int32_t> args;
+    for (const ExprPtr& arg : e.args) args.push_back(wrap(arg->int_value));
+    return make_int(int_call(e.func, args));
+  }
+  if (has_nan(e)) return nullptr;
+  std::vector<double> args;
+  for (const ExprPtr& arg : e.args) args.push_back(arg->float_value);
+  return make_float(float_call(e.func, args));
+}
+
 ExprPtr folded(const Expr& e) {
   switch (e.kind) {
     case ExprKind::unary:
@@ -215,8 +76,7 @@ ExprPtr folded(const Expr& e) {
     case ExprKind::cast:
       return fold_cast(e);
     case ExprKind::call:
-      if (e.type == Type::i32) return make_int(wrap(int_call(e.func, e)));
-      return has_nan(e) ? nullptr : make_float(float_call(e.func, e));
+      return fold_call(e);
     case ExprKind::reduce:
       return e.reduction == Reduction::sum ? nullptr : e.args[0];
     default:

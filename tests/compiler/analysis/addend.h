@@ -29,12 +29,12 @@ inline Spec spec_of(const std::string& score_mod, const std::string& mask_mod) {
 class Addend {
  public:
   explicit Addend(const Spec& spec) {
-    HookIr hooks = lower(spec.checked());
+    const HookIr hooks = lower(spec.checked());
     facts_ = analyse(spec.checked(), hooks);
     args_ = hooks.args;
     for (std::size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<float>(i * 37 % 101) / 8;
     for (std::size_t i = 0; i < ids_.size(); ++i) ids_[i] = static_cast<int>(i / 90);
-    jit_ = std::make_unique<HookJit>(std::move(hooks));
+    jit_ = std::make_unique<HookJit>(merge_modules({facts_.logits.module}));
     function_ = jit_->find("logit_addend");
     if (facts_.addend_is_linear) slope_ = jit_->find("logit_addend_slope");
   }
@@ -79,7 +79,7 @@ class Addend {
   }
 
   Facts facts_;
-  std::vector<HookArg> args_;
+  HookSignature args_;
   std::array<float, 2 * 257> table_{};
   std::array<int, kQLen + kKvLen> ids_{};
   std::unique_ptr<HookJit> jit_;

@@ -164,19 +164,22 @@ TEST_CASE("logit of every spec, with infinite scores as the spec has them") {
 }
 
 TEST_CASE("analysis leaves valid functions and the hooks themselves untouched") {
-  Analysed analysed = analyse_items("score_mod = (score + rows[q_idx]) / x\nmask_mod = q_idx >= kv_idx\n");
-  for (const llvm::Function& function : *analysed.hooks.module)
-    CHECK_FALSE(llvm::verifyFunction(function, nullptr));
-  CHECK(analysed.hooks.logit == nullptr);
-  CHECK(analysed.hooks.logit_multiplier->getName() == "logit_multiplier");
-  CHECK(analysed.hooks.logit_addend->getArg(0)->getName() == "s");
+  const Analysed analysed =
+      analyse_items("score_mod = (score + rows[q_idx]) / x\nmask_mod = q_idx >= kv_idx\n");
+  const Logits& logits = analysed.facts.logits;
+  for (const IrModule& module : {analysed.hooks.module, logits.module})
+    for (const llvm::Function& function : *module) CHECK_FALSE(llvm::verifyFunction(function, nullptr));
+  CHECK(logits.general == nullptr);
+  CHECK(logits.multiplier->getName() == "logit_multiplier");
+  CHECK(hook_argument(*logits.addend, HookArgKind::score)->getName() == "s");
+  CHECK(analysed.hooks.module->size() == 2);
   CHECK(analysed.hooks.score_mod->getArg(0)->getName() == "score");
 }
 
 TEST_CASE("golden facts of every spec") {
   for (const std::string& name : all_specs()) {
     const Spec spec = Spec::load(spec_path(name));
-    HookIr hooks = lower(spec.checked());
+    const HookIr hooks = lower(spec.checked());
     check_golden(name + "/facts.txt", analyse(spec.checked(), hooks).print());
   }
 }

@@ -4,6 +4,7 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include "compiler/analysis/dependence.h"
+#include "compiler/ir/hook_ir.h"
 #include "compiler/spec/spec.h"
 #include "fa/error.h"
 #include "tests/catch.h"
@@ -48,7 +49,7 @@ TEST_CASE("nested reductions are nested loops with their trip counts") {
 
 TEST_CASE("a loop's value depends on what its body reads, round after round") {
   const HookIr hooks = lower_mask("max(i < 40: t[(kv_idx + i) % kv_len]) > 3");
-  Dependence dependence(*hooks.mask_mod, hooks.args);
+  const Dependence dependence(*hooks.mask_mod);
   const Region region = region_of(*hooks.mask_mod);
   CHECK(dependence.of(*region.result).print() == "{kv}");
   CHECK(static_cast<int>(dependence.stage(*region.result)) == static_cast<int>(Stage::column));
@@ -65,14 +66,15 @@ TEST_CASE("stages by dependence") {
 }
 
 TEST_CASE("a branch that is not a counted loop is an internal error") {
-  HookIr hooks = lower_mask("t[kv_idx] > q_idx");
-  llvm::Function& function = *hooks.mask_mod;
+  const HookIr hooks = lower_mask("t[kv_idx] > q_idx");
+  const std::shared_ptr<llvm::Module> copies = merge_modules({hooks.module});
+  llvm::Function& function = *copies->getFunction("mask_mod");
   llvm::BasicBlock& entry = function.getEntryBlock();
   llvm::Instruction* end = entry.getTerminator();
   llvm::Value* result = llvm::cast<llvm::ReturnInst>(end)->getReturnValue();
   llvm::BasicBlock* other = entry.splitBasicBlock(end, "other");
   entry.getTerminator()->eraseFromParent();
-  llvm::BasicBlock* third = llvm::BasicBlock::Create(*hooks.context, "third", &function);
+  llvm::BasicBlock* third = llvm::BasicBlock::Create(copies->getContext(), "third", &function);
   llvm::IRBuilder<> builder(&entry);
   builder.CreateCondBr(result, other, third);
   builder.SetInsertPoint(third);

@@ -27,15 +27,16 @@ class Probe {
                                     "{}\ntensor table : f32[num_q_heads, 257]\n"
                                     "tensor ids : i32[q_len + kv_len]\nscore_mod = {}\n",
                                     kReach, score_mod));
-    fa::HookIr hooks = fa::lower(spec.checked());
+    const fa::HookIr hooks = fa::lower(spec.checked());
     const fa::Facts facts = fa::analyse(spec.checked(), hooks);
-    has_class_ = fa::derive_score_class(hooks, facts, {}, spec.checked().scale) != nullptr;
+    const fa::ScoreClass found = fa::derive_score_class(facts, {}, spec.checked().scale);
+    has_class_ = found.function != nullptr;
     args_ = hooks.args;
     std::mt19937 random(7);
     for (float& x : table_) x = static_cast<float>(random() % 1000) / 100;
     for (std::size_t i = 0; i < ids_.size(); ++i) ids_[i] = static_cast<int>(i / 90);
     if (!has_class_) return;
-    jit_ = std::make_unique<HookJit>(std::move(hooks));
+    jit_ = std::make_unique<HookJit>(fa::merge_modules({facts.logits.module, found.module}));
     addend_ = jit_->find("logit_addend");
     class_ = jit_->find("score_class");
   }
@@ -86,7 +87,7 @@ class Probe {
     }
   }
 
-  std::vector<fa::HookArg> args_;
+  fa::HookSignature args_;
   std::array<float, 2 * 257> table_{};
   std::array<int, kQLen + kKvLen> ids_{};
   std::unique_ptr<HookJit> jit_;

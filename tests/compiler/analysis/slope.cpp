@@ -42,7 +42,7 @@ TEST_CASE("an addend of shared parts has its slope at once", "[analysis]") {
   for (int i = 1; i <= 40; ++i) lets += fmt::format("let x{} = 0.5 * (x{} + x{})\n", i, i - 1, i - 1);
   const fa::Spec spec = fa::Spec::parse("attention shared\nhead_dim 64\ndtype bf16\n" + lets +
                                         "score_mod = score + x40 - f32(q_idx)\n");
-  fa::HookIr hooks = fa::lower(spec.checked());
+  const fa::HookIr hooks = fa::lower(spec.checked());
   CHECK(fa::analyse(spec.checked(), hooks).addend_is_linear);
 }
 
@@ -65,9 +65,9 @@ TEST_CASE("what bends, or grows differently from row to row, is not linear", "[a
        }) {
     INFO(score_mod);
     fa::Spec spec = spec_of(score_mod, "q_idx >= kv_idx");
-    fa::HookIr hooks = fa::lower(spec.checked());
+    const fa::HookIr hooks = fa::lower(spec.checked());
     const fa::Facts facts = fa::analyse(spec.checked(), hooks);
     CHECK_FALSE(facts.addend_is_linear);
-    CHECK(hooks.logit_addend_slope == nullptr);
+    CHECK(facts.logits.addend_slope == nullptr);
   }
 }

@@ -77,11 +77,11 @@ struct Unit {
 };
 
 std::string unit_text(const Spec& spec, std::size_t number) {
-  HookIr hooks = lower(spec.checked());
+  const HookIr hooks = lower(spec.checked());
   const Facts facts = analyse(spec.checked(), hooks);
   const bool is_general = facts.score_form == ScoreForm::general;
   return fmt::format("namespace fa {{ namespace s{} {{\n{}{}}} }}\n", number,
-                     print_exact_functions({hooks.module.get()}, DType::f32),
+                     print_exact_functions({hooks.module, facts.logits.module}, DType::f32),
                      print_hooks(spec.checked(), hooks, facts).text) +
          fmt::format(
              kEntry, number,
@@ -189,7 +189,7 @@ TEST_CASE("the printed hooks compute what the IR says") {
 TEST_CASE("golden hooks of every spec") {
   for (const std::string& name : all_specs()) {
     const Spec spec = Spec::load(spec_path(name));
-    HookIr hooks = lower(spec.checked());
+    const HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
     check_golden(name + "/hooks.cuh", print_hooks(spec.checked(), hooks, facts).text);
   }
@@ -198,7 +198,7 @@ TEST_CASE("golden hooks of every spec") {
 TEST_CASE("approximate functions stand only in score_mod on 16-bit data") {
   const auto print = [](const std::string& items) {
     const Spec spec = Spec::parse("attention t\nhead_dim 64\n" + items);
-    HookIr hooks = lower(spec.checked());
+    const HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
     return print_hooks(spec.checked(), hooks, facts).text;
   };
@@ -221,7 +221,7 @@ TEST_CASE("each value is computed in the stage that it depends on") {
   const Spec spec = Spec::parse(
       "attention t\nhead_dim 64\ntensor rows : f32[q_len]\ntensor columns : f32[kv_len]\n"
       "score_mod = score + sqrt(rows[q_idx]) * exp(columns[kv_idx])\n");
-  HookIr hooks = lower(spec.checked());
+  const HookIr hooks = lower(spec.checked());
   const Facts facts = analyse(spec.checked(), hooks);
   const std::string text = print_hooks(spec.checked(), hooks, facts).text;
   const auto body = [&](const std::string& signature) {
@@ -238,7 +238,7 @@ TEST_CASE("each value is computed in the stage that it depends on") {
 TEST_CASE("a mask that keeps everything is no mask; one that keeps nothing is") {
   const auto print = [](const std::string& mask) {
     const Spec spec = Spec::parse("attention t\nhead_dim 64\nmask_mod = " + mask + "\n");
-    HookIr hooks = lower(spec.checked());
+    const HookIr hooks = lower(spec.checked());
     const Facts facts = analyse(spec.checked(), hooks);
     return print_hooks(spec.checked(), hooks, facts).text;
   };

@@ -1,12 +1,5 @@
 #include "tests/compiler/emit/vector_function.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#pragma GCC diagnostic pop
+#include "compiler/ir/llvm/jit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -32,10 +32,10 @@ std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Ele
   return slots;
 }
 
-void define_functions(HookIr& hooks) {
-  llvm::LLVMContext& context = *hooks.context;
-  for (std::string_view name : {kSigmoidName, kRsqrtName}) {  // for the others libm's functions are used
-    llvm::Function* function = hooks.module->getFunction(llvm::StringRef(name.data(), name.size()));
+void define_functions(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  for (std::string_view name : {kSigmoidName, kRsqrtName}) {  // of the others libm's stand for themselves
+    llvm::Function* function = module.getFunction(llvm::StringRef(name.data(), name.size()));
     if (function == nullptr) continue;
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
     llvm::FastMathFlags as_in_score_mod;
@@ -52,8 +52,8 @@ void define_functions(HookIr& hooks) {
   }
 }
 
-void forbid_contraction(HookIr& hooks) {
-  for (llvm::Function& function : *hooks.module)
+void forbid_contraction(llvm::Module& module) {
+  for (llvm::Function& function : module)
     for (llvm::BasicBlock& block : function)
       for (llvm::Instruction& instruction : block)
         if (llvm::isa<llvm::FPMathOperator>(instruction) && !llvm::isa<llvm::CallInst>(instruction))
@@ -61,14 +61,16 @@ void forbid_contraction(HookIr& hooks) {
 }
 
 HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem) {
-  HookIr hooks = lower(problem.spec.checked());
+  const HookIr hooks = lower(problem.spec.checked());
   facts_ = analyse(problem.spec.checked(), hooks);
-  define_functions(hooks);
-  if (fuse == Fuse::forbidden) forbid_contraction(hooks);
+  const Logits& logits = facts_.logits;
+  const std::shared_ptr<llvm::Module> module = merge_modules({hooks.module, logits.module});
+  define_functions(*module);
+  if (fuse == Fuse::forbidden) forbid_contraction(*module);
   const bool has_score = hooks.score_mod != nullptr, has_mask = hooks.mask_mod != nullptr;
-  const bool has_logit = hooks.logit != nullptr, has_affine = hooks.logit_multiplier != nullptr;
-  const bool has_rows = hooks.logit_row_addend != nullptr;
-  jit_ = std::make_unique<HookJit>(std::move(hooks));
+  const bool has_logit = logits.general != nullptr, has_affine = logits.multiplier != nullptr;
+  const bool has_rows = logits.row_addend != nullptr;
+  jit_ = std::make_unique<HookJit>(module);
   if (has_score) score_mod_ = jit_->find("score_mod");
   if (has_mask) mask_ = jit_->find("mask_mod");
   if (has_logit) logit_ = jit_->find("logit");

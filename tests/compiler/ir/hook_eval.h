@@ -25,9 +25,9 @@ tools::Problem small_problem(const Spec& spec, std::uint64_t seed, ProblemSize s
 std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Element element);
 
 /// Gives the declared functions of compiler/ir/functions.h a body, so that the module can run.
-void define_functions(HookIr& hooks);
+void define_functions(llvm::Module& module);
 /// Takes `contract` away: no fused multiply-adds, so that results can be compared bit by bit.
-void forbid_contraction(HookIr& hooks);
+void forbid_contraction(llvm::Module& module);
 
 class HookEval {
  public:

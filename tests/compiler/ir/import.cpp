@@ -3,11 +3,9 @@
 #include "compiler/ir/import/import.h"
 
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/reading.h"
 // after llvm.h
 #include <fmt/format.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/Support/SourceMgr.h>
 
 #include <filesystem>
 

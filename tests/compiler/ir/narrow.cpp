@@ -3,14 +3,9 @@
 #include "compiler/ir/range/narrow.h"
 
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/reading.h"
 #include "compiler/ir/simplify.h"
 #include "tests/catch.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/Support/SourceMgr.h>
-#pragma GCC diagnostic pop
 
 namespace {
 
@@ -21,7 +16,8 @@ std::string narrowed(const std::string& body) {
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
       "declare i64 @llvm.smax.i64(i64, i64)\n"
       "declare i32 @llvm.fptosi.sat.i32.f32(float)\n"
-      "define i1 @f(i32 %q_lo, i32 %kv_lo, i32 %kv_len, i32 %p) {\n"
+      "define i1 @f(i32 range(i32 0, 16777216) %q_lo, i32 range(i32 0, 16777216) %kv_lo, "
+      "i32 range(i32 1, 16777217) %kv_len, i32 %p) {\n"
       "  %q = sext i32 %q_lo to i64\n  %kv = sext i32 %kv_lo to i64\n"
       "  %n = sext i32 %kv_len to i64\n  %x = sext i32 %p to i64\n" +
           body + "}\n",

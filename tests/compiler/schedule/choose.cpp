@@ -77,7 +77,7 @@ TEST_CASE("every choice is legal and says why", "[schedule]") {
                              << choice.plan.print() << ": " << reason);
           }
           if (choice.why.empty()) FAIL("no reason");
-          if ((choice.predicted_ms > 0) != (target.family != Family::host)) FAIL("no prediction");
+          if ((choice.predicted_ms > 0) != !target.is_host()) FAIL("no prediction");
         }
       }
     }
@@ -124,7 +124,8 @@ TEST_CASE("the host takes a plan of its own", "[schedule]") {
   CHECK(choice.plan.warps == 1);
   CHECK(choice.predicted_ms == 0);
   Target with_tiles = find_target("host");
-  with_tiles.has_bf16_tiles = true;
+  const HostCpu with_amx{.triple = {}, .name = {}, .features = {}, .data_layout = {}, .amx = true};
+  with_tiles.cpu = &with_amx;
   CHECK(choose(plain_spec(64, 0, DType::f32), {}, with_tiles).plan == choice.plan);
   CHECK(choose(plain_spec(64, 0, DType::bf16), {}, find_target("host")).plan == choice.plan);
   const Plan tiles = choose(plain_spec(64, 0, DType::bf16), {}, with_tiles).plan;
@@ -202,7 +203,7 @@ TEST_CASE("a plan asked for that cannot run is refused with the reason", "[sched
 TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
   for (const Target& target : all_targets()) {
     const Measured* line = find_measured(plain_spec(192), {}, target);
-    CHECK((line != nullptr) == (target.family == Family::sm80));
+    CHECK((line != nullptr) == target.runs(Family::sm80));
     CHECK(find_measured(plain_spec(192, 128), {}, target) == nullptr);
     CHECK(find_measured(with_dropout(plain_spec(192)), {}, target) == nullptr);
     CHECK(find_measured(plain_spec(128), {}, target) == nullptr);

@@ -8,7 +8,7 @@ using namespace fa;
 
 TEST_CASE("16-bit elements are multiplied on tensor cores, f32 where it is faster", "[schedule]") {
   for (const Target& target : all_targets()) {
-    if (target.family == Family::host) continue;
+    if (target.is_host()) continue;
     CAPTURE(target.name);
     CHECK(product_of(DType::f16, target) == Product::mma);
     const bool by_ffma = target.name == "t4" || target.name == "rtx4090";

@@ -47,7 +47,7 @@ TEST_CASE("a device matches by compute capability, then SMs, then memory", "[tar
 TEST_CASE("datasheet numbers agree with one another", "[target]") {
   for (const Target& target : all_targets()) {
     CAPTURE(target.name);
-    if (target.family == Family::host) continue;
+    if (target.is_host()) continue;
     CHECK(target.max_smem_per_block + target.reserved_smem_per_block <= target.max_smem_per_sm);
     CHECK(target.has_bf16 == (target.compute_capability >= 80));
     CHECK(target.has_tf32 == (target.compute_capability >= 80));

@@ -29,12 +29,9 @@ constexpr Kind kKinds[] = {
 
 HostCase host_case_for(const Kind& kind, const std::string& text) {
   const CheckedSpec spec = Spec::parse(text).checked();
-  HookIr hooks = lower(spec);
-  const Facts facts = analyse(spec, hooks);
-  const TileClasses classes = derive_tile_classes(hooks);
-  const HostCpu cpu = HostCpu::from_features(host_cpu().triple, kind.name, kind.features);
+  const HostCpu cpu = host_cpu_with(kind.name, kind.features);
   CHECK(cpu.lanes == kind.lanes);
-  return {.spec = spec, .kernel = build_host(spec, std::move(hooks), facts, classes, host_plan(40, 48), cpu)};
+  return {.spec = spec, .kernel = build_host(host_code(spec, 40, 48, cpu))};
 }
 
 }  // namespace
@@ -76,16 +73,13 @@ TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
     tests::skip("this is no x86-64 machine");
     return;
   }
-  const HostCpu cpu = HostCpu::from_features(host_cpu().triple, "sapphirerapids",
-                                             "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile");
+  const HostCpu cpu =
+      host_cpu_with("sapphirerapids", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile");
   for (const char* dtype : {"f32", "f16", "bf16"}) {
     const CheckedSpec spec =
         Spec::parse(std::string("attention t\nhead_dim 64\nmask_mod = q_idx >= kv_idx\ndtype ") + dtype)
             .checked();
-    HookIr hooks = lower(spec);
-    const Facts facts = analyse(spec, hooks);
-    const TileClasses classes = derive_tile_classes(hooks);
-    const std::string text = host_asm(spec, std::move(hooks), facts, classes, host_plan(96, 64), cpu);
+    const std::string text = host_asm(host_code(spec, 96, 64, cpu));
     const bool tiles = spec.dtype == DType::bf16;
     CHECK((text.find("tdpbf16ps") != std::string::npos) == tiles);
     CHECK((text.find("ldtilecfg") != std::string::npos) == tiles);

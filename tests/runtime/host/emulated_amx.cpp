@@ -1,15 +1,8 @@
 #include "compiler/ir/llvm.h"
+#include "compiler/ir/llvm/jit.h"
+#include "compiler/ir/llvm/reading.h"
 // after llvm.h
 #include "tests/runtime/host/emulated_amx.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/Support/SourceMgr.h>
-#pragma GCC diagnostic pop
 
 #include <fmt/format.h>
 
@@ -106,12 +99,9 @@ std::string compile(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, HookIr hooks,
-                                                          const Facts& facts, const TileClasses& classes,
-                                                          const Plan& plan) {
-  const HostCpu cpu = HostCpu::from_features(host_cpu().triple, host_cpu().name,
-                                             host_cpu().features + ",+amx-bf16,+amx-tile");
-  return load_host(compile(without_tiles(host_ir(spec, std::move(hooks), facts, classes, plan, cpu))));
+std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, int tile_q, int tile_kv) {
+  const HostCpu cpu = host_cpu_with(host_cpu().name, host_cpu().features + ",+amx-bf16,+amx-tile");
+  return load_host(compile(without_tiles(host_code(spec, tile_q, tile_kv, cpu).print())));
 }
 
 }  // namespace fa::test

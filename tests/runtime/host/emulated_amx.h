@@ -7,10 +7,8 @@
 
 namespace fa::test {
 
-/// As build_host for a CPU with AVX-512 and AMX, made for this one: tile instructions are calls of functions
+/// A spec's kernel for a CPU with AVX-512 and AMX, made for this one: tile instructions are calls of functions
 /// here (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2).
-std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, HookIr hooks,
-                                                          const Facts& facts, const TileClasses& classes,
-                                                          const Plan& plan);
+std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, int tile_q, int tile_kv);
 
 }  // namespace fa::test

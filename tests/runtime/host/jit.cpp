@@ -1,6 +1,8 @@
 // Objects as a cache keeps them, keys, printed stages, and kernels used by several threads at once.
 #include "runtime/host/jit.h"
 
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "fa/error.h"
@@ -15,28 +17,13 @@ namespace {
 const char* const kText =
     "attention t\nhead_dim 32\ndtype f32\nscore_mod = 20 * tanh(score / 20)\nmask_mod = q_idx >= kv_idx\n";
 
-struct FrontEnd {
-  CheckedSpec spec;
-  HookIr hooks;
-  Facts facts;
-  TileClasses classes;
-};
-
-FrontEnd front_end(const std::string& text = kText) {
-  FrontEnd made{.spec = Spec::parse(text).checked(), .hooks = {}, .facts = {}, .classes = {}};
-  made.hooks = lower(made.spec);
-  made.facts = analyse(made.spec, made.hooks);
-  made.classes = derive_tile_classes(made.hooks);
-  return made;
-}
+CheckedSpec spec_of(const std::string& text = kText) { return Spec::parse(text).checked(); }
 
 }  // namespace
 
 TEST_CASE("host object: survives storage, and a damaged one is refused") {
-  FrontEnd made = front_end();
-  const std::string object =
-      host_object(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(96, 64));
-  const HostCase host{.spec = made.spec, .kernel = load_host(object)};
+  const std::string object = host_object(host_code(spec_of(), 96, 64));
+  const HostCase host{.spec = spec_of(), .kernel = load_host(object)};
   const HostProblem problem{.q_heads = 2, .kv_heads = 2, .q_len = 60, .kv_len = 60};
   const Meaning meaning{.score = [](double s, int, int, int, int) { return 20 * std::tanh(s / 20); },
                         .mask = [](int, int, int q, int kv) { return q >= kv; }};
@@ -50,8 +37,8 @@ TEST_CASE("host object: survives storage, and a damaged one is refused") {
 
 TEST_CASE("host key: tells apart what makes other code") {
   auto key = [](const std::string& text, int tile_kv) {
-    FrontEnd made = front_end(text);
-    return host_key(made.spec, made.hooks, host_plan(96, tile_kv));
+    const CheckedSpec spec = spec_of(text);
+    return host_key(spec, compile_front_end(spec, host_target(), fmt::format("tile_kv={}", tile_kv)));
   };
   const std::string base = key(kText, 64);
   CHECK(key(kText, 64) == base);
@@ -67,26 +54,17 @@ TEST_CASE("host key: tells apart what makes other code") {
 }
 
 TEST_CASE("host stages print") {
-  FrontEnd made = front_end();
-  const std::string ir =
-      host_ir(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(96, 64));
+  const std::string ir = host_code(spec_of(), 96, 64).print();
   CHECK(ir.find("@facet_host_step(ptr") != std::string::npos);
   CHECK(ir.find("@facet_host_info") != std::string::npos);
   CHECK(ir.find("@score_mod") == std::string::npos);  // inlined
-  FrontEnd again = front_end();
-  const std::string text =
-      host_asm(again.spec, std::move(again.hooks), again.facts, again.classes, host_plan(96, 64));
+  const std::string text = host_asm(host_code(spec_of(), 96, 64));
   CHECK(text.find("facet_host_step:") != std::string::npos);
 }
 
 TEST_CASE("host plan: out of range is refused") {
-  FrontEnd made = front_end();
-  CHECK_THROWS_AS(build_host(made.spec, std::move(made.hooks), made.facts, made.classes, host_plan(0, 64)),
-                  InternalError);
-  FrontEnd again = front_end();
-  CHECK_THROWS_AS(
-      build_host(again.spec, std::move(again.hooks), again.facts, again.classes, host_plan(64, 40)),
-      InternalError);
+  CHECK_THROWS_AS(host_code(spec_of(), 0, 64), InternalError);
+  CHECK_THROWS_AS(host_code(spec_of(), 64, 40), InternalError);
 }
 
 TEST_CASE("host kernel: several threads at once, each with several") {

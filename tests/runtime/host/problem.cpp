@@ -168,12 +168,14 @@ Plan host_plan(int tile_q, int tile_kv) {
   return {.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1};
 }
 
+HostIr host_code(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu& cpu) {
+  const HookIr hooks = lower(spec);
+  return emit_host(spec, hooks, analyse(spec, hooks), derive_tile_classes(hooks), host_plan(tile_q, tile_kv),
+                   cpu);
+}
+
 HostCase host_case(const CheckedSpec& spec, int tile_q, int tile_kv) {
-  HookIr hooks = lower(spec);
-  const Facts facts = analyse(spec, hooks);
-  const TileClasses classes = derive_tile_classes(hooks);
-  return {.spec = spec,
-          .kernel = build_host(spec, std::move(hooks), facts, classes, host_plan(tile_q, tile_kv))};
+  return {.spec = spec, .kernel = build_host(host_code(spec, tile_q, tile_kv))};
 }
 
 HostCase host_case(const std::string& text, int tile_q, int tile_kv) {

@@ -51,6 +51,8 @@ HostCase host_case(const std::string& text, int tile_q = 96, int tile_kv = 64);
 /// The same for a spec changed by hand (a head_dim the language does not allow yet).
 HostCase host_case(const CheckedSpec& spec, int tile_q = 96, int tile_kv = 64);
 Plan host_plan(int tile_q, int tile_kv);
+/// A spec's kernel before code generation.
+HostIr host_code(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu& cpu = host_cpu());
 
 /// Runs the kernel on seeded tensors and the reference on the same numbers.
 struct Compared {

@@ -1,14 +1,8 @@
 // What a condition may come out as: and, or, not, comparisons.
 #include "compiler/analysis/tiles/transfer/transfer.h"
 
-#include <fmt/format.h>
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
-
 #include "compiler/analysis/tiles/match.h"
+#include "compiler/ir/llvm/pattern_match.h"
 
 namespace fa {
 
@@ -18,8 +12,8 @@ llvm::Value* Transfer::interpret(llvm::Instruction& condition, bool wanted, cons
   llvm::IRBuilder<>& builder = where.builder();
   if (is_uniform(&condition)) return wanted ? corner(&condition) : builder.CreateNot(corner(&condition));
   if (const int summary = sides_.summary_of(&condition); summary >= 0) {
-    return wanted ? builder.CreateICmpNE(argument(fmt::format("s{}_hi", summary)), builder.getInt32(0))
-                  : builder.CreateICmpEQ(argument(fmt::format("s{}_lo", summary)), builder.getInt32(0));
+    return wanted ? builder.CreateICmpNE(end_of(summary, true), builder.getInt32(0))
+                  : builder.CreateICmpEQ(end_of(summary, false), builder.getInt32(0));
   }
   llvm::Value* x = nullptr;
   if (match(&condition, m_Not(m_Value(x)))) return may(x, !wanted, where);

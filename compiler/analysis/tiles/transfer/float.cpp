@@ -6,8 +6,6 @@
 // functions, of which none is sure to rise from each number to the next.
 #include "compiler/analysis/tiles/transfer/transfer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -111,16 +109,15 @@ AbstractFloat Transfer::real(llvm::Value* value, const Domain& where) {
 
 AbstractFloat Transfer::find_real(llvm::Value* value, const Domain& where) {
   llvm::IRBuilder<>& builder = where.builder();
-  if ((depends(value) & kScore) != 0) {
+  if (depends(value).has(DependsOn::score)) {
     llvm::Value* const zero = llvm::ConstantFP::get(builder.getFloatTy(), 0.0);
     return {.lo = zero, .hi = zero, .known = builder.getFalse()};
   }
   if (is_uniform(value))
     return where.finite({.lo = corner(value), .hi = corner(value), .known = builder.getTrue()});
   if (const int summary = sides_.summary_of(value); summary >= 0) {
-    const AbstractFloat extrema = where.finite({.lo = argument(fmt::format("s{}_lo", summary)),
-                                                .hi = argument(fmt::format("s{}_hi", summary)),
-                                                .known = builder.getTrue()});
+    const AbstractFloat extrema =
+        where.finite({.lo = end_of(summary, false), .hi = end_of(summary, true), .known = builder.getTrue()});
     std::set<const llvm::Value*> seen;
     if (is_rounded_alike(*value, seen)) return extrema;
     return where.with_margin(extrema, 0x1p-18, 0x1p-18, builder.getFalse());

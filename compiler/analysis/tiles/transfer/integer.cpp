@@ -1,12 +1,8 @@
 // Transfer functions of i32 instructions, by family.
 #include "compiler/analysis/tiles/transfer/transfer.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <llvm/IR/PatternMatch.h>
-#pragma GCC diagnostic pop
-
 #include "compiler/analysis/tiles/match.h"
+#include "compiler/ir/llvm/pattern_match.h"
 
 namespace fa {
 

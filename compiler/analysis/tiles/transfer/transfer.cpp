@@ -1,7 +1,5 @@
 #include "compiler/analysis/tiles/transfer/transfer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "fa/error.h"
@@ -59,16 +57,18 @@ std::string in_words(const llvm::Instruction& instruction) {
 Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function& tile_class,
                    llvm::IRBuilder<>& builder)
     : mask_(mask), sides_(sides), class_(tile_class) {
-  domains_.emplace_back(builder, Domain::tile(builder, argument("q_lo"), argument("q_hi"), argument("kv_lo"),
-                                              argument("kv_hi")));
+  domains_.emplace_back(builder, Domain::tile(builder, argument(ClassArg::q_lo), argument(ClassArg::q_hi),
+                                              argument(ClassArg::kv_lo), argument(ClassArg::kv_hi)));
   // The mask at the tile's first element: where all that goes into a value is the same over the tile, this is
   // it. What is not asked for goes when the function is simplified.
-  corner_[mask_.getArg(0)] = llvm::ConstantFP::get(mask_.getArg(0)->getType(), 0.0);
-  corner_[mask_.getArg(1)] = argument("b");
-  corner_[mask_.getArg(2)] = argument("h");
-  corner_[mask_.getArg(3)] = argument("q_lo");
-  corner_[mask_.getArg(4)] = argument("kv_lo");
-  for (unsigned i = kFirstUniform; i < mask_.arg_size(); ++i) corner_[mask_.getArg(i)] = class_.getArg(i + 1);
+  const auto of_mask = [&](HookArgKind kind) { return hook_argument(mask_, kind); };
+  corner_[of_mask(HookArgKind::score)] = llvm::ConstantFP::get(of_mask(HookArgKind::score)->getType(), 0.0);
+  corner_[of_mask(HookArgKind::b)] = argument(ClassArg::b);
+  corner_[of_mask(HookArgKind::h)] = argument(ClassArg::h);
+  corner_[of_mask(HookArgKind::q_idx)] = argument(ClassArg::q_lo);
+  corner_[of_mask(HookArgKind::kv_idx)] = argument(ClassArg::kv_lo);
+  for (const llvm::Argument& argument : llvm::drop_begin(mask_.args(), kFirstUniform))
+    corner_[&argument] = uniform_in(class_, std::size(kClassArgNames), argument);
   for (llvm::Instruction& instruction : mask_.getEntryBlock()) {
     if (instruction.isTerminator()) break;
     llvm::Instruction* copy = instruction.clone();
@@ -78,12 +78,6 @@ Transfer::Transfer(llvm::Function& mask, const MaskSides& sides, llvm::Function&
         operand.set(mapped->second);
     corner_[&instruction] = copy;
   }
-}
-
-llvm::Value* Transfer::argument(llvm::StringRef name) const {
-  for (llvm::Argument& arg : class_.args())
-    if (arg.getName() == name) return &arg;
-  throw InternalError("tile_class lacks an argument");
 }
 
 llvm::Value* Transfer::corner(llvm::Value* value) const {
@@ -100,8 +94,8 @@ bool Transfer::is_too_long() {
 AbstractInt Transfer::integer(llvm::Value* value, const Domain& where) {
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value))
     return where.constant(constant->getSExtValue());
-  if (value == mask_.getArg(3)) return where.q_idx();
-  if (value == mask_.getArg(4)) return where.kv_idx();
+  if (value == hook_argument(mask_, HookArgKind::q_idx)) return where.q_idx();
+  if (value == hook_argument(mask_, HookArgKind::kv_idx)) return where.kv_idx();
   if (const auto* arg = llvm::dyn_cast<llvm::Argument>(value)) {
     const llvm::Attribute range = arg->getAttribute(llvm::Attribute::Range);
     if (!range.isValid()) return where.point(corner(value));
@@ -120,8 +114,7 @@ AbstractInt Transfer::integer(llvm::Value* value, const Domain& where) {
 AbstractInt Transfer::interpret(llvm::Instruction& instruction, const Domain& where) {
   if (is_uniform(&instruction)) return where.point(corner(&instruction));
   if (const int summary = sides_.summary_of(&instruction); summary >= 0)
-    return where.interval(argument(fmt::format("s{}_lo", summary)), argument(fmt::format("s{}_hi", summary)),
-                          kI32Min, kI32Max);
+    return where.interval(end_of(summary, false), end_of(summary, true), kI32Min, kI32Max);
   return transfer_integer(instruction, where);
 }
 
@@ -172,7 +165,7 @@ llvm::Value* Transfer::operands_are_points(llvm::Instruction& instruction) {
 }
 
 void Transfer::note_imprecise(const llvm::Instruction& instruction) {
-  if ((depends(&instruction) & (kQ | kKv)) == (kQ | kKv)) note(in_words(instruction));
+  if (depends(&instruction).has_all(DependsOn::q | DependsOn::kv)) note(in_words(instruction));
 }
 
 void Transfer::note(const std::string& what) {

@@ -77,9 +77,14 @@ class Transfer {
   };
 
   const Domain& tile() const { return domains_.front(); }
-  unsigned depends(const llvm::Value* value) const { return sides_.depends(value); }
-  bool is_uniform(const llvm::Value* value) const { return (depends(value) & (kQ | kKv | kScore)) == 0; }
-  llvm::Value* argument(llvm::StringRef name) const;
+  DependsOn depends(const llvm::Value* value) const { return sides_.depends(value); }
+  bool is_uniform(const llvm::Value* value) const {
+    return !depends(value).has(DependsOn::q | DependsOn::kv | DependsOn::score);
+  }
+  llvm::Value* argument(ClassArg which) const { return class_argument(class_, which); }
+  llvm::Value* end_of(int summary, bool is_high) const {
+    return summary_end(class_, summary, is_high, mask_);
+  }
   /// The value at the tile's first element.
   llvm::Value* corner(llvm::Value* value) const;
   AbstractInt integer(llvm::Value* value, const Domain& where);

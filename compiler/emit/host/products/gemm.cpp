@@ -66,11 +66,18 @@ llvm::Function* emit_qk(const HostModule& host, bool masked) {
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* index = llvm::Type::getInt64Ty(context);
   llvm::Function* function = host.function(masked ? "qk_masked" : "qk", llvm::Type::getVoidTy(context),
-                                           {pointer, pointer, index, index, pointer, pointer, index});
+                                           ScoresArgs<llvm::Type*>{.q = pointer,
+                                                                   .k = pointer,
+                                                                   .stride = index,
+                                                                   .rows = index,
+                                                                   .scores = pointer,
+                                                                   .spans = pointer,
+                                                                   .low = index});
+  const auto args = arguments_of<ScoresArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *q = build.arg(0), *k = build.arg(1), *stride = build.arg(2), *rows = build.arg(3),
-              *s = build.arg(4), *spans = build.arg(5), *low = build.arg(6);
+  llvm::Value *q = args.q, *k = args.k, *stride = args.stride, *rows = args.rows, *s = args.scores,
+              *spans = args.spans, *low = args.low;
   llvm::Value* last = ir.CreateSub(rows, build.i64(1));
   const int down = shape.qk_rows;
 
@@ -105,13 +112,20 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* index = llvm::Type::getInt64Ty(context);
   const std::string name = (masked ? "pv_masked" : "pv") + std::to_string(vecs);
-  llvm::Function* function =
-      host.function(name.c_str(), llvm::Type::getVoidTy(context),
-                    {pointer, pointer, index, index, pointer, pointer, pointer, index});
+  llvm::Function* function = host.function(name.c_str(), llvm::Type::getVoidTy(context),
+                                           OutputArgs<llvm::Type*>{.probabilities = pointer,
+                                                                   .v = pointer,
+                                                                   .stride = index,
+                                                                   .rows = index,
+                                                                   .o = pointer,
+                                                                   .rescale = pointer,
+                                                                   .spans = pointer,
+                                                                   .low = index});
+  const auto args = arguments_of<OutputArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *p = build.arg(0), *v = build.arg(1), *stride = build.arg(2), *rows = build.arg(3),
-              *o = build.arg(4), *rescale = build.arg(5), *spans = build.arg(6), *low = build.arg(7);
+  llvm::Value *p = args.probabilities, *v = args.v, *stride = args.stride, *rows = args.rows, *o = args.o,
+              *rescale = args.rescale, *spans = args.spans, *low = args.low;
   const int down = shape.pv_rows;
 
   // O's rows from `first` on, by the kv rows from `begin` to `end`.

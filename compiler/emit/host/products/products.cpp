@@ -47,8 +47,14 @@ class VectorProducts : public HostProducts {
     llvm::Value* q = build.float_at(build.at(tile_.workspace, shape_.q),
                                     ir.CreateMul(panel.row, build.i64(shape_.head_dim)));
     llvm::Value* k = build.float_at(k_.data, ir.CreateMul(panel.low, k_.row_stride));
-    ir.CreateCall(functions_[panel.masked].qk,
-                  {q, k, k_.row_stride, panel.kept, panel.s, panel.spans, panel.low});
+    call<ScoresArgs>(ir, functions_[panel.masked].qk,
+                     {.q = q,
+                      .k = k,
+                      .stride = k_.row_stride,
+                      .rows = panel.kept,
+                      .scores = panel.s,
+                      .spans = panel.spans,
+                      .low = panel.low});
   }
 
   void output(HostBuilder& build, const StepPanel& panel) override {
@@ -58,10 +64,15 @@ class VectorProducts : public HostProducts {
     llvm::Value* v = build.float_at(v_.data, ir.CreateMul(panel.low, v_.row_stride));
     int column = 0;
     for (const int vecs : calls()) {
-      ir.CreateCall(functions_[panel.masked].pv.at(vecs),
-                    {panel.s, build.float_at(v, build.i64(column)), v_.row_stride, panel.kept,
-                     build.float_at(o, build.i64(column)), build.at(tile_.workspace, shape_.rescale),
-                     panel.spans, panel.low});
+      call<OutputArgs>(ir, functions_[panel.masked].pv.at(vecs),
+                       {.probabilities = panel.s,
+                        .v = build.float_at(v, build.i64(column)),
+                        .stride = v_.row_stride,
+                        .rows = panel.kept,
+                        .o = build.float_at(o, build.i64(column)),
+                        .rescale = build.at(tile_.workspace, shape_.rescale),
+                        .spans = panel.spans,
+                        .low = panel.low});
       column += vecs * shape_.lanes;
     }
   }

@@ -4,13 +4,6 @@
 #include "compiler/ir/functions.h"
 #include "compiler/ir/math/exact_math.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/IR/InstIterator.h>
-#pragma GCC diagnostic pop
-
 namespace fa {
 namespace {
 
@@ -113,12 +106,15 @@ llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostModule& host, const llv
   return ir.CreateCall(out_of_line(host, from, args, ir.getFastMathFlags()), args);
 }
 
-bool has_many_elementary_calls(const llvm::Module& hooks) {
+bool has_many_elementary_calls(std::initializer_list<IrModule> modules) {
   int calls = 0;
-  for (const llvm::Function& function : hooks)
-    for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-        calls += is_elementary(*call) ? 1 : 0;
+  for (const IrModule& module : modules) {
+    if (module == nullptr) continue;
+    for (const llvm::Function& function : *module)
+      for (const llvm::Instruction& instruction : llvm::instructions(function))
+        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+          calls += is_elementary(*call) ? 1 : 0;
+  }
   return calls > kMostInPlace;
 }
 

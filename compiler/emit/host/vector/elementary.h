@@ -1,6 +1,7 @@
 // The elementary functions that hooks call, as host kernels compute them. Internal to compiler/emit.
 #pragma once
 
+#include <initializer_list>
 #include <vector>
 
 #include "compiler/emit/host/builder.h"
@@ -12,8 +13,8 @@ namespace fa {
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostModule& host, const llvm::CallInst& from,
                         const std::vector<llvm::Value*>& args);
 
-/// Whether the hooks call more elementary functions than can stand in place: LLVM allots the registers of
+/// Whether the functions of `modules`, some of which may be null, call more elementary functions than can stand in place: LLVM allots the registers of
 /// straight-line code in time that grows with its square, a minute for 380 of them.
-bool has_many_elementary_calls(const llvm::Module& hooks);
+bool has_many_elementary_calls(std::initializer_list<IrModule> modules);
 
 }  // namespace fa

@@ -4,13 +4,6 @@
 
 #include <limits>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/IR/IntrinsicsX86.h>
-#pragma GCC diagnostic pop
-
 namespace fa {
 namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -5,15 +5,8 @@
 #include <cstddef>
 
 #include "compiler/emit/host/vector/elementary.h"
+#include "compiler/ir/llvm/flow.h"
 #include "fa/error.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/IR/CFG.h>
-#pragma GCC diagnostic pop
 
 namespace fa {
 namespace {
@@ -63,12 +56,9 @@ HookInliner::Traits HookInliner::traits(const llvm::Value* value) const {
 
 void HookInliner::classify(const llvm::Function& hook) {
   traits_.clear();
-  for (std::size_t i = 0; i < hook.arg_size(); ++i) {
-    const HookArgKind kind = host_.hooks.args[i].kind;
-    traits_[hook.getArg(static_cast<unsigned>(i))] = {
-        .divergent = kind == HookArgKind::score || kind == HookArgKind::q_idx,
-        .in_loop = kind == HookArgKind::score || kind == HookArgKind::kv_idx};
-  }
+  traits_[hook_argument(hook, HookArgKind::score)] = {.divergent = true, .in_loop = true};
+  traits_[hook_argument(hook, HookArgKind::q_idx)] = {.divergent = true, .in_loop = false};
+  traits_[hook_argument(hook, HookArgKind::kv_idx)] = {.divergent = false, .in_loop = true};
   for (bool changed = true; changed;) {
     changed = false;
     for (const llvm::BasicBlock& block : hook)
@@ -193,7 +183,12 @@ llvm::Value* HookInliner::clone_uniform(llvm::IRBuilder<>& ir, const llvm::Instr
   }
   llvm::Instruction* copy = from.clone();
   for (llvm::Use& use : copy->operands())
-    if (!llvm::isa<llvm::Constant>(use)) use.set(operand(use).parts[0]);
+    if (const auto* callee = llvm::dyn_cast<llvm::Function>(use))  // declared in the hook's module
+      use.set(host_.module
+                  .getOrInsertFunction(callee->getName(), callee->getFunctionType(), callee->getAttributes())
+                  .getCallee());
+    else if (!llvm::isa<llvm::Constant>(use))
+      use.set(operand(use).parts[0]);
   if (llvm::isa<llvm::LoadInst>(copy)) mark_constant(copy);
   return ir.Insert(copy);
 }

@@ -1,0 +1,74 @@
+// The arguments of the host kernel's functions by name. Each struct is a function's list of arguments, in order: of
+// types (T = llvm::Type*) it makes the signature, of values (T = llvm::Value*) it is what the function's body gets
+// and what a call passes.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+
+#include "compiler/ir/llvm.h"
+
+namespace fa {
+
+/// A kernel's entries: one tile of query rows.
+template <class T>
+struct EntryArgs {
+  T params, workspace, b, h, first_q;
+};
+
+/// The step's entry: against one kv tile.
+template <class T>
+struct StepArgs {
+  T params, workspace, b, h, first_q, first_kv, full;
+};
+
+template <class T>
+struct MaskArgs {
+  T params, keep, b, h, first_q, first_kv, rows, spans;
+};
+
+template <class T>
+struct SoftmaxArgs {
+  T params, scores, keep, row_max, row_sum, rescale, b, h, first_q, first_kv, rows;
+};
+
+template <class T>
+struct DropoutArgs {
+  T params, probabilities, b, h, first_q, first_kv, rows;
+};
+
+/// S^T = K Q^T; `stride` is k's, in floats.
+template <class T>
+struct ScoresArgs {
+  T q, k, stride, rows, scores, spans, low;
+};
+
+/// O = rescale * O + P^T V; `stride` is v's, in floats.
+template <class T>
+struct OutputArgs {
+  T probabilities, v, stride, rows, o, rescale, spans, low;
+};
+
+/// All of them, in order.
+template <template <class> class Args, class T>
+  requires std::is_aggregate_v<Args<T>>
+auto in_order(const Args<T>& args) {
+  return std::bit_cast<std::array<T, sizeof(Args<T>) / sizeof(T)>>(args);
+}
+
+/// What the body of `function` gets.
+template <template <class> class Args>
+Args<llvm::Value*> arguments_of(llvm::Function& function) {
+  std::array<llvm::Value*, sizeof(Args<llvm::Value*>) / sizeof(llvm::Value*)> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = function.getArg(static_cast<unsigned>(i));
+  return std::bit_cast<Args<llvm::Value*>>(values);
+}
+
+template <template <class> class Args>
+llvm::CallInst* call(llvm::IRBuilder<>& ir, llvm::Function* function, const Args<llvm::Value*>& args) {
+  return ir.CreateCall(function, in_order(args));
+}
+
+}  // namespace fa

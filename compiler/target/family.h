@@ -1,0 +1,28 @@
+// Families of kernels: each is an algorithm for the machines that have what it is made of, in a folder of
+// templates/ (the host's is compiler/emit/host/).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace fa {
+
+enum class Family : std::uint8_t { sm75, sm80, sm90, host };
+
+/// What the schedule and the emitters have to know of a family.
+struct FamilyTraits {
+  Family family = Family::host;
+  std::string_view name;        // "sm80"; of a GPU also its folder in templates/
+  std::string_view why_none{};  // empty where it has kernels; else why not, as the end of "sm90 kernels ..."
+  bool has_async_copies = false;  // global to shared memory past the registers, so that two stages make sense
+  bool has_tf32_products = false;  // f32 is multiplied on tensor cores; else by FFMA alone
+
+  bool has_kernels() const { return why_none.empty(); }
+};
+
+const FamilyTraits& traits_of(Family family);
+std::span<const FamilyTraits> all_families();
+std::string_view family_name(Family family);  // "sm75", "sm80", "sm90", "host"
+
+}  // namespace fa
