@@ -1,5 +1,5 @@
-// Runs functions that stages have made (hooks, classes) on this machine, one call at a time: for whoever asks about single elements
-// or tiles outside a kernel (explain, check, tests). Kernels are host_jit's.
+// Runs functions that stages have made (hooks, classes) on this machine, one call at a time: for whoever asks
+// about single elements or tiles outside a kernel (explain, check, tests). Kernels are host_jit's.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct Slot {
 
 class HookJit {
  public:
-  /// Compiles every function with a body of `module`, which is the caller's no longer: merge_modules makes one.
-  /// Throws BuildError with LLVM's words where the code generator refuses.
+  /// Compiles every function of `module` that has a body, and changes the module: pass one that merge_modules
+  /// made. Throws BuildError with LLVM's words where the code generator refuses.
   explicit HookJit(std::shared_ptr<llvm::Module> module);
   ~HookJit();
   HookJit(HookJit&&) noexcept;
