@@ -32,8 +32,8 @@ struct Compiled {
 /// Reads as the table of contents. `forced_plan` (parse_plan's form, may be empty) overrides the choice.
 Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::string_view forced_plan = {});
 
-/// The last arrow on the host, apart from the others: a kernel that comes from the cache needs it not. `target` says
-/// its CPU.
+/// The last stage on the host. It is apart from the others because a kernel from the cache does not need it.
+/// `target.cpu` must be known.
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
 }  // namespace fa

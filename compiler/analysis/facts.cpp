@@ -102,8 +102,8 @@ class Derivation {
     const std::optional<Affine> affine =
         AffineForm(scratch.score(), scratch.dependence, scratch.builder).of(scratch.end()->getReturnValue());
     facts_.score_form = ScoreForm::general;
-    // A score that is not used at all is the general form: a multiplier of 0 would turn infinite products into
-    // NaN.
+    // A score that is not used at all is the general form: a multiplier of 0 would turn infinite products
+    // into NaN.
     if (affine && !is_zero(affine->multiplier)) {
       facts_.addend_is_zero = is_zero(affine->addend);
       facts_.multiplier_is_one = is_one(affine->multiplier);

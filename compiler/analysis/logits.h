@@ -1,6 +1,6 @@
-// What kernels evaluate in place of score_mod: functions with a hook's arguments (compiler/ir/hook_ir.h) on the
-// raw dot product s = q.k, in base 2 and with the scale folded in. The constants log2(e) and scale are pushed
-// to where they cost least (the factor that depends on least).
+// What kernels evaluate in place of score_mod: functions with a hook's arguments (compiler/ir/hook_ir.h) on
+// the raw dot product s = q.k, in base 2 and with the scale folded in. The constants log2(e) and scale are
+// pushed to where they cost least (the factor that depends on least).
 #pragma once
 
 #include "compiler/ir/module.h"

@@ -19,7 +19,7 @@ struct ScoreClass {
 };
 
 /// Derives the function, verified and simplified, where score_mod is the score plus something that depends on
-/// both q_idx and kv_idx; none where it is not, or where no tile that `classes` leave can be seen to be plain.
+/// both q_idx and kv_idx. No function where it is not, or where no tile that `classes` leave can be plain.
 /// `scale` is the spec's: a tile's number is added in units of scaled scores, so it must be a positive,
 /// ordinary number.
 ScoreClass derive_score_class(const Facts& facts, const TileClasses& classes, double scale);

@@ -9,9 +9,9 @@ class Function;
 
 namespace fa {
 
-/// A new function beside `addend` and with its arguments, which are a hook's, that gives c where addend = c * kv_idx + rest
-/// in real numbers and neither c nor the rest depends on kv_idx, nor c on q_idx. Proved, or nullptr; also
-/// where c is 0.
+/// A new function beside `addend` and with its arguments, which are a hook's. It returns c where
+/// addend = c * kv_idx + rest in real numbers and neither c nor the rest depends on kv_idx, nor c on q_idx.
+/// Null where that is not proved, or where c is 0.
 llvm::Function* derive_slope(llvm::Function& addend);
 
 }  // namespace fa

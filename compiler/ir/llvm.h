@@ -1,5 +1,5 @@
-// The main door to LLVM's headers; those beside it in llvm/ open the rest. No other file includes LLVM, so that
-// its warnings stay outside ours. Private headers of a stage and .cpp files include doors, before other headers.
+// The main door to LLVM's headers; the headers in llvm/ open the rest. No other file includes LLVM, so that
+// its warnings stay outside ours. Included by .cpp files and by private headers of a stage, before others.
 #pragma once
 
 #pragma GCC diagnostic push

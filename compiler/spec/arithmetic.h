@@ -1,6 +1,6 @@
-// The language's arithmetic on single numbers: what constants are folded with and what a tensor's extent is found
-// with. i32 wraps around, division rounds down and by zero gives 0. f32 operations are found in double and then
-// rounded to f32 by the caller. (tools/reference has its own, on purpose: it checks this one.)
+// The language's arithmetic on single numbers. Constants are folded with it, and a call finds the extents of
+// its tensors with it. i32 wraps around; division rounds down, and by zero it gives 0. f32 operations are
+// computed in double, and the caller rounds to f32. (tools/reference has its own, which checks this one.)
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ struct Slot {
 
 class HookJit {
  public:
-  /// Compiles every function with a body of `module`, which is the caller's no longer: merge_modules makes one.
-  /// Throws BuildError with LLVM's words where the code generator refuses.
+  /// Compiles every function of `module` that has a body, and changes the module: pass one that merge_modules
+  /// made. Throws BuildError with LLVM's words where the code generator refuses.
   explicit HookJit(std::shared_ptr<llvm::Module> module);
   ~HookJit();
   HookJit(HookJit&&) noexcept;

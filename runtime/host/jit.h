@@ -43,9 +43,9 @@ const Target& host_target();
 /// Compiles and links. Throws BuildError with LLVM's words where the code generator refuses.
 std::shared_ptr<const HostKernel> build_host(HostIr code);
 
-/// Everything that decides the object's bytes, as text: the functions of all stages, plan, shapes, CPU name, its
-/// features, LLVM's version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it for a
-/// cache key.
+/// Everything that decides the object's bytes, as text: the functions of all stages, plan, shapes, CPU name,
+/// its features, LLVM's version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it
+/// for a cache key.
 std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const HostCpu& cpu = host_cpu());
 /// Compiles to a relocatable object.
 std::string host_object(HostIr code);

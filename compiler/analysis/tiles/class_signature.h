@@ -1,5 +1,5 @@
-// The arguments of the functions that are derived from a mask for its tiles: first the numbers that say what is
-// asked, then the mask's uniforms, then what else the function takes (the class: a pair for each summary).
+// The arguments of the functions that are derived from a mask for its tiles: first the numbers that say what
+// is asked, then the mask's uniforms, then what else the function takes (a class: a pair for each summary).
 #pragma once
 
 #include "compiler/ir/signature.h"
@@ -15,7 +15,7 @@ enum class SummaryArg : unsigned { b, h, idx };
 constexpr const char* kSummaryArgNames[] = {"b", "h", "idx"};
 
 llvm::Argument* class_argument(const llvm::Function& tile_class, ClassArg which);
-/// Of the same for the whole call, of a kind before `param`.
+/// One of the uniforms, of a kind before `param`.
 llvm::Argument* class_uniform(const llvm::Function& tile_class, HookArgKind kind);
 llvm::Argument* summary_argument(const llvm::Function& summary, SummaryArg which);
 /// An end of summary `j`'s pair.

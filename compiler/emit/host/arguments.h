@@ -1,6 +1,6 @@
-// The arguments of the host kernel's functions by name. Each struct is a function's list of arguments, in order: of
-// types (T = llvm::Type*) it makes the signature, of values (T = llvm::Value*) it is what the function's body gets
-// and what a call passes.
+// The arguments of the host kernel's functions by name. Each struct is a function's list of arguments, in
+// order. Of types (T = llvm::Type*) it is the signature; of values (T = llvm::Value*) it is what a call
+// passes and what the function's body gets.
 #pragma once
 
 #include <array>

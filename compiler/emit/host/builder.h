@@ -36,8 +36,8 @@ struct HostModule {
   bool calls_elementary = false;  // elementary functions are called: in place they would be too long
 
   llvm::LLVMContext& context() const { return module.getContext(); }
-  /// A copy in the kernel's module of a function that another stage has derived: to be called, and gone when the
-  /// call is inlined.
+  /// A copy, in the kernel's module, of a function that another stage has derived. It is there to be called,
+  /// and inline_call removes it.
   llvm::Function* own(const llvm::Function& derived) const;
   /// An internal function whose pointer arguments do not alias; its body is empty yet.
   llvm::Function* function(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> args) const;

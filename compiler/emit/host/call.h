@@ -12,8 +12,9 @@ namespace fa {
 void add_uniforms(const HostModule& host, HostBuilder& build, llvm::Value* params,
                   std::vector<llvm::Value*>& to);
 
-/// Puts the body of the called function, a HostModule::own, in the call's place and gives elementary functions the code they have in
-/// vectors: a class that rounds otherwise might contradict the mask.
+/// Puts the body of the called function, which HostModule::own has made, in the call's place and removes the
+/// function. Elementary functions get the code they have in vectors: a class that rounds otherwise might
+/// contradict the mask.
 void inline_call(const HostModule& host, HostBuilder& build, llvm::CallInst* call);
 
 }  // namespace fa

@@ -13,8 +13,9 @@ namespace fa {
 llvm::Value* elementary(llvm::IRBuilder<>& ir, const HostModule& host, const llvm::CallInst& from,
                         const std::vector<llvm::Value*>& args);
 
-/// Whether the functions of `modules`, some of which may be null, call more elementary functions than can stand in place: LLVM allots the registers of
-/// straight-line code in time that grows with its square, a minute for 380 of them.
+/// Whether the functions of `modules`, some of which may be null, call more elementary functions than can
+/// stand in place: LLVM allots the registers of straight-line code in time that grows with its square, a minute for
+/// 380 of them.
 bool has_many_elementary_calls(std::initializer_list<IrModule> modules);
 
 }  // namespace fa
