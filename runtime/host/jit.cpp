@@ -130,6 +130,8 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::C
 
 }  // namespace
 
+std::string_view llvm_version() { return LLVM_VERSION_STRING; }
+
 const HostCpu& host_cpu() {
   static const HostCpu cpu = [] {
     std::map<std::string, bool> features;

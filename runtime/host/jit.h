@@ -35,6 +35,8 @@ struct HostKernel {
   std::vector<HostSummary> summaries;  // of queries first; none without a map
 };
 
+/// "19.1.7"
+std::string_view llvm_version();
 /// This machine, looked up once. Code for a lesser CPU of the same kind runs here too.
 const HostCpu& host_cpu();
 /// find_target("host"), with what its CPU has.

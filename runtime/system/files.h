@@ -44,6 +44,11 @@ std::string replace_file(const std::string& folder, const std::string& name, std
 std::string replace_file(const std::string& folder, const std::string& name,
                          std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode = false);
 
+/// Whether a file of so many bytes is beyond the process' limit (ulimit -f). Writing beyond it would bring
+/// SIGXFSZ,
+/// which ends a process that does not expect it.
+bool beyond_file_limit(std::size_t bytes);
+
 /// Writes all bytes, however often the system takes only some; false, with errno, where it takes no more.
 bool write_all(int descriptor, std::string_view bytes);
 

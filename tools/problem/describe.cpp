@@ -86,6 +86,16 @@ std::string describe_size(const ProblemSize& size) {
   return fmt::format("batch {}, heads {}, q_len {}, kv_len {}", size.batch, heads, size.q_len, size.kv_len);
 }
 
+std::string print_heads(const ProblemSize& size) {
+  return size.num_q_heads == size.num_kv_heads ? fmt::format("H{}", size.num_q_heads)
+                                               : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
+}
+
+std::string print_lengths(const ProblemSize& size) {
+  return size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
+                                   : fmt::format("N{}x{}", size.q_len, size.kv_len);
+}
+
 std::string describe_problem(const Problem& problem) {
   std::string text = describe_size(problem.size);
   for (std::size_t i = 0; i < problem.params.size(); ++i) {
@@ -133,9 +143,11 @@ nlohmann::json kernel_json(const Kernel& kernel) {
             {"build", times.build},
             {"driver", times.driver},
             {"load", times.load},
+            {"tune", times.tune},
             {"total", times.total},
             {"source", source_name(times.source)}}},
-          {"cache", {{"miss", times.miss}, {"not_kept", times.not_kept}}}};
+          {"cache", {{"miss", times.miss}, {"not_kept", times.not_kept}}},
+          {"tuned", times.tuned}};
 }
 
 nlohmann::json size_json(const ProblemSize& size) {
