@@ -64,7 +64,9 @@ std::string describe_device(const Kernel& kernel, int cuda_device) {
 std::string describe_times(const CompileTimes& times) {
   const std::string driver =
       times.driver > 0 ? fmt::format(", the driver's start {}", print_milliseconds(times.driver)) : "";
-  return fmt::format("{} (front end {}, build {}{}, load {}){}", print_milliseconds(times.total),
+  const std::string tuning =
+      times.tune > 0 ? fmt::format("timing plans {}, ", print_milliseconds(times.tune)) : "";
+  return fmt::format("{} ({}front end {}, build {}{}, load {}){}", print_milliseconds(times.total), tuning,
                      print_milliseconds(times.front_end), print_milliseconds(times.build), driver,
                      print_milliseconds(times.load),
                      times.source == CompileTimes::Source::compiled
