@@ -16,6 +16,8 @@
 #include "runtime/host/run.h"
 #include "runtime/store/memory_cache.h"
 #include "runtime/system/options.h"
+#include "runtime/tune/choice.h"
+#include "runtime/tune/tune.h"
 
 namespace fa {
 namespace {
@@ -50,13 +52,6 @@ Device pick_device(const Options& options) {
   return Device::host;
 }
 
-std::string label_of(const CheckedSpec& spec, std::string_view target) {
-  const std::string dims = spec.head_dim == spec.head_dim_v
-                               ? fmt::format("d{}", spec.head_dim)
-                               : fmt::format("d{}v{}", spec.head_dim, spec.head_dim_v);
-  return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
-}
-
 /// The object from the cache, where it is there and this build can link it, else a new one.
 std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, const Compiled& compiled,
                                                      const Target& target, const DiskCache& cache,
@@ -75,7 +70,7 @@ std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, co
   }
   const std::string object = host_object(emit_for_host(spec, compiled, target));
   if (!cache.folder().empty())
-    times.not_kept = cache.put(key, {.label = label_of(spec, "host"), .payload = object});
+    times.not_kept = cache.put(key, {.label = kernel_label(spec, "host"), .payload = object});
   times.build = lap();
   std::shared_ptr<const HostKernel> kernel = load_host(object);
   times.load = lap();
@@ -115,8 +110,12 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   if (gpu != nullptr && !gpu->has_context())
     context = std::async(std::launch::async, [gpu] { return gpu->context(); });
 
+  const TunedChoice tuned = tuned_choice(spec, device, target, options);
+  times.tune = tuned.milliseconds;
+  times.tuned = tuned.said;
   Lap lap;
-  const Compiled compiled = compile_front_end(checked, target, options.plan);
+  const Compiled compiled =
+      compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan);
   times.front_end = lap();
 
   auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -126,7 +125,8 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    kernel->cuda = load_or_build_cuda(*gpu, *compiled.source, label_of(checked, target.name), cache, times);
+    kernel->cuda =
+        load_or_build_cuda(*gpu, *compiled.source, kernel_label(checked, target.name), cache, times);
   } else {
     kernel->host = [code = load_or_build_host(checked, compiled, target, cache, times),
                     threads = options.num_threads](const ForwardParams& params) {
@@ -147,10 +147,10 @@ Kernel compile(const Spec& spec, const Options& requested) {
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
     // Settings of the other device are not part of the key, since they change nothing.
-    const Key key =
-        device == Device::cuda
-            ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target, options.checked)
-            : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked);
+    const Key key = device == Device::cuda ? memory_key(spec, device, options.cuda_device, 0, options.plan,
+                                                        options.target, options.checked, options.tune)
+                                           : memory_key(spec, device, 0, options.num_threads, options.plan,
+                                                        {}, options.checked, options.tune);
     times.source = CompileTimes::Source::memory;  // unless it is made here
     loaded = MemoryCache::get().find_or_make(key, [&] {
       times.source = CompileTimes::Source::compiled;

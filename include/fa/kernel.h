@@ -79,6 +79,10 @@ struct CompileTimes {
   std::string miss;
   /// Why the disk cache could not keep what was compiled, or empty.
   std::string not_kept;
+  double tune = 0;  // Tune::once: timing plans, before the rest
+  /// Where a tuned plan was looked for (Options::tune): which one is used and since when it is known, why a
+  /// remembered one is not used, or why none could be found or kept. Empty where none is remembered.
+  std::string tuned;
 };
 
 struct KernelState;  // runtime/

@@ -10,6 +10,13 @@ namespace fa FA_API {
 
 enum class Device { automatic, cuda, host };  // automatic: the NVIDIA GPU where there is one, else the host
 
+/// Whether `compile` takes the plan that `facet tune` found to be the fastest here (docs/tuning.md).
+enum class Tune {
+  never,   // the compiler's own choice
+  cached,  // the tuned plan where one is remembered; looking for it takes well under a millisecond
+  once     // where none is, the most promising plans are first timed on made-up tensors, within tune_seconds
+};
+
 /// Fields left at their defaults take their value from the environment (docs/environment.md), then the
 /// built-in one.
 struct Options {
@@ -27,6 +34,8 @@ struct Options {
   // The kernels of another GPU, no newer than this one: "t4"; empty: this GPU's own. With Device::automatic
   // it needs a GPU: the host is not taken in its place.
   std::string target = {};
+  Tune tune = Tune::cached;
+  double tune_seconds = 2;  // most that Tune::once spends on timing; a plan that is being timed is finished
 };
 
 }  // namespace fa FA_API

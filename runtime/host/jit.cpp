@@ -107,6 +107,8 @@ std::string generate(const HostIr& code, llvm::CodeGenFileType type) {
 
 }  // namespace
 
+std::string_view llvm_version() { return LLVM_VERSION_STRING; }
+
 const HostCpu& host_cpu() {
   static const HostCpu cpu = [] {
     std::map<std::string, bool> features;

@@ -33,6 +33,8 @@ struct HostKernel {
   std::vector<HostSummary> summaries;  // of queries first; none without a map
 };
 
+/// "19.1.7"
+std::string_view llvm_version();
 /// This machine's CPU, looked up once. Code for a CPU of the same kind with fewer features runs here, too.
 const HostCpu& host_cpu();
 /// Another CPU of this machine's kind, by LLVM's name and features.

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "runtime/store/trust.h"
 #include "runtime/system/aside.h"
 #include "runtime/system/files.h"
 #include "runtime/system/options.h"
@@ -58,13 +59,6 @@ std::vector<Found> scan(const std::string& folder) {
   }
   std::sort(found.begin(), found.end(), used_earlier);
   return found;
-}
-
-/// Why the owner or the permissions of a file or folder forbid its use; empty where they do not.
-std::string others_in(const struct stat& status) {
-  if (status.st_uid != geteuid() && status.st_uid != 0) return "belongs to another user";
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write to it";
-  return {};
 }
 
 }  // namespace

@@ -15,12 +15,6 @@
 namespace fa {
 namespace {
 
-/// A write beyond this limit raises SIGXFSZ, which ends a process that does not handle it.
-bool beyond_file_limit(std::size_t bytes) {
-  rlimit limit = {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
-}
-
 /// A new file that nobody else has: machines and processes may write to one folder at once.
 int create_aside(const std::string& folder, mode_t mode, std::string& path) {
   for (int attempt = 0;; ++attempt) {
@@ -31,6 +25,11 @@ int create_aside(const std::string& folder, mode_t mode, std::string& path) {
 }
 
 }  // namespace
+
+bool beyond_file_limit(std::size_t bytes) {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
 
 std::string because(std::string_view what, int error) {
   return fmt::format("{}: {}", what, std::strerror(error));

@@ -45,6 +45,10 @@ std::string replace_file(const std::string& folder, const std::string& name, std
 std::string replace_file(const std::string& folder, const std::string& name,
                          std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode = false);
 
+/// Whether a file of so many bytes is beyond the process's limit (ulimit -f). A write beyond this limit raises
+/// SIGXFSZ, which ends a process that does not handle it.
+bool beyond_file_limit(std::size_t bytes);
+
 /// Writes all bytes, in as many calls as the system needs. Returns false, with errno, where it accepts no
 /// more.
 bool write_all(int descriptor, std::string_view bytes);

@@ -44,6 +44,19 @@ std::string read_device(std::string_view text, Environment& e) {
   return {};
 }
 
+std::string read_tune(std::string_view text, Environment& e) {
+  if (text == "never") {
+    e.tune = Tune::never;
+  } else if (text == "cached") {
+    e.tune = Tune::cached;
+  } else if (text == "once") {
+    e.tune = Tune::once;
+  } else {
+    return "never, cached or once";
+  }
+  return {};
+}
+
 std::string read_size(std::string_view text, Environment& e) {
   constexpr std::string_view kExpected = "bytes, or a number followed by K, M or G (powers of 1024)";
   int shift = 0;
@@ -91,6 +104,22 @@ constexpr EnvironmentVariable kVariables[] = {
      .read =
          [](std::string_view t, Environment& e) {
            e.target = t;
+           return std::string();
+         }},
+    {.name = "FA_TUNE",
+     .value = "never, cached or once",
+     .initial = "cached",
+     .meaning = "whether kernels get the plan that `facet tune` found; once times the most promising plans "
+                "where none is "
+                "known",
+     .read = read_tune},
+    {.name = "FA_TUNE_DIR",
+     .value = "a folder",
+     .initial = "the disk cache's, with -tuned after its name",
+     .meaning = "where tuned plans are remembered",
+     .read =
+         [](std::string_view t, Environment& e) {
+           e.tune_dir = t;
            return std::string();
          }},
     {.name = "FA_DISK_CACHE",
@@ -177,6 +206,12 @@ void check(const Options& options) {
   if (options.num_threads < 0 || options.num_threads > kMostThreads)
     throw ArgumentError(fmt::format("Options::num_threads is {}: it must be from 0, every core, to {}",
                                     options.num_threads, kMostThreads));
+  if (options.tune < Tune::never || options.tune > Tune::once)
+    throw ArgumentError(
+        fmt::format("Options::tune is {}: pass Tune::never, cached or once", static_cast<int>(options.tune)));
+  if (!(options.tune_seconds >= 0))
+    throw ArgumentError(
+        fmt::format("Options::tune_seconds is {}: it must be 0 or more", options.tune_seconds));
 }
 
 }  // namespace
@@ -210,6 +245,7 @@ Options resolve(const Options& options, const Environment& environment) {
   if (out.target.empty()) out.target = environment.target;
   if (out.cache_dir.empty()) out.cache_dir = environment.cache_dir;
   out.disk_cache = out.disk_cache && environment.disk_cache;
+  if (out.tune == Tune::cached) out.tune = environment.tune;
   check(out);
   return out;
 }

@@ -22,6 +22,8 @@ struct Environment {
   bool disk_cache = true;
   std::string
       cache_dir;  // resolved: FA_CACHE_DIR, $XDG_CACHE_HOME/facet, ~/.cache/facet; empty: no place for one
+  Tune tune = Tune::cached;
+  std::string tune_dir;  // empty: beside the cache
   bool cache_shared = false;
   std::int64_t cache_size = std::int64_t{1} << 30;  // bytes
   std::string template_dir;

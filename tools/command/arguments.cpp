@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "runtime/build/device_target.h"
 #include "runtime/host/jit.h"
@@ -71,6 +72,43 @@ ProblemSize SizeArguments::size() const {
   return result;
 }
 
+void SizeListArguments::declare(CLI::App& app) {
+  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
+    app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSizeGroup);
+  };
+  add("--batch", batch, "Sequences in the batch [1]");
+  add("--heads", heads, "Query heads [8]");
+  add("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
+  const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
+    app.add_option(name, values, description)
+        ->delimiter(',')
+        ->allow_extra_args(false)  // or it would take the specs after it
+        ->type_name("N,N,...")
+        ->check(positive())
+        ->group(kSizeGroup);
+  };
+  add_list("--q-len", q_lens, "Query positions [1024,2048]");
+  add_list("--kv-len", kv_lens, "Key positions: one for all of --q-len, or one for each [--q-len]");
+}
+
+std::vector<ProblemSize> SizeListArguments::sizes() const {
+  const std::vector<int> queries = q_lens.empty() ? std::vector{1024, 2048} : q_lens;
+  if (kv_lens.size() > 1 && kv_lens.size() != queries.size()) {
+    throw ArgumentError(
+        fmt::format("--kv-len has {} lengths and --q-len {}; give one for all, or one for each",
+                    kv_lens.size(), queries.size()));
+  }
+  std::vector<ProblemSize> result;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    result.push_back({.batch = batch.value_or(1),
+                      .num_q_heads = heads.value_or(8),
+                      .num_kv_heads = kv_heads.value_or(heads.value_or(8)),
+                      .q_len = queries[i],
+                      .kv_len = kv_lens.empty() ? queries[i] : kv_lens[kv_lens.size() == 1 ? 0 : i]});
+  }
+  return result;
+}
+
 void declare_params(CLI::App& app, std::vector<std::string>& assignments) {
   app.add_option("--set", assignments, "Give a param another value than its default; may be repeated")
       ->type_name("NAME=VALUE")
@@ -90,6 +128,29 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
     if (!added) throw ArgumentError(fmt::format("{}: '{}' is given twice", option, at->first));
   }
   return result;
+}
+
+void InputArguments::declare(CLI::App& app) {
+  declare_params(app, params);
+  app.add_option("--dropout", dropout, "Dropout probability [the spec's]")->type_name("P")->group(kSizeGroup);
+  app.add_option("--seed", seed, "Seed of the tensors and of dropout [1]")
+      ->check(fa::tools::seed())
+      ->type_name("N")
+      ->group(kSizeGroup);
+}
+
+ProblemInputs InputArguments::of(const Spec& spec, std::size_t num_specs, const ProblemSize& size) const {
+  ProblemInputs inputs;
+  inputs.size = size;
+  inputs.params = parse_assignments(params, "--set");
+  if (num_specs > 1) {
+    std::erase_if(inputs.params, [&](const auto& given) {
+      return std::ranges::find(spec.params(), given.first, &ParamInfo::name) == spec.params().end();
+    });
+  }
+  if (spec.has_dropout() || num_specs == 1) inputs.dropout = dropout;
+  inputs.dropout_seed = inputs.data_seed = seed;
+  return inputs;
 }
 
 void DeviceArguments::declare(CLI::App& app) {

@@ -12,6 +12,7 @@
 #include "compiler/target/target.h"
 #include "fa/options.h"
 #include "fa/spec.h"
+#include "tools/problem/problem.h"
 
 namespace CLI {
 class App;
@@ -42,11 +43,34 @@ struct SizeArguments {
   ProblemSize size() const;
 };
 
+/// The problem sizes of commands that time several: lists of lengths, one count of heads.
+struct SizeListArguments {
+  std::optional<int> batch{}, heads{}, kv_heads{};
+  std::vector<int> q_lens{}, kv_lens{};
+
+  void declare(CLI::App& app);
+  /// Throws ArgumentError where the lists do not fit each other.
+  std::vector<ProblemSize> sizes() const;
+};
+
 /// --set name=value, repeated.
 void declare_params(CLI::App& app, std::vector<std::string>& assignments);
 /// "a=b" -> {a, b}. Throws ArgumentError naming the option where there is no `=` or a name stands twice.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& assignments,
                                                      const std::string& option);
+
+/// What the tensors of problems that are timed hold: --set, --dropout, --seed.
+struct InputArguments {
+  std::vector<std::string> params{};
+  std::optional<float> dropout{};
+  std::uint64_t seed = 1;
+
+  void declare(CLI::App& app);
+  /// For one of `num_specs` specs. With several, a param is set, and dropout given, where a spec has it;
+  /// with one, it
+  /// must have it. Throws ArgumentError as parse_assignments does.
+  ProblemInputs of(const Spec& spec, std::size_t num_specs, const ProblemSize& size) const;
+};
 
 /// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.
 struct DeviceArguments {

@@ -42,14 +42,11 @@ Examples:
 struct BenchArguments {
   std::vector<std::string> specs;
   SpecArguments spec;
-  std::optional<int> batch, heads, kv_heads;
-  std::vector<int> q_lens, kv_lens;
+  SizeListArguments size;
   DeviceArguments device;
-  std::vector<std::string> params;
+  InputArguments inputs;
   std::string plans = "chosen";
   std::string layout = "bhsd";
-  std::optional<float> dropout;
-  std::uint64_t seed = 1;
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
@@ -61,30 +58,8 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->type_name("FILE")
       ->required();
   arguments.spec.declare(command);
-  const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
-    command.add_option(name, value, description)->type_name("N")->check(positive())->group("Problem");
-  };
-  add("--batch", arguments.batch, "Sequences in the batch [1]");
-  add("--heads", arguments.heads, "Query heads [8]");
-  add("--kv-heads", arguments.kv_heads, "Key and value heads; a divisor of --heads [--heads]");
-  const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
-    command.add_option(name, values, description)
-        ->delimiter(',')
-        ->allow_extra_args(false)  // or it would take the specs after it
-        ->type_name("N,N,...")
-        ->check(positive())
-        ->group("Problem");
-  };
-  add_list("--q-len", arguments.q_lens, "Query positions [1024,2048]");
-  add_list("--kv-len", arguments.kv_lens, "Key positions: one for all of --q-len, or one for each [--q-len]");
-  declare_params(command, arguments.params);
-  command.add_option("--dropout", arguments.dropout, "Dropout probability [the spec's]")
-      ->type_name("P")
-      ->group("Problem");
-  command.add_option("--seed", arguments.seed, "Seed of the tensors and of dropout [1]")
-      ->check(seed())
-      ->type_name("N")
-      ->group("Problem");
+  arguments.size.declare(command);
+  arguments.inputs.declare(command);
   arguments.device.declare(command);
   command
       .add_option("--plans", arguments.plans,
@@ -104,26 +79,6 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 
-std::vector<ProblemSize> sizes(const BenchArguments& arguments) {
-  const std::vector<int> q_lens = arguments.q_lens.empty() ? std::vector{1024, 2048} : arguments.q_lens;
-  const std::vector<int>& kv_lens = arguments.kv_lens;
-  if (kv_lens.size() > 1 && kv_lens.size() != q_lens.size()) {
-    throw ArgumentError(
-        fmt::format("--kv-len has {} lengths and --q-len {}; give one for all, or one for each",
-                    kv_lens.size(), q_lens.size()));
-  }
-  std::vector<ProblemSize> result;
-  for (std::size_t i = 0; i < q_lens.size(); ++i) {
-    const int heads = arguments.heads.value_or(8);
-    result.push_back({.batch = arguments.batch.value_or(1),
-                      .num_q_heads = heads,
-                      .num_kv_heads = arguments.kv_heads.value_or(heads),
-                      .q_len = q_lens[i],
-                      .kv_len = kv_lens.empty() ? q_lens[i] : kv_lens[kv_lens.size() == 1 ? 0 : i]});
-  }
-  return result;
-}
-
 void print_header() {
   fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>8} {:>10}  {}\n", "spec", "problem", "median",
              "p10 .. p90", "rate", "GB/s", "memory", "FLOPs counted");
@@ -138,22 +93,13 @@ std::string_view verdict(const BenchResult& result) {
   return *result.verified ? ", verified" : ", WRONG";
 }
 
-/// "N4096", or "N1x4096" where there are fewer queries than keys, or more.
-std::string print_lengths(const ProblemSize& size) {
-  return size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
-                                   : fmt::format("N{}x{}", size.q_len, size.kv_len);
-}
-
 void print_line(const BenchResult& result) {
   const auto& size = result.size;
-  const std::string heads = size.num_q_heads == size.num_kv_heads
-                                ? fmt::format("H{}", size.num_q_heads)
-                                : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
   const std::string dims = result.head_dim == result.head_dim_v
                                ? fmt::format("D{}", result.head_dim)
                                : fmt::format("D{}/{}", result.head_dim, result.head_dim_v);
-  const std::string problem =
-      fmt::format("B{} {} {} {} {}", size.batch, heads, print_lengths(size), dims, dtype_name(result.dtype));
+  const std::string problem = fmt::format("B{} {} {} {} {}", size.batch, print_heads(size),
+                                          print_lengths(size), dims, dtype_name(result.dtype));
   if (!result.error.empty()) {
     fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error);
     return;
@@ -229,22 +175,6 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
   arguments.json.write(report);
 }
 
-/// Of several specs those that have the param, or dropout, get the value. A single spec must have it.
-ProblemInputs problem_inputs(const BenchArguments& arguments, const Spec& spec, std::size_t num_specs,
-                             const ProblemSize& size) {
-  ProblemInputs inputs;
-  inputs.size = size;
-  inputs.params = parse_assignments(arguments.params, "--set");
-  if (num_specs > 1) {
-    std::erase_if(inputs.params, [&](const auto& given) {
-      return std::ranges::find(spec.params(), given.first, &ParamInfo::name) == spec.params().end();
-    });
-  }
-  if (spec.has_dropout() || num_specs == 1) inputs.dropout = arguments.dropout;
-  inputs.dropout_seed = inputs.data_seed = arguments.seed;
-  return inputs;
-}
-
 int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && !arguments.device.plan.empty()) {
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
@@ -254,7 +184,7 @@ int run_bench(const BenchArguments& arguments) {
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
-  const auto problem_sizes = sizes(arguments);
+  const auto problem_sizes = arguments.size.sizes();
   const BenchSettings settings{.options = arguments.device.options(),
                                .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                                .all_plans = arguments.plans == "all",
@@ -277,8 +207,7 @@ int run_bench(const BenchArguments& arguments) {
     const Spec& spec = specs[at / problem_sizes.size()];
     const ProblemSize& size = problem_sizes[at % problem_sizes.size()];
     steps.next(print_lengths(size));
-    const auto [lines, is_complete] =
-        bench(spec, problem_inputs(arguments, spec, specs.size(), size), settings);
+    const auto [lines, is_complete] = bench(spec, arguments.inputs.of(spec, specs.size(), size), settings);
     if (is_complete) ++done;
     const ProgressHidden hidden;
     if (!lines.empty() && arguments.json.shows_text())

@@ -89,6 +89,7 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
   add_emit_command(app, action);
   add_run_command(app, action);
   add_bench_command(app, action);
+  add_tune_command(app, action);
   add_build_command(app, action);
   add_bundle_command(app, action);
   add_cache_command(app, action);

@@ -26,6 +26,7 @@ void add_explain_command(CLI::App& app, Action& action);
 void add_emit_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
+void add_tune_command(CLI::App& app, Action& action);
 void add_build_command(CLI::App& app, Action& action);
 void add_bundle_command(CLI::App& app, Action& action);
 void add_cache_command(CLI::App& app, Action& action);

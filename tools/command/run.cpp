@@ -264,6 +264,7 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
   line("plan", kernel.plan());
   line("compiled", describe_times(kernel.times()));
   if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
+  if (!kernel.times().tuned.empty()) line("tuned", kernel.times().tuned);
   line("problem", describe_problem(problem));
   line("time",
        fmt::format("{}, median of {}; {}, counting {}", print_milliseconds(report.time.median),

@@ -12,6 +12,7 @@
 #include "tools/command/targets.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
+#include "tools/measure/copies.h"
 #include "tools/measure/flops.h"
 #include "tools/problem/describe.h"
 #include "tools/reference/error_bound.h"
@@ -22,24 +23,6 @@ namespace fa::tools {
 namespace {
 
 constexpr double kWarmUpMs = 50;
-constexpr double kCopiesShareOfMemory = 0.5;
-
-/// Copies of the tensors: enough to exceed the last-level cache of a GPU. The host keeps one copy: a CPU's
-/// caches are part of what it is measured with.
-int copies_for(const Target& target, std::int64_t bytes_of_one) {
-  if (target.is_host()) return 1;
-  const auto fit =
-      static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /
-      std::max<std::int64_t>(bytes_of_one, 1);
-  return static_cast<int>(
-      std::clamp<std::int64_t>(fit, 1, copies_beyond_cache(bytes_of_one, target.l2_bytes)));
-}
-
-std::int64_t tensor_bytes(const Problem& problem) {
-  const std::int64_t rows = std::int64_t{problem.size.batch} * problem.size.num_q_heads * problem.size.q_len;
-  return static_cast<std::int64_t>(problem.q.bytes.size() + problem.k.bytes.size() + problem.v.bytes.size()) +
-         rows * (problem.spec.head_dim_v() * dtype_bytes(problem.spec.dtype()) + 4);
-}
 
 TimingSummary time_kernel(Session& session, const Kernel& kernel, double time_ms) {
   const double first = std::max(1e-3, session.time(kernel, 1)[0]);
@@ -105,7 +88,7 @@ class Bench {
     base_.device = describe_device(kernel, settings_.options.cuda_device);
     base_.target = kernel.target();
     base_.on_cuda = kernel.device() == Device::cuda;
-    base_.copies = copies_for(device, tensor_bytes(*problem_));
+    base_.copies = copies_for(device, *problem_);
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
                      base_.copies);
     base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();

@@ -64,7 +64,9 @@ std::string describe_device(const Kernel& kernel, int cuda_device) {
 std::string describe_times(const CompileTimes& times) {
   const std::string driver =
       times.driver > 0 ? fmt::format(", the driver's start {}", print_milliseconds(times.driver)) : "";
-  return fmt::format("{} (front end {}, build {}{}, load {}){}", print_milliseconds(times.total),
+  const std::string tuning =
+      times.tune > 0 ? fmt::format("timing plans {}, ", print_milliseconds(times.tune)) : "";
+  return fmt::format("{} ({}front end {}, build {}{}, load {}){}", print_milliseconds(times.total), tuning,
                      print_milliseconds(times.front_end), print_milliseconds(times.build), driver,
                      print_milliseconds(times.load),
                      times.source == CompileTimes::Source::compiled
@@ -84,6 +86,16 @@ std::string describe_size(const ProblemSize& size) {
                                 ? fmt::format("{}", size.num_q_heads)
                                 : fmt::format("{} over {} kv heads", size.num_q_heads, size.num_kv_heads);
   return fmt::format("batch {}, heads {}, q_len {}, kv_len {}", size.batch, heads, size.q_len, size.kv_len);
+}
+
+std::string print_heads(const ProblemSize& size) {
+  return size.num_q_heads == size.num_kv_heads ? fmt::format("H{}", size.num_q_heads)
+                                               : fmt::format("H{}/{}", size.num_q_heads, size.num_kv_heads);
+}
+
+std::string print_lengths(const ProblemSize& size) {
+  return size.q_len == size.kv_len ? fmt::format("N{}", size.q_len)
+                                   : fmt::format("N{}x{}", size.q_len, size.kv_len);
 }
 
 std::string describe_problem(const Problem& problem) {
@@ -133,9 +145,11 @@ nlohmann::json kernel_json(const Kernel& kernel) {
             {"build", times.build},
             {"driver", times.driver},
             {"load", times.load},
+            {"tune", times.tune},
             {"total", times.total},
             {"source", source_name(times.source)}}},
-          {"cache", {{"miss", times.miss}, {"not_kept", times.not_kept}}}};
+          {"cache", {{"miss", times.miss}, {"not_kept", times.not_kept}}},
+          {"tuned", times.tuned}};
 }
 
 nlohmann::json size_json(const ProblemSize& size) {

@@ -18,6 +18,8 @@ std::string describe_device(const Kernel& kernel, int cuda_device);  // "NVIDIA 
 std::string describe_cache(const CompileTimes& times);
 std::string describe_times(const CompileTimes& times);  // "41 ms (front end 4.1, build 36, load 1.1)"
 std::string describe_size(const ProblemSize& size);
+std::string print_heads(const ProblemSize& size);      // "H8", or "H8/2" where kv heads are fewer
+std::string print_lengths(const ProblemSize& size);    // "N4096", or "N1x4096" where q_len and kv_len differ
 std::string describe_problem(const Problem& problem);  // size, params, dropout
 /// "83.6 GFLOP/s" on the host, "312 TFLOP/s" on a GPU
 std::string print_rate(double flops, double milliseconds, bool on_cuda);

@@ -71,7 +71,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 13);
+  CHECK(environment_variables().size() == 15);
 }
 
 TEST_CASE("sizes take K, M and G", "[runtime][options]") {

@@ -13,8 +13,8 @@ TEST_CASE("facet without a command shows help and fails; with --help it succeeds
   CHECK(nothing.status == 2);
   CHECK(missing(nothing.err, {"check", "bench"}) == "");
   CHECK(nothing.out.empty());
-  for (const char* command :
-       {"check", "explain", "emit", "run", "bench", "build", "bundle", "cache", "help", "completion"}) {
+  for (const char* command : {"check", "explain", "emit", "run", "bench", "tune", "build", "bundle", "cache",
+                              "help", "completion"}) {
     const auto help = facet({command, "--help"});
     CHECK(help.status == 0);
     CHECK(missing(help.out, {"Examples:", std::string("facet ") + command}) == "");

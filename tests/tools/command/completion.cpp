@@ -15,7 +15,7 @@ using namespace fa::tools;
 
 namespace {
 
-const std::vector<std::string> kCommands = {"check", "explain", "emit",  "run",        "bench",
+const std::vector<std::string> kCommands = {"check", "explain", "emit",  "run",        "bench", "tune",
                                             "build", "bundle",  "cache", "completion", "help"};
 
 std::vector<std::string> lines_of(const std::string& text) {

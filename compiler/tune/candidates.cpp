@@ -1,0 +1,62 @@
+#include "compiler/tune/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fa {
+namespace {
+
+/// What a search can change, as numbers.
+using Fields = std::array<int, 5>;
+Fields fields_of(const Plan& plan) {
+  return {plan.tile_q, plan.tile_kv, plan.warps, plan.stages, plan.q_in_registers ? 1 : 0};
+}
+
+/// How often tiles have to be doubled or halved to come from one plan to the other.
+double distance(const Plan& a, const Plan& b) {
+  const auto steps = [](int x, int y) { return std::abs(std::log2(static_cast<double>(x) / y)); };
+  return steps(a.tile_q, b.tile_q) + steps(a.tile_kv, b.tile_kv);
+}
+
+}  // namespace
+
+std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
+                                    const ProblemSize& size) {
+  std::vector<Plan> plans;
+  for (const Choice& choice : rank_plans(spec, facts, target, size)) plans.push_back(choice.plan);
+  if (target.family == Family::host) {
+    const Plan first = plans.front();
+    std::ranges::stable_sort(plans, {}, [&](const Plan& plan) { return distance(plan, first); });
+  }
+  return plans;
+}
+
+std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size_t of) {
+  const Fields center = fields_of(plans[of]);
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::array<std::size_t, 2 * std::tuple_size_v<Fields>> nearest;  // of each field: below, above
+  nearest.fill(kNone);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const Fields fields = fields_of(plans[i]);
+    std::size_t changed = 0, changes = 0;
+    for (std::size_t field = 0; field < fields.size(); ++field) {
+      if (fields[field] == center[field]) continue;
+      changed = field;
+      ++changes;
+    }
+    if (changes != 1) continue;
+    std::size_t& slot = nearest[2 * changed + (fields[changed] > center[changed] ? 1 : 0)];
+    const auto away = [&](std::size_t plan) {
+      return std::abs(fields_of(plans[plan])[changed] - center[changed]);
+    };
+    if (slot == kNone || away(i) < away(slot)) slot = i;
+  }
+  std::vector<std::size_t> result;
+  for (const std::size_t plan : nearest)
+    if (plan != kNone) result.push_back(plan);
+  std::ranges::sort(result);  // the most promising first
+  return result;
+}
+
+}  // namespace fa

@@ -1,0 +1,21 @@
+// The plans that a search chooses from, in the order in which it should try them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compiler/schedule/plan.h"
+
+namespace fa {
+
+/// Every tile that is legal, the default plan first. On a GPU the model orders the rest; the host has no
+/// model,
+/// so plans whose tiles differ least from the default's come first.
+std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
+                                    const ProblemSize& size);
+
+/// Those that differ from plan `of` in one field, by one step among the values that the others have.
+/// Not in min_ctas, which is the model's answer to the other fields.
+std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size_t of);
+
+}  // namespace fa

@@ -1,0 +1,213 @@
+#include "compiler/tune/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fa {
+namespace {
+
+constexpr int kDuelTurns = 4;  // turns of the last comparison, of the best plan with the default
+
+class Search {
+ public:
+  Search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings, PlanTimer& timer,
+         const std::vector<PlanScore>& known)
+      : neighbours_(neighbours), settings_(settings), timer_(timer), scores_(count) {
+    for (std::size_t i = 0; i < count; ++i) scores_[i].candidate = i;
+    for (const PlanScore& score : known)
+      if (score.candidate < count && (score.runs > 0 || score.failed)) scores_[score.candidate] = score;
+    if (count == 0) return;
+    while (default_ + 1 < count && scores_[default_].failed) ++default_;
+    leader_ = proven_ = default_;
+    for (const PlanScore& score : scores_)
+      if (is_timed(score.candidate) && score.ratio < scores_[leader_].ratio) leader_ = score.candidate;
+    // What several rounds have compared already holds, even if this search ends at once.
+    if (scores_[leader_].runs > settings.first_runs && is_faster(leader_)) proven_ = leader_;
+    most_ = settings.exhaustive
+                ? count
+                : std::min(count, std::max(settings.least, static_cast<std::size_t>(
+                                                               static_cast<double>(count) * settings.share)));
+  }
+
+  SearchResult run() {
+    SearchResult result;
+    result.is_finished = !scores_.empty() && rounds() && duel();
+    for (const PlanScore& score : scores_) {
+      if (score.failed) ++result.failed;
+      if (is_timed(score.candidate)) ++result.timed;
+    }
+    if (!scores_.empty()) {
+      const PlanScore& best = scores_[proven_];
+      result.best = proven_;
+      result.gain = scores_[default_].ratio / best.ratio;
+      result.seconds = best.seconds;
+    }
+    result.scores = std::move(scores_);
+    return result;
+  }
+
+ private:
+  bool is_timed(std::size_t candidate) const {
+    return scores_[candidate].runs > 0 && !scores_[candidate].failed;
+  }
+  bool is_touched(std::size_t candidate) const {
+    return scores_[candidate].runs > 0 || scores_[candidate].failed;
+  }
+  bool is_faster(std::size_t candidate) const {
+    return scores_[candidate].ratio < scores_[default_].ratio * (1 - settings_.margin);
+  }
+  std::size_t touched() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(scores_, [&](const PlanScore& score) { return is_touched(score.candidate); }));
+  }
+  bool must_stop() { return timer_.is_stopped() || timer_.elapsed() >= settings_.budget_seconds; }
+
+  /// Times a candidate; false where it fails.
+  bool time(std::size_t candidate, int runs, double& seconds) {
+    PlanScore& score = scores_[candidate];
+    const std::optional<double> found = timer_.time(candidate, runs);
+    if (!found && timer_.is_stopped()) return false;  // it was interrupted, and did not fail
+    if (!found || !(*found > 0)) {
+      score.failed = true;
+      timer_.note(score);
+      return false;
+    }
+    seconds = *found;
+    score.seconds = score.seconds > 0 ? std::min(score.seconds, seconds) : seconds;
+    return true;
+  }
+
+  /// One more comparison with the leader joins what is known of a candidate.
+  void add(std::size_t candidate, int runs, double ratio_to_leader) {
+    PlanScore& score = scores_[candidate];
+    const double ratio = scores_[leader_].ratio * ratio_to_leader;
+    const double known = score.runs, more = runs;
+    score.ratio = std::exp((known * std::log(score.ratio) + more * std::log(ratio)) / (known + more));
+    score.runs += runs;
+    timer_.note(score);
+  }
+
+  /// Brings each of `plans` to `runs` runs, in turns with the leader. False where the search has to stop.
+  bool time_all(const std::vector<std::size_t>& plans, int runs) {
+    double before =
+        0;  // the leader's seconds just before the next candidate; 0: it was not timed just before
+    for (const std::size_t candidate : plans) {
+      const int missing = runs - scores_[candidate].runs;
+      if (candidate == leader_ || scores_[candidate].failed || missing <= 0) continue;
+      if (must_stop()) return false;
+      double seconds = 0, after = 0;
+      if (before == 0 && !time(leader_, missing, before)) return false;
+      if (!time(candidate, missing, seconds)) continue;
+      // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
+      if (!time(leader_, missing, after)) return false;
+      add(candidate, missing, seconds / std::sqrt(before * after));
+      before = after;
+    }
+    PlanScore& leader = scores_[leader_];
+    if (leader.runs < runs) {
+      leader.runs = runs;
+      timer_.note(leader);
+    }
+    return true;
+  }
+
+  /// The first plans of the order, and with them whatever an earlier search has timed.
+  std::vector<std::size_t> first_pool() const {
+    const std::size_t first = settings_.exhaustive ? most_ : std::max<std::size_t>(1, most_ * 3 / 5);
+    std::vector<std::size_t> pool;
+    for (std::size_t i = 0; i < scores_.size(); ++i)
+      if (i < first || is_touched(i)) pool.push_back(i);
+    return pool;
+  }
+
+  /// Plans next to the leader that nobody has timed, as many as still may be.
+  std::vector<std::size_t> around_leader() const {
+    std::vector<std::size_t> fresh;
+    const std::size_t before = touched();
+    for (const std::size_t candidate : neighbours_(leader_))
+      if (!is_touched(candidate) && before + fresh.size() < most_) fresh.push_back(candidate);
+    return fresh;
+  }
+
+  /// Drops plans that failed, puts the fastest first and makes it the leader.
+  void rank(std::vector<std::size_t>& pool) {
+    std::erase_if(pool, [&](std::size_t candidate) { return !is_timed(candidate); });
+    std::ranges::stable_sort(pool, {}, [&](std::size_t candidate) { return scores_[candidate].ratio; });
+    if (!pool.empty()) leader_ = pool.front();
+  }
+
+  bool rounds() {
+    // The default is what all else is compared with: it leads first, and where it fails the next one is the
+    // default.
+    while (!is_timed(leader_)) {
+      double seconds = 0;
+      if (must_stop()) return false;
+      if (time(leader_, 1, seconds)) {
+        add(leader_, 1, 1);
+      } else if (timer_.is_stopped() || leader_ + 1 == scores_.size()) {
+        return false;
+      } else {
+        proven_ = default_ = ++leader_;
+      }
+    }
+    std::vector<std::size_t> pool = first_pool();
+    for (int runs = settings_.first_runs;; runs *= 2) {
+      if (!time_all(pool, runs)) return false;
+      rank(pool);
+      for (std::vector<std::size_t> fresh = around_leader(); !fresh.empty(); fresh = around_leader()) {
+        if (!time_all(fresh, runs)) return false;
+        pool.insert(pool.end(), fresh.begin(), fresh.end());
+        rank(pool);
+      }
+      prove(leader_);
+      if (pool.size() <= 2) return true;
+      pool.resize(std::max<std::size_t>(2, (pool.size() + 1) / 2));
+      last_runs_ = runs;
+    }
+  }
+
+  /// The best plan and the default, alternately: what the gain is said to be, and whether there is one.
+  bool duel() {
+    const std::size_t best = leader_;
+    if (best == default_) return true;
+    leader_ = default_;
+    double sum = 0;
+    for (int turn = 1; turn <= kDuelTurns; ++turn) {
+      if (must_stop()) return false;
+      double of_best = 0, of_default = 0;
+      // The one that begins changes: what comes second may find a warmer cache.
+      const bool ok = turn % 2 == 0
+                          ? time(best, last_runs_, of_best) && time(default_, last_runs_, of_default)
+                          : time(default_, last_runs_, of_default) && time(best, last_runs_, of_best);
+      if (!ok) return false;
+      sum += std::log(of_best / of_default);
+    }
+    scores_[best].ratio = std::exp(sum / kDuelTurns) * scores_[default_].ratio;
+    scores_[best].runs += kDuelTurns * last_runs_;
+    timer_.note(scores_[best]);
+    prove(best);
+    return true;
+  }
+
+  /// `candidate` is the best so far, unless it is no better than the default by more than the margin.
+  void prove(std::size_t candidate) {
+    proven_ = is_faster(candidate) ? candidate : default_;
+    timer_.leads(scores_[proven_]);
+  }
+
+  const Neighbours& neighbours_;
+  const SearchSettings& settings_;
+  PlanTimer& timer_;
+  std::vector<PlanScore> scores_;
+  std::size_t leader_ = 0, default_ = 0, proven_ = 0, most_ = 0;
+  int last_runs_ = 1;
+};
+
+}  // namespace
+
+SearchResult search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings,
+                    PlanTimer& timer, const std::vector<PlanScore>& known) {
+  return Search(count, neighbours, settings, timer, known).run();
+}
+
+}  // namespace fa

@@ -1,0 +1,70 @@
+// The search for the fastest plan: which candidate to time next, for how long, and when to stop. It is an
+// algorithm over an interface that times a plan, so it knows neither a clock nor a device.
+//
+// Candidates come in the order of their promise; the first is the default. Each is timed in turns with the
+// leader, and only the ratio of the two counts: a clock that drifts, or another process that takes half of
+// the machine, slows both. Successive halving: after each round the better half stays and is timed for twice
+// as many runs. Plans next to the leader join while the share of plans that may be timed is not used up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace fa {
+
+struct SearchSettings {
+  double budget_seconds = 60;  // no turn begins after that
+  double share = 0.25;         // of the candidates may be timed at all, but always `least`
+  std::size_t least = 8;
+  bool exhaustive = false;  // times every candidate in the first round
+  int first_runs = 3;       // of each candidate in the first round
+  double margin = 0.01;     // a plan replaces the default only where it is faster by more than this share
+};
+
+/// What is known of one candidate. Timings of an earlier search go on counting: see `search`.
+struct PlanScore {
+  std::size_t candidate = 0;
+  int runs = 0;         // 0: not timed
+  double ratio = 1;     // its seconds over those of the default
+  double seconds = 0;   // the fastest measured; for people, no comparison uses it
+  bool failed = false;  // it could not be built or run
+};
+
+class PlanTimer {
+ public:
+  virtual ~PlanTimer() = default;
+  /// Seconds that one run of the candidate takes, found by that many runs. Nothing where it cannot be built or
+  /// run, or where the search is stopped meanwhile.
+  virtual std::optional<double> time(std::size_t candidate, int runs) = 0;
+  /// Seconds since the search began.
+  virtual double elapsed() = 0;
+  /// Whether the user wants the search to end now.
+  virtual bool is_stopped() { return false; }
+  /// After each candidate: what is known of it now. What this keeps, a later search can begin with.
+  virtual void note(const PlanScore&) {}
+  /// After each round and after each step of the last comparison: the best plan so far.
+  virtual void leads(const PlanScore&) {}
+};
+
+struct SearchResult {
+  std::size_t best = 0;
+  double gain = 1;        // the default's seconds over the best plan's
+  double seconds = 0;     // of the best plan
+  std::size_t timed = 0;  // candidates that were timed, by this search or before
+  std::size_t failed = 0;
+  bool is_finished = false;  // else the budget ended it, or the user
+  std::vector<PlanScore> scores;
+};
+
+/// The candidates next to one, by index.
+using Neighbours = std::function<std::vector<std::size_t>(std::size_t candidate)>;
+
+/// Searches `count` candidates. `known`: what an earlier search of the same candidates noted; rounds that it
+/// has finished are not repeated.
+SearchResult search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings,
+                    PlanTimer& timer, const std::vector<PlanScore>& known = {});
+
+}  // namespace fa

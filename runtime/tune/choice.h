@@ -1,0 +1,22 @@
+// What Options::tune asks for: the plan that `compile` should build, by what is remembered or by timing now.
+#pragma once
+
+#include <string>
+
+#include "compiler/target/target.h"
+#include "fa/kernel.h"
+
+namespace fa {
+
+struct TunedChoice {
+  std::string plan;         // as Plan::print says it; empty: the compiler's own choice stands
+  std::string said;         // CompileTimes::tuned
+  double milliseconds = 0;  // of timing
+};
+
+/// Nothing where options name a plan or say never. Options are resolved; the device is cuda or host. Throws
+/// what
+/// `compile` throws only for Tune::once, whose kernels it compiles.
+TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, const Options& options);
+
+}  // namespace fa

@@ -1,0 +1,18 @@
+// What a tuned plan holds for: the spec, the code that its kernel is made of, and what runs and compiles it.
+#pragma once
+
+#include "compiler/target/target.h"
+#include "fa/kernel.h"
+#include "runtime/tune/record.h"
+
+namespace fa {
+
+/// TuneKey::spec: a hash of all that the spec says, its dtype and head_dim with it.
+std::string spec_hash(const Spec& spec);
+
+/// The key for a kernel of `target` by these options, whose device is cuda or host. Throws BuildError where
+/// there is
+/// no NVRTC for a GPU.
+TuneKey tune_key(const Spec& spec, Device device, const Target& target, const Options& options);
+
+}  // namespace fa

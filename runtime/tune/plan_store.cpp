@@ -1,0 +1,101 @@
+#include "runtime/tune/plan_store.h"
+
+#include <algorithm>
+
+#include "runtime/system/options.h"
+
+namespace fa {
+namespace {
+
+constexpr std::size_t kMostTimingBytes = std::size_t{8} << 20;  // then the older half goes
+
+std::string bytes_of(const std::vector<TunedPlan>& plans) {
+  std::string bytes;
+  for (const TunedPlan& plan : plans) bytes += encode(plan) + "\n";
+  return bytes;
+}
+
+/// The last lines of a file, about `most` bytes.
+std::string newest(std::string_view bytes, std::size_t most) {
+  if (bytes.size() <= most) return std::string(bytes);
+  const std::size_t begin = bytes.find('\n', bytes.size() - most);
+  return begin == std::string_view::npos ? std::string() : std::string(bytes.substr(begin + 1));
+}
+
+bool is_one_of(const std::vector<std::string>& specs, const std::string& spec) {
+  return specs.empty() || std::ranges::find(specs, spec) != specs.end();
+}
+
+}  // namespace
+
+PlanStore::PlanStore(const std::string& folder, bool shared)
+    : folder_(folder), plans_(folder, "plans.jsonl", shared), timings_(folder, "timings.jsonl", shared) {}
+
+std::optional<TunedPlan> PlanStore::find(const TuneKey& key, std::string& problem) const {
+  const std::optional<std::string> bytes = plans_.read(problem);
+  if (!bytes || bytes->empty()) return {};
+  const auto plans = decode_plans(*bytes, key.spec).records;
+  const TunedPlan* const chosen = choose_tuned(plans, key);
+  if (chosen == nullptr) return {};
+  return *chosen;
+}
+
+std::string PlanStore::keep(const std::vector<TunedPlan>& plans) const {
+  return plans_.update([&](std::string_view bytes) {
+    std::vector<TunedPlan> all = decode_plans(bytes).records;
+    all.insert(all.end(), plans.begin(), plans.end());
+    return bytes_of(merge(all));
+  });
+}
+
+std::string PlanStore::note(const TunedTiming& timing) const {
+  if (timings_.bytes() > kMostTimingBytes)
+    timings_.update([](std::string_view bytes) { return newest(bytes, kMostTimingBytes / 2); });
+  return timings_.append(encode(timing));
+}
+
+std::vector<TunedTiming> PlanStore::timings(const TuneKey& key, const std::string& problem) const {
+  std::string ignored;
+  const std::optional<std::string> bytes = timings_.read(ignored);
+  if (!bytes) return {};
+  return last_of_each(decode_timings(*bytes, key.spec).records, key, problem);
+}
+
+StoredPlans PlanStore::list() const {
+  StoredPlans stored;
+  if (const std::optional<std::string> bytes = plans_.read(stored.problem)) {
+    const auto found = decode_plans(*bytes);
+    stored.plans = merge(found.records);
+    stored.junk = found.junk;
+  }
+  return stored;
+}
+
+std::string PlanStore::forget(const std::vector<std::string>& specs, int& dropped) const {
+  dropped = 0;
+  std::string problem = plans_.update([&](std::string_view bytes) {
+    std::vector<TunedPlan> all = merge(decode_plans(bytes).records);
+    dropped = static_cast<int>(
+        std::erase_if(all, [&](const TunedPlan& plan) { return is_one_of(specs, plan.key.spec); }));
+    return bytes_of(all);
+  });
+  if (!problem.empty()) return problem;
+  return timings_.update([&](std::string_view bytes) {
+    std::string left;
+    for (const TunedTiming& timing : decode_timings(bytes, {}).records)
+      if (!is_one_of(specs, timing.key.spec)) left += encode(timing) + "\n";
+    return left;
+  });
+}
+
+std::string tune_folder(const std::string& cache_dir) {
+  if (!environment().tune_dir.empty()) return environment().tune_dir;
+  const std::size_t end = cache_dir.find_last_not_of('/');
+  return end == std::string::npos ? std::string() : cache_dir.substr(0, end + 1) + "-tuned";
+}
+
+PlanStore open_plan_store(const std::string& cache_dir) {
+  return PlanStore(tune_folder(cache_dir), environment().cache_shared);
+}
+
+}  // namespace fa

@@ -1,0 +1,164 @@
+#include "runtime/tune/tune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "compiler/compile.h"
+#include "compiler/tune/candidates.h"
+#include "runtime/tune/identity.h"
+
+namespace fa {
+namespace {
+
+class Tuner final : public PlanTimer {
+ public:
+  Tuner(const TuneRequest& request, const Target& target, const PlanStore& store, KernelTimer& timer,
+        const TuneWatch& watch)
+      : request_(request),
+        store_(store),
+        timer_(timer),
+        watch_(watch),
+        label_(kernel_label(request.spec.checked(), target.name)),
+        key_(tune_key(request.spec, request.options.device, target, request.options)),
+        plans_(tuning_candidates(request.spec.checked(),
+                                 compile_front_end(request.spec.checked(), target).facts, target,
+                                 request.size)),
+        kernels_(plans_.size()) {}
+
+  TuneOutcome run() {
+    const std::vector<PlanScore> known = stored();
+    const SearchResult result = search(
+        plans_.size(), [&](std::size_t plan) { return plans_next_to(plans_, plan); }, request_.search, *this,
+        known);
+    if (result.timed == 0 && result.failed > 0) throw BuildError("no plan can be built and run", failure_);
+    TuneOutcome outcome;
+    outcome.best = record(result.scores[result.best], result.gain, result.timed);
+    outcome.best.finished = result.is_finished;
+    if (result.timed > 1) keep(outcome.best);
+    outcome.failed = result.failed;
+    outcome.resumed = known.size();
+    outcome.seconds = elapsed();
+    outcome.not_kept = not_kept_;
+    outcome.scores = result.scores;
+    for (const Plan& plan : plans_) outcome.plans.push_back(plan.print());
+    return outcome;
+  }
+
+  std::optional<double> time(std::size_t candidate, int runs) override {
+    try {
+      std::optional<Kernel>& kernel = kernels_[candidate];
+      if (!kernel) {
+        Options options = request_.options;
+        options.plan = plans_[candidate].print();
+        options.tune = Tune::never;
+        options.memory_cache = false;  // most of these kernels are never called again
+        kernel = compile(request_.spec, options);
+      }
+      return timer_.seconds(*kernel, runs);
+    } catch (const BuildError& error) {
+      failure_ = error.what();
+    } catch (const DeviceError& error) {
+      failure_ = error.what();
+    }
+    return {};
+  }
+
+  double elapsed() override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  bool is_stopped() override { return watch_.is_stopped && watch_.is_stopped(); }
+
+  void note(const PlanScore& score) override {
+    timed_[score.candidate] = true;
+    const std::string problem = store_.note({.key = key_,
+                                             .problem = request_.problem,
+                                             .plan = plans_[score.candidate].print(),
+                                             .runs = score.runs,
+                                             .ratio = score.ratio,
+                                             .ms = score.seconds * 1e3,
+                                             .failed = score.failed});
+    if (!problem.empty()) not_kept_ = problem;
+    if (!score.failed && score.ratio < leader_.ratio) leader_ = score;
+    if (watch_.progress)
+      watch_.progress({.timed = static_cast<std::size_t>(std::ranges::count(timed_, true)),
+                       .of = plans_.size(),
+                       .leader = plans_[leader_.candidate].print(),
+                       .gain = 1 / leader_.ratio,
+                       .elapsed = elapsed()});
+  }
+
+  void leads(const PlanScore& score) override {
+    keep(record(score, 1 / score.ratio, static_cast<std::size_t>(std::ranges::count(timed_, true))));
+  }
+
+ private:
+  /// What an earlier search has left, by the candidates of this one.
+  std::vector<PlanScore> stored() {
+    std::vector<PlanScore> known;
+    for (const TunedTiming& timing : store_.timings(key_, request_.problem)) {
+      const auto plan = std::ranges::find(plans_, timing.plan, &Plan::print);
+      if (plan == plans_.end() || timing.failed)
+        continue;  // what failed is tried again: memory may be free now
+      const auto candidate = static_cast<std::size_t>(plan - plans_.begin());
+      known.push_back({.candidate = candidate,
+                       .runs = timing.runs,
+                       .ratio = timing.ratio,
+                       .seconds = timing.ms * 1e-3,
+                       .failed = timing.failed});
+      timed_[candidate] = true;
+      if (timing.ratio < leader_.ratio) leader_ = known.back();
+    }
+    return known;
+  }
+
+  TunedPlan record(const PlanScore& score, double gain, std::size_t timed) const {
+    return {.key = key_,
+            .label = label_,
+            .problem = request_.problem,
+            .plan = plans_[score.candidate].print(),
+            .ms = score.seconds * 1e3,
+            .gain = gain,
+            .default_plan = plans_.front().print(),
+            .timed = static_cast<int>(timed),
+            .of = static_cast<int>(plans_.size()),
+            .finished = false,
+            .date = static_cast<std::int64_t>(std::time(nullptr))};
+  }
+
+  void keep(const TunedPlan& plan) {
+    if (const std::string problem = store_.keep({plan}); !problem.empty()) not_kept_ = problem;
+  }
+
+  const TuneRequest& request_;
+  const PlanStore& store_;
+  KernelTimer& timer_;
+  const TuneWatch& watch_;
+  const std::string label_;
+  const TuneKey key_;
+  const std::vector<Plan> plans_;
+  std::vector<std::optional<Kernel>> kernels_;
+  std::vector<bool> timed_ = std::vector<bool>(plans_.size());
+  PlanScore leader_;
+  std::string not_kept_, failure_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+TuneOutcome tune(const TuneRequest& request, const Target& target, const PlanStore& store, KernelTimer& timer,
+                 const TuneWatch& watch) {
+  return Tuner(request, target, store, timer, watch).run();
+}
+
+std::string kernel_label(const CheckedSpec& spec, std::string_view target) {
+  const std::string dims = spec.head_dim == spec.head_dim_v
+                               ? fmt::format("d{}", spec.head_dim)
+                               : fmt::format("d{}v{}", spec.head_dim, spec.head_dim_v);
+  return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
+}
+
+}  // namespace fa

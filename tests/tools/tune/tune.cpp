@@ -1,0 +1,172 @@
+// facet tune: what it finds is kept, and every later process takes it.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/runtime/system/temporary.h"
+#include "tests/tools/command/command.h"
+
+using namespace fa;
+using namespace fa::tools;
+using fa::tests::read_file;
+using fa::tests::TemporaryFolder;
+using fa::tests::write_file;
+using nlohmann::json;
+
+namespace {
+
+std::string causal() { return source_path("specs/causal.fa"); }
+
+const std::vector<std::string> kSmall = {"--device", "host", "--head-dim", "16", "--dtype",  "f32",
+                                         "--heads",  "1",    "--q-len",    "64", "--budget", "20"};
+
+CommandResult tune(const TemporaryFolder& folder, std::vector<std::string> words,
+                   std::vector<std::string> settings = {}) {
+  words.insert(words.begin(), "tune");
+  settings.push_back("FA_TUNE_DIR=" + (folder / "tuned"));
+  return run_program("facet", words, settings);
+}
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The kernel that `facet run` compiles, as its report says.
+json kernel_of(const TemporaryFolder& folder, std::vector<std::string> settings = {}) {
+  settings.push_back("FA_TUNE_DIR=" + (folder / "tuned"));
+  settings.push_back("FA_CACHE_DIR=" + (folder / "cache"));
+  const auto ran = run_program(
+      "facet",
+      {"run", causal(), "--device", "host", "--head-dim", "16", "--dtype", "f32", "--q-len", "32", "--json"},
+      settings);
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  return json::parse(ran.out).at("kernel");
+}
+
+/// A plan for causal.fa as tuned elsewhere; its key is that of `tuned` plans here.
+void import_plan(const TemporaryFolder& folder, const std::string& plan) {
+  const auto found = tune(folder, with({causal()}, kSmall));
+  REQUIRE(found.status == 0);
+  REQUIRE(tune(folder, {"--export", folder / "plans.jsonl"}).status == 0);
+  json record = json::parse(read_file(folder / "plans.jsonl"));
+  record["plan"] = plan;
+  record["gain"] = 1.25;
+  record["date"] = record["date"].get<std::int64_t>() + 5;
+  write_file(folder / "other.jsonl", record.dump() + "\n");
+  const auto imported = tune(folder, {"--import", folder / "other.jsonl"});
+  INFO(imported.err);
+  REQUIRE(imported.out == "imported 1 plan\n");
+}
+
+}  // namespace
+
+TEST_CASE("tune times plans, says what it found and lists it", "[tools][tune]") {
+  const TemporaryFolder folder;
+  const auto first = tune(folder, with({causal()}, with(kSmall, {"--json"})));
+  INFO(first.err);
+  REQUIRE(first.status == 0);
+  const json result = json::parse(first.out).at("results").at(0);
+  CHECK(result["label"] == "causal f32 d16 host");
+  CHECK(result["problem"] == "B1 H1 N64");
+  CHECK(result["finished"] == true);
+  const int timed = result["timed"].get<int>();
+  CHECK(timed >= 4);
+  CHECK(timed <= 8);  // a quarter of all
+  CHECK(result["of"] == 35);
+  CHECK(result["timings"].size() == static_cast<std::size_t>(timed));
+  CHECK(result["not_kept"] == "");
+  CHECK(result["gain"].get<double>() >= 1);
+
+  const json again = json::parse(tune(folder, with({causal()}, with(kSmall, {"--json"}))).out)["results"][0];
+  CHECK(again["resumed"] == timed);
+  CHECK(again["timed"] >= timed);
+  const auto text = tune(folder, with({causal()}, kSmall));
+  CHECK(missing(text.out, {"causal f32 d16 host  B1 H1 N64", " of 35 plans timed", " of them before"}) == "");
+
+  const auto list = tune(folder, {"--list"});
+  CHECK(missing(list.out, {"causal f32 d16 host  B1 H1 N64", "LLVM "}) == "");
+  CHECK(json::parse(tune(folder, {"--list", "--json"}).out)["plans"].size() == 1);
+  CHECK(missing(tune(folder, {"--list", source_path("specs/alibi.fa")}).out, {"no plans"}) == "");
+}
+
+TEST_CASE("a second process starts with the tuned plan, unless it is told not to", "[tools][tune]") {
+  const TemporaryFolder folder;
+  CHECK(kernel_of(folder)["tuned"] == "");
+  import_plan(folder, "host q_outer tile_q=48 tile_kv=32");
+  const json kernel = kernel_of(folder);
+  CHECK(kernel["plan"] == "host q_outer tile_q=48 tile_kv=32");
+  CHECK(missing(kernel["tuned"], {"1.25x the default plan's speed at B1 H1 N64"}) == "");
+  CHECK(kernel_of(folder)["compile_ms"]["source"] == "disk cache");
+  CHECK(kernel_of(folder, {"FA_TUNE=never"})["plan"] != kernel["plan"]);
+  CHECK(kernel_of(folder, {"FA_PLAN=tile_q=64"})["plan"] == "host q_outer tile_q=64 tile_kv=64");
+  CHECK(kernel_of(folder, {"FA_NUM_THREADS=1"})["tuned"] == "");  // another machine, as it were
+  CHECK(tune(folder, {"--forget"}).out == "forgot 1 plan\n");
+  CHECK(kernel_of(folder)["plan"] == "host q_outer tile_q=96 tile_kv=64");
+}
+
+TEST_CASE("a remembered plan that cannot be built is not used, and that is said", "[tools][tune]") {
+  const TemporaryFolder folder;
+  for (const char* plan : {"host q_outer tile_q=1000 tile_kv=64", "junk", "sm80 tile_q=64"}) {
+    import_plan(folder, plan);
+    const json kernel = kernel_of(folder);
+    CHECK(kernel["plan"] == "host q_outer tile_q=96 tile_kv=64");
+    CHECK(missing(kernel["tuned"], {"not used: plan", plan}) == "");
+    REQUIRE(tune(folder, {"--forget", causal(), "--head-dim", "16", "--dtype", "f32"}).status == 0);
+  }
+}
+
+TEST_CASE("FA_TUNE=once times a few plans at the first compile and keeps the best", "[tools][tune]") {
+  const TemporaryFolder folder;
+  const json first = kernel_of(folder, {"FA_TUNE=once"});
+  CHECK(missing(first["tuned"], {" of 35 plans in ", "at B1 H4 N1024"}) == "");
+  CHECK(first["compile_ms"]["tune"].get<double>() > 0);
+  const json second = kernel_of(folder, {"FA_TUNE=once"});
+  CHECK(second["plan"] == first["plan"]);
+  CHECK(second["compile_ms"]["tune"] == 0);
+  CHECK(kernel_of(folder)["plan"] == first["plan"]);
+}
+
+TEST_CASE("a tuner that is interrupted keeps what it measured, and goes on from there", "[tools][tune]") {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("FA_TUNE_DIR", (folder / "tuned").c_str(), 1);
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr)
+      _exit(9);
+    execl(program_path("facet").c_str(), "facet", "tune", causal().c_str(), "--device", "host", "--head-dim",
+          "16", "--dtype", "f32", "--heads", "1", "--q-len", "64", "--exhaustive", nullptr);
+    _exit(9);
+  }
+  const std::string timings = folder / "tuned/timings.jsonl";
+  for (int i = 0; i < 2000 && read_file(timings).empty(); ++i) usleep(10000);
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  const json rest = json::parse(tune(folder, with({causal()}, with(kSmall, {"--exhaustive", "--json"}))).out);
+  CHECK(rest["results"][0]["resumed"].get<int>() >= 1);
+  CHECK(rest["results"][0]["timed"] == 35);
+}
+
+TEST_CASE("tune refuses what it cannot do", "[tools][tune]") {
+  const TemporaryFolder folder;
+  CHECK(tune(folder, {}).status == 2);
+  CHECK(tune(folder, {"--list", "--forget"}).status == 2);
+  CHECK(tune(folder, {causal(), "--budget", "soon"}).status == 2);
+  CHECK(tune(folder, {causal(), "--device", "host", "--plan", "tile_q=64"}).status == 2);
+  CHECK(missing(tune(folder, {"--import", folder / "missing"}).err, {"missing"}) == "");
+  write_file(folder / "junk", "junk\n");
+  CHECK(missing(tune(folder, {"--import", folder / "junk"}).err, {"no tuned plans"}) == "");
+  write_file(folder / "file", "");
+  const auto not_kept =
+      run_program("facet", with({"tune", causal()}, kSmall), {"FA_TUNE_DIR=" + (folder / "file")});
+  CHECK(not_kept.status == 1);
+  CHECK(missing(not_kept.err, {"not kept: "}) == "");
+}

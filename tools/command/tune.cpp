@@ -1,0 +1,224 @@
+// facet tune: times plans of specs here, and remembers the fastest, which every later compile takes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/build/device_target.h"
+#include "runtime/host/jit.h"
+#include "runtime/system/options.h"
+#include "tools/command/arguments.h"
+#include "tools/command/commands.h"
+#include "tools/command/json_option.h"
+#include "tools/command/validators.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/progress.h"
+#include "tools/console/report.h"
+#include "tools/console/text.h"
+#include "tools/console/version.h"
+#include "tools/problem/describe.h"
+#include "tools/tune/report.h"
+#include "tools/tune/session_timer.h"
+#include "tools/tune/stored.h"
+
+namespace fa::tools {
+namespace {
+
+constexpr const char* kFooter = R"(
+The legal plans (tile sizes and the rest of what `facet explain` prints as plan) are timed in turns with the best one so
+far, the most promising first, in rounds that each keep the better half; about a quarter of them is timed at all. With
+several lengths a plan's time is the geometric mean over them. The fastest plan is remembered for this spec, device,
+Facet and compiler, and `fa::compile` takes it from then on, unless Options::tune or FA_TUNE say never.
+What is measured is kept at once: after Ctrl-C, or when the budget is used up, the same command goes on from there.
+The folder is FA_TUNE_DIR, else the kernel cache's with -tuned after its name; nothing in it is evicted.
+
+Examples:
+  facet tune specs/causal.fa --q-len 4096
+  facet tune specs/*.fa --device host --dtype f32 --head-dim 64 --budget 30s
+  facet tune specs/full.fa --exhaustive --json full.json
+  facet tune --list
+  facet tune --export tuned.jsonl                     # then, elsewhere: facet tune --import tuned.jsonl)";
+
+constexpr double kBudget = 60, kNoLimit = 1e9;  // seconds
+
+struct TuneArguments {
+  std::vector<std::string> specs;
+  SpecArguments spec;
+  SizeListArguments size;
+  InputArguments inputs;
+  DeviceArguments device;
+  std::string budget;
+  bool exhaustive = false;
+  bool list = false, forget = false;
+  std::string export_to, import_from;
+  JsonOption json;
+};
+
+void declare(CLI::App& command, TuneArguments& arguments) {
+  command.add_option("SPEC", arguments.specs, "Spec files (.fa), or - for standard input")->type_name("FILE");
+  arguments.spec.declare(command);
+  arguments.size.declare(command);
+  arguments.inputs.declare(command);
+  arguments.device.declare(command);
+  command.add_option("--budget", arguments.budget, "Most to spend on each spec: 30, 30s, 5m, 1h [60s]")
+      ->type_name("TIME");
+  command.add_flag("--exhaustive", arguments.exhaustive,
+                   "Time every legal plan, without --budget for as long as it takes");
+  constexpr const char* kStored = "Remembered plans";
+  command.add_flag("--list", arguments.list, "Show them, of SPEC alone where given")->group(kStored);
+  command.add_flag("--forget", arguments.forget, "Drop them, of SPEC alone where given")->group(kStored);
+  command.add_option("--export", arguments.export_to, "Write them to a file, or - for standard output")
+      ->type_name("FILE")
+      ->check(file_name())
+      ->group(kStored);
+  command.add_option("--import", arguments.import_from, "Add those of a file that --export wrote")
+      ->type_name("FILE")
+      ->check(file_name())
+      ->group(kStored);
+  arguments.json.declare(command, "the results, with every plan's time,");
+}
+
+double parse_seconds(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || scale == 0 || !(number >= 0 && number <= 1e6))
+    throw ArgumentError(fmt::format("--budget '{}': write seconds, minutes or hours: 30s, 5m, 1h", text));
+  return number * scale;
+}
+
+/// cuda or host, and the target whose kernels are tuned.
+const Target& resolve_target(Options& options) {
+  const std::string& why_not =
+      options.device == Device::host ? std::string() : why_no_cuda(options.cuda_device);
+  const bool wants_gpu = options.device == Device::cuda || !options.target.empty();
+  if (wants_gpu && options.device != Device::host && !why_not.empty()) throw DeviceError(why_not, 0);
+  if (options.device == Device::automatic) options.device = why_not.empty() ? Device::cuda : Device::host;
+  if (options.device == Device::host) return host_target();
+  return target_named(options.target, CudaDevice::get(options.cuda_device).info());
+}
+
+class Tuning {
+ public:
+  explicit Tuning(const TuneArguments& arguments)
+      : arguments_(arguments),
+        options_(arguments.device.options()),
+        target_(resolve_target(options_)),
+        store_(open_plan_store(options_.cache_dir)) {
+    search_.exhaustive = arguments.exhaustive;
+    search_.budget_seconds = !arguments.budget.empty() ? parse_seconds(arguments.budget)
+                             : arguments.exhaustive    ? kNoLimit
+                                                       : kBudget;
+  }
+
+  TuneOutcome run(const Spec& spec, std::size_t num_specs) const {
+    Progress progress(fmt::format("{}: making tensors", spec.name()));
+    std::vector<ProblemInputs> inputs;
+    for (const ProblemSize& size : arguments_.size.sizes())
+      inputs.push_back(arguments_.inputs.of(spec, num_specs, size));
+    SessionTimer timer(spec, inputs, options_.device, options_.cuda_device, target_);
+    progress.relabel(fmt::format("{}: compiling", spec.name()));
+    const TuneRequest request{.spec = spec,
+                              .options = options_,
+                              .size = inputs.front().size,
+                              .problem = describe_timed(spec, inputs),
+                              .search = search_};
+    const TuneWatch watch{.progress = [&](const TuneProgress& at) { show(progress, spec, at); },
+                          .is_stopped = is_interrupted};
+    return tune(request, target_, store_, timer, watch);
+  }
+
+  bool on_cuda() const { return options_.device == Device::cuda; }
+
+ private:
+  /// "causal: 5 plans timed, 1.08x with tile_q=64 ..., 12 s left"
+  void show(Progress& progress, const Spec& spec, const TuneProgress& at) const {
+    std::string text =
+        fmt::format("{}: {} of {} plans, {:.2f}x with {}", spec.name(), at.timed, at.of, at.gain, at.leader);
+    const double left = std::max(0.0, search_.budget_seconds - at.elapsed);
+    if (search_.budget_seconds < kNoLimit) text += fmt::format(", at most {:.0f} s left", left);
+    progress.relabel(std::move(text));
+  }
+
+  const TuneArguments& arguments_;
+  Options options_;
+  const Target& target_;
+  PlanStore store_;
+  SearchSettings search_;
+};
+
+int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+  if (!arguments.device.plan.empty())
+    throw ArgumentError("--plan names a plan, and facet tune looks for one: leave it out");
+  const Tuning tuning(arguments);
+  const Interruptible interruptible;
+  std::vector<TuneOutcome> outcomes;
+  std::size_t finished = 0;
+  bool all_kept = true;
+  Steps steps(specs.size());
+  for (const Spec& spec : specs) {
+    if (is_interrupted()) break;
+    steps.next();
+    try {
+      outcomes.push_back(tuning.run(spec, specs.size()));
+    } catch (const Interrupted&) {
+      break;
+    }
+    const TuneOutcome& outcome = outcomes.back();
+    if (!is_interrupted()) ++finished;
+    const ProgressHidden hidden;
+    if (arguments.json.shows_text()) print_outcome(outcome);
+    if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
+    all_kept = all_kept && outcome.not_kept.empty();
+  }
+  const ProgressHidden hidden;
+  nlohmann::json results = nlohmann::json::array();
+  for (const TuneOutcome& outcome : outcomes) results.push_back(outcome_json(outcome));
+  nlohmann::json report{{"command", command_line()},
+                        {"date", timestamp()},
+                        {"versions", versions_json(tuning.on_cuda(), arguments.device.cuda_device)},
+                        {"results", results}};
+  if (is_interrupted()) report["interrupted"] = {{"done", finished}, {"of", specs.size()}};
+  if (!outcomes.empty()) arguments.json.write(report);
+  if (is_interrupted()) {
+    report_error(
+        fmt::format("interrupted: {} of {} specs are tuned; what was timed is kept", finished, specs.size()));
+    return kInterrupted;
+  }
+  return all_kept ? kOk : kFailed;
+}
+
+int run_tune(const TuneArguments& arguments) {
+  const int asked = (arguments.list ? 1 : 0) + (arguments.forget ? 1 : 0) +
+                    (arguments.export_to.empty() ? 0 : 1) + (arguments.import_from.empty() ? 0 : 1);
+  if (asked > 1) throw ArgumentError("--list, --forget, --export and --import: give one of them");
+  if (asked == 0 && arguments.specs.empty())
+    throw ArgumentError("facet tune needs a SPEC, or one of --list, --forget, --export and --import");
+  arguments.json.check_apart_from(arguments.specs, "SPEC");
+  std::vector<Spec> specs;
+  for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
+  if (asked == 0) return tune_specs(arguments, specs);
+
+  const PlanStore store = open_plan_store(environment().cache_dir);
+  if (arguments.list) return list_plans(store, specs, arguments.json);
+  if (arguments.forget) return forget_plans(store, specs, arguments.json);
+  if (!arguments.export_to.empty()) return export_plans(store, specs, arguments.export_to, arguments.json);
+  if (!specs.empty()) throw ArgumentError("--import takes all plans of its file: leave out SPEC");
+  return import_plans(store, arguments.import_from, arguments.json);
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* const command =
+      app.add_subcommand("tune", "Time plans of specs on this machine, and remember the fastest");
+  command->footer(kFooter);
+  declare(*command, *arguments);
+  command->callback([arguments, &action] { action = [arguments] { return run_tune(*arguments); }; });
+}
+
+}  // namespace fa::tools

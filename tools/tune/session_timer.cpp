@@ -1,0 +1,61 @@
+#include "tools/tune/session_timer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tools/console/interrupt.h"
+#include "tools/measure/copies.h"
+#include "tools/problem/describe.h"
+
+namespace fa::tools {
+namespace {
+
+constexpr double kLeastRunMs = 1;  // shorter runs are repeated: the clock and the threads' start show in them
+constexpr double kMostLaunches = 200;
+
+}  // namespace
+
+SessionTimer::SessionTimer(const Spec& spec, const std::vector<ProblemInputs>& inputs, Device device,
+                           int cuda_device, const Target& target) {
+  for (const ProblemInputs& input : inputs) {
+    stop_if_interrupted();
+    Timed timed;
+    timed.problem = std::make_unique<Problem>(make_problem(spec, input));
+    timed.session = std::make_unique<Session>(*timed.problem, device, cuda_device, Layout::bhsd,
+                                              copies_for(target, *timed.problem));
+    sizes_.push_back(std::move(timed));
+  }
+}
+
+double SessionTimer::fastest(Timed& timed, const Kernel& kernel, int runs) {
+  // The first launch finds caches, clocks and threads as another kernel left them.
+  const double first = std::max(1e-4, timed.session->time(kernel, 1)[0]);
+  if (timed.launches == 0)
+    timed.launches = static_cast<int>(std::clamp(std::ceil(kLeastRunMs / first), 1.0, kMostLaunches));
+  const auto milliseconds = timed.session->time(kernel, runs * timed.launches);
+  // What disturbs a kernel only ever makes it slower.
+  return std::max(1e-9, *std::ranges::min_element(milliseconds) * 1e-3);
+}
+
+std::optional<double> SessionTimer::seconds(const Kernel& kernel, int runs) {
+  try {
+    double sum = 0;
+    for (Timed& timed : sizes_) sum += std::log(fastest(timed, kernel, runs));
+    return std::exp(sum / static_cast<double>(sizes_.size()));
+  } catch (const Interrupted&) {
+    return {};
+  }
+}
+
+std::string describe_timed(const Spec& spec, const std::vector<ProblemInputs>& inputs) {
+  const ProblemInputs& first = inputs.front();
+  std::string text = fmt::format("B{} {}", first.size.batch, print_heads(first.size));
+  for (const ProblemInputs& input : inputs) text += " " + print_lengths(input.size);
+  for (const auto& [name, value] : first.params) text += fmt::format(", {} {}", name, value);
+  if (spec.has_dropout() && first.dropout) text += fmt::format(", dropout {}", *first.dropout);
+  return text;
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,107 @@
+#include "tools/tune/stored.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "runtime/system/files.h"
+#include "runtime/system/output.h"
+#include "runtime/tune/identity.h"
+#include "tools/command/commands.h"
+#include "tools/console/report.h"
+#include "tools/console/text.h"
+#include "tools/tune/report.h"
+
+namespace fa::tools {
+namespace {
+
+std::vector<std::string> hashes_of(const std::vector<Spec>& specs) {
+  std::vector<std::string> hashes;
+  for (const Spec& spec : specs) hashes.push_back(spec_hash(spec));
+  return hashes;
+}
+
+std::string describe_junk(int junk) {
+  return fmt::format("{} of its lines could not be read and {} skipped", junk, junk == 1 ? "is" : "are");
+}
+
+/// The store's plans, of these specs alone where there are some. Says what is wrong with the store.
+StoredPlans stored_plans(const PlanStore& store, const std::vector<Spec>& specs) {
+  StoredPlans stored = store.list();
+  const std::vector<std::string> hashes = hashes_of(specs);
+  if (!hashes.empty()) {
+    std::erase_if(stored.plans, [&](const TunedPlan& plan) {
+      return std::ranges::find(hashes, plan.key.spec) == hashes.end();
+    });
+  }
+  if (!stored.problem.empty()) report_warning(stored.problem);
+  if (stored.junk > 0) report_warning(fmt::format("{}: {}", store.folder(), describe_junk(stored.junk)));
+  return stored;
+}
+
+int kept(const std::string& problem) {
+  if (problem.empty()) return kOk;
+  report_error("not kept: " + problem);
+  return kFailed;
+}
+
+}  // namespace
+
+int list_plans(const PlanStore& store, const std::vector<Spec>& specs, const JsonOption& json) {
+  const StoredPlans stored = stored_plans(store, specs);
+  nlohmann::json plans = nlohmann::json::array();
+  for (const TunedPlan& plan : stored.plans) plans.push_back(plan_json(plan));
+  json.write(
+      {{"folder", store.folder()}, {"plans", plans}, {"junk", stored.junk}, {"problem", stored.problem}});
+  if (json.shows_text()) {
+    for (const TunedPlan& plan : stored.plans)
+      fmt::print("{:%Y-%m-%d}  {}  {}  {}\n            {}: {}\n            {}, {}\n",
+                 fmt::gmtime(static_cast<std::time_t>(plan.date)), plan.label, plan.problem,
+                 print_milliseconds(plan.ms), plan.plan, print_gain(plan), plan.key.device,
+                 plan.key.compiler);
+    if (stored.plans.empty()) fmt::print("no plans in {}\n", store.folder());
+  }
+  return stored.problem.empty() ? kOk : kFailed;
+}
+
+int forget_plans(const PlanStore& store, const std::vector<Spec>& specs, const JsonOption& json) {
+  int dropped = 0;
+  const std::string problem = store.forget(hashes_of(specs), dropped);
+  json.write({{"forgotten", dropped}, {"problem", problem}});
+  if (json.shows_text() && problem.empty())
+    fmt::print("forgot {} {}\n", dropped, dropped == 1 ? "plan" : "plans");
+  return kept(problem);
+}
+
+int export_plans(const PlanStore& store, const std::vector<Spec>& specs, const std::string& file,
+                 const JsonOption& json) {
+  const StoredPlans stored = stored_plans(store, specs);
+  std::string lines;
+  for (const TunedPlan& plan : stored.plans) lines += encode(plan) + "\n";
+  write_output(file == "-" ? "/dev/stdout" : file, lines);
+  json.write({{"exported", stored.plans.size()}, {"file", file}});
+  if (json.shows_text() && file != "-")
+    fmt::print("exported {} {} to {}\n", stored.plans.size(), stored.plans.size() == 1 ? "plan" : "plans",
+               file);
+  return stored.problem.empty() ? kOk : kFailed;
+}
+
+int import_plans(const PlanStore& store, const std::string& file, const JsonOption& json) {
+  std::string problem;
+  const std::optional<std::string> bytes = read_whole_file(file, problem);
+  if (!bytes) throw ArgumentError(fmt::format("{}: {}", file, problem));
+  const Records<TunedPlan> found = decode_plans(*bytes);
+  if (found.records.empty() && !bytes->empty())
+    throw ArgumentError(fmt::format("{}: it holds no tuned plans, which `facet tune --export` writes", file));
+  if (found.junk > 0) report_warning(fmt::format("{}: {}", file, describe_junk(found.junk)));
+  problem = store.keep(found.records);
+  json.write(
+      {{"imported", problem.empty() ? found.records.size() : 0}, {"junk", found.junk}, {"problem", problem}});
+  if (json.shows_text() && problem.empty())
+    fmt::print("imported {} {}\n", found.records.size(), found.records.size() == 1 ? "plan" : "plans");
+  return kept(problem);
+}
+
+}  // namespace fa::tools
