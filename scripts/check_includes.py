@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STAGES = ["spec", "ir", "analysis", "target", "schedule", "tune", "emit"]  # each sees itself and what is left of it
+STAGES = ["spec", "program", "ir", "analysis", "target", "schedule", "tune", "emit"]  # each sees itself and what is left of it
 LLVM_DOOR = re.compile(r"^compiler/ir/llvm(/\w+)?\.h$")
 SHARED = re.compile(r"^templates/[\w/]+\.h$")  # plain C++, shared by host and device (.cuh is for the device alone)
 # runtime/'s folders that know no compiler, as CMakeLists.txt lists them.
@@ -56,7 +56,7 @@ def forbidden(source, target, angled):
     if angled:
         return None
     if room == "compiler":
-        if target.startswith("fa/") or (SHARED.match(target) and source.startswith("compiler/emit/")):
+        if target.startswith("fa/") or (SHARED.match(target) and source.startswith(("compiler/emit/", "compiler/program/"))):
             return None
         if not target.startswith("compiler/"):
             return "compiler/ is pure: it includes compiler/ and fa/ only"
@@ -65,8 +65,8 @@ def forbidden(source, target, angled):
     if room == "runtime" and target.startswith("tools/"):
         return "runtime/ does not know tools/"
     if source.startswith(BUNDLE):
-        known = target.startswith(("fa/", "compiler/spec/")) or SHARED.match(target) or target.startswith(BUNDLE)
-        return None if known else "a program with a bundle has no compiler: fa_bundle sees compiler/spec/, templates/ and itself"
+        known = target.startswith(("fa/", "compiler/spec/", "compiler/program/")) or SHARED.match(target) or target.startswith(BUNDLE)
+        return None if known else "a program with a bundle has no compiler: fa_bundle sees compiler/spec/, compiler/program/, templates/ and itself"
     return None
 
 

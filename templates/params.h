@@ -19,17 +19,8 @@ struct TensorStrides {
   long long row;
 };
 
-struct ForwardParams {
-  const void* q;
-  const void* k;
-  const void* v;
-  void* o;
-  float* lse;  // [B, num_q_heads, q_len] contiguous, or null
-  TensorStrides q_strides;
-  TensorStrides k_strides;
-  TensorStrides v_strides;
-  TensorStrides o_strides;
-
+/// What hooks and tile classes read of a call: the same in every pass of every kernel.
+struct CallParams {
   int batch;
   int num_q_heads;
   int num_kv_heads;
@@ -47,8 +38,25 @@ struct ForwardParams {
 
   ParamValue params[kMaxParams];
   const void* tensors[kMaxTensors];
+};
 
-  int* tile_map;  // common/tiles/tile_map.h; workspace of the call, null where the mask needs none
+/// The arguments of every pass of a forward kernel.
+struct ForwardParams {
+  // What attention reads and writes.
+  const void* q;
+  const void* k;
+  const void* v;
+  void* o;
+  float* lse;  // [B, num_q_heads, q_len] contiguous, or null
+  TensorStrides q_strides;
+  TensorStrides k_strides;
+  TensorStrides v_strides;
+  TensorStrides o_strides;
+
+  CallParams call;  // what hooks are asked with
+
+  // What the launch adds: where passes find each other's results, and how blocks are numbered.
+  int* tile_map;  // common/tiles/tile_map.h; in the call's workspace, null where no pass fills one
 
   // Blocks are numbered with 2^head_shift heads taking turns at each q tile, then the q tiles, then the heads
   // left: where some tiles have more work, those of several heads run first and what runs last is short.

@@ -14,8 +14,7 @@
 namespace fa {
 namespace {
 
-/// An entry's payload: these figures, then the image. The figures of the launch are not in it: the Source has
-/// them, and they are part of the key.
+/// An entry's payload: these figures, then the image. The passes are in the key, so the Source has them.
 struct Figures {
   std::int32_t registers;
   std::int32_t spill_bytes;
@@ -26,28 +25,14 @@ std::string encode(const Binary& binary) {
   return std::string(reinterpret_cast<const char*>(&figures), sizeof figures) + binary.image;
 }
 
-Binary with_launch(const Source& source) {
-  return {.image = {},
-          .entry = source.entry,
-          .tile_map_entry = source.tile_map_entry,
-          .launch = {.threads = source.threads,
-                     .tile_q = source.tile_q,
-                     .tile_kv = source.tile_kv,
-                     .shared_memory = source.shared_memory,
-                     .tile_map = source.tile_map,
-                     .tile_map_threads = kMapThreads,
-                     .overlaps_tile_map = source.overlaps_tile_map}};
-}
-
 std::optional<Binary> decode(const Source& source, std::string_view payload) {
   Figures figures = {};
   if (payload.size() <= sizeof figures) return std::nullopt;
   std::memcpy(&figures, payload.data(), sizeof figures);
-  Binary binary = with_launch(source);
-  binary.image = payload.substr(sizeof figures);
-  binary.registers = figures.registers;
-  binary.spill_bytes = figures.spill_bytes;
-  return binary;
+  return Binary{.image = std::string(payload.substr(sizeof figures)),
+                .program = source.program,
+                .registers = figures.registers,
+                .spill_bytes = figures.spill_bytes};
 }
 
 Built compile_as_it_is(const Source& source) {
@@ -105,10 +90,10 @@ BuildResult build(const Source& plain, const DiskCache& cache, std::string_view 
     result.miss = "the entry has no image";
   }
   Built built = compile_as_it_is(source);
-  Binary binary = with_launch(source);
-  binary.image = built.cubin.empty() ? std::move(built.ptx) : std::move(built.cubin);
-  binary.registers = built.registers;
-  binary.spill_bytes = built.spill_store_bytes + built.spill_load_bytes;
+  Binary binary = {.image = built.cubin.empty() ? std::move(built.ptx) : std::move(built.cubin),
+                   .program = source.program,
+                   .registers = built.registers,
+                   .spill_bytes = built.spill_store_bytes + built.spill_load_bytes};
   if (!cache.folder().empty())
     result.not_kept = cache.put(key, {.label = std::string(label), .payload = encode(binary)});
   result.binary = std::move(binary);

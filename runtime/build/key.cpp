@@ -10,9 +10,8 @@ namespace fa {
 
 Key cuda_key(const Source& source, std::span<const std::string> flags, std::string_view nvrtc) {
   const std::string format = fmt::format("facet cuda {}", kCacheFormat);
-  const std::string launch =
-      fmt::format("{} {} {} {}", source.entry, source.threads, source.tile_q, source.shared_memory);
-  std::vector<std::string_view> texts = {format, nvrtc, source.arch, launch, source.text};
+  const std::string program = print(source.program);
+  std::vector<std::string_view> texts = {format, nvrtc, source.arch, program, source.text};
   for (const std::string& flag : flags) texts.push_back(flag);
   for (const SourceHeader& header : source.headers) {
     texts.push_back(header.path);

@@ -10,7 +10,7 @@
 
 namespace fa {
 
-/// Text, headers, flags (with the arch) and the NVRTC that would build it.
+/// Text, headers, passes, flags (with the arch) and the NVRTC that would build it.
 Key cuda_key(const Source& source, std::span<const std::string> flags, std::string_view nvrtc);
 /// `text`: runtime/host/jit's host_key.
 Key host_cache_key(std::string_view text);

@@ -13,7 +13,7 @@ namespace fa {
 namespace {
 
 // The few declarations of NVIDIA's nvrtc.h that are needed, so that building Facet needs no NVRTC.
-using Program = struct OpaqueProgram*;
+using NvrtcProgram = struct OpaqueProgram*;
 using Result = int;
 
 template <class Function>
@@ -46,6 +46,12 @@ int number_before(std::string_view line, std::string_view unit) {
   return number;
 }
 
+std::string list_entries(const Program& program) {
+  std::string list;
+  for (const Pass& pass : program) list += (list.empty() ? "" : ", ") + pass.entry;
+  return list;
+}
+
 }  // namespace
 
 struct Nvrtc::Functions {
@@ -61,13 +67,13 @@ struct Nvrtc::Functions {
         cubin_size(resolve<decltype(cubin_size)>(lib, "nvrtcGetCUBINSize")),
         cubin(resolve<decltype(cubin)>(lib, "nvrtcGetCUBIN")) {}
 
-  using Size = Result (*)(Program, std::size_t*);
-  using Text = Result (*)(Program, char*);
+  using Size = Result (*)(NvrtcProgram, std::size_t*);
+  using Text = Result (*)(NvrtcProgram, char*);
 
   const char* (*error_string)(Result);
-  Result (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  Result (*destroy)(Program*);
-  Result (*compile)(Program, int, const char* const*);
+  Result (*create)(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*);
+  Result (*destroy)(NvrtcProgram*);
+  Result (*compile)(NvrtcProgram, int, const char* const*);
   Size log_size;
   Text log;
   Size ptx_size;
@@ -75,7 +81,7 @@ struct Nvrtc::Functions {
   Size cubin_size;
   Text cubin;
 
-  std::string read(Program program, Size size, Text text) const {
+  std::string read(NvrtcProgram program, Size size, Text text) const {
     std::size_t bytes = 0;
     if (size(program, &bytes) != 0 || bytes == 0) return {};
     std::string out(bytes, '\0');
@@ -83,7 +89,7 @@ struct Nvrtc::Functions {
     return out;
   }
   /// The same without the closing NUL.
-  std::string read_text(Program program, Size size, Text text) const {
+  std::string read_text(NvrtcProgram program, Size size, Text text) const {
     std::string out = read(program, size, text);
     while (!out.empty() && out.back() == '\0') out.pop_back();
     return out;
@@ -140,27 +146,28 @@ Built Nvrtc::compile(const Source& source, const std::vector<std::string>& flags
   std::vector<const char*> options;
   for (const std::string& flag : flags) options.push_back(flag.c_str());
 
-  Program program = nullptr;
+  NvrtcProgram program = nullptr;
   const Result created = functions.create(&program, source.text.c_str(), "facet.cu",
                                           static_cast<int>(names.size()), texts.data(), names.data());
   if (created != 0) {
     throw BuildError(
         fmt::format("NVRTC {} refused to begin: {}", version_text(), functions.error_string(created)), {});
   }
-  const auto destroy = [&functions](Program p) { functions.destroy(&p); };
-  const std::unique_ptr<std::remove_pointer_t<Program>, decltype(destroy)> owner(program, destroy);
+  const auto destroy = [&functions](NvrtcProgram p) { functions.destroy(&p); };
+  const std::unique_ptr<std::remove_pointer_t<NvrtcProgram>, decltype(destroy)> owner(program, destroy);
   const Result result = functions.compile(program, static_cast<int>(options.size()), options.data());
 
   Built built;
   built.log = functions.read_text(program, functions.log_size, functions.log);
   if (result != 0) {
-    throw BuildError(fmt::format("NVRTC {} refused {} for {} ({}): {}", version_text(), source.entry,
-                                 source.arch, functions.error_string(result), first_error(built.log)),
-                     built.log);
+    throw BuildError(
+        fmt::format("NVRTC {} refused {} for {} ({}): {}", version_text(), list_entries(source.program),
+                    source.arch, functions.error_string(result), first_error(built.log)),
+        built.log);
   }
   built.ptx = functions.read_text(program, functions.ptx_size, functions.ptx);
   built.cubin = functions.read(program, functions.cubin_size, functions.cubin);
-  read_ptxas_report(built, source.entry);
+  for (const Pass& pass : source.program) read_ptxas_report(built, pass.entry);
   return built;
 }
 
@@ -182,10 +189,10 @@ void read_ptxas_report(Built& built, std::string_view entry) {
   if (at == log.npos) return;
   at += opening.size();
   const std::string_view report = log.substr(at, log.find("Compiling entry function", at) - at);
-  built.registers = number_before(report, " registers");
-  built.stack_bytes = number_before(report, " bytes stack frame");
-  built.spill_store_bytes = number_before(report, " bytes spill stores");
-  built.spill_load_bytes = number_before(report, " bytes spill loads");
+  built.registers = std::max(built.registers, number_before(report, " registers"));
+  built.stack_bytes = std::max(built.stack_bytes, number_before(report, " bytes stack frame"));
+  built.spill_store_bytes += number_before(report, " bytes spill stores");
+  built.spill_load_bytes += number_before(report, " bytes spill loads");
 }
 
 }  // namespace fa

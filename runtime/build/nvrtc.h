@@ -16,10 +16,10 @@ struct Built {
   std::string cubin;  // empty where `arch` was a virtual one (compute_80)
   std::string ptx;
   std::string log;  // warnings, and ptxas' report
-  // Figures of the entry from ptxas' report; 0 without a cubin.
-  int registers = 0;
+  // By ptxas' report; 0 without a cubin.
+  int registers = 0;  // of the entry that takes the most
   int stack_bytes = 0;
-  int spill_store_bytes = 0;
+  int spill_store_bytes = 0;  // of all entries together
   int spill_load_bytes = 0;
 };
 
@@ -59,7 +59,7 @@ class Nvrtc {
 /// No fast-math flag: where a kernel approximates, its source says so.
 std::vector<std::string> nvrtc_flags(std::string_view arch, std::string_view extra);
 
-/// Fills in the figures of `built` from ptxas' report of `entry` in its log.
+/// Adds the figures of `entry`, from ptxas' report in the log of `built`, to those of the entries before it.
 void read_ptxas_report(Built& built, std::string_view entry);
 
 }  // namespace fa

@@ -2,24 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 #include <tuple>
 
-#include "runtime/call/arguments.h"
+#include "runtime/bundle/fields.h"
+#include "runtime/bundle/passes.h"
 #include "runtime/cuda/launch_abi.h"
 
 namespace fa {
 namespace {
 
 using nlohmann::json;
-
-/// The one grid there is so far: blocks (ceil(q_len / tile_q), num_q_heads, batch).
-constexpr std::string_view kGrid = "q_tiles << head_shift, num_q_heads >> head_shift, batch";
 
 std::string abi_hash() {
   const std::string abi = launch_abi();
@@ -51,120 +46,14 @@ json to_json(const Spec& spec) {
 }
 
 json to_json(const BundleKernel& kernel, const ImagePlace& place) {
-  // Names every field: one that is added to Launch does not compile until bundles carry it.
-  const auto& [threads, tile_q, tile_kv, shared_memory, shape, tile_map_threads, overlaps_tile_map] =
-      kernel.binary.launch;
-  json tile_map;
-  if (shape) {
-    const auto& [of_batch, of_head, has_plain] = *shape;
-    tile_map = {{"entry", kernel.binary.tile_map_entry},
-                {"threads", tile_map_threads},
-                {"overlaps", overlaps_tile_map},
-                {"of_batch", of_batch},
-                {"of_head", of_head},
-                {"has_plain", has_plain}};
-  }
   return {{"spec", kernel.spec},
           {"arch", kernel.arch},
           {"plan", kernel.plan},
-          {"entry", kernel.binary.entry},
-          {"grid", kGrid},
-          {"threads", threads},
-          {"tile_q", tile_q},
-          {"tile_kv", tile_kv},
-          {"shared_memory", shared_memory},
-          {"tile_map", tile_map},
+          {"passes", print_passes(kernel.binary.program)},
           {"registers", kernel.binary.registers},
           {"spill_bytes", kernel.binary.spill_bytes},
           {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
 }
-
-/// One JSON object, read field by field; every field must be asked for, none may be left.
-class Fields {
- public:
-  Fields(const json& object, std::string place, const std::string& path)
-      : object_(object), place_(std::move(place)), path_(path) {
-    if (!object.is_object()) fail("", "is no object");
-  }
-
-  const json& any(const char* name) {
-    const auto found = object_.find(name);
-    if (found == object_.end()) fail(name, "is missing");
-    ++read_;
-    return *found;
-  }
-
-  std::string text(const char* name) {
-    const json& value = any(name);
-    if (!value.is_string()) fail(name, "is no text");
-    return value.get<std::string>();
-  }
-
-  std::int64_t number(const char* name, std::int64_t least, std::int64_t most) {
-    const json& value = any(name);
-    const bool fits = value.is_number_unsigned()
-                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
-                          : value.is_number_integer();
-    if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-      fail(name, fmt::format("is no whole number from {} to {}", least, most));
-    return value.get<std::int64_t>();
-  }
-  int count(const char* name, int least, int most) { return static_cast<int>(number(name, least, most)); }
-
-  bool flag(const char* name) {
-    const json& value = any(name);
-    if (!value.is_boolean()) fail(name, "is neither true nor false");
-    return value.get<bool>();
-  }
-
-  /// A list of objects.
-  std::vector<Fields> objects(const char* name) {
-    const json& value = any(name);
-    if (!value.is_array()) fail(name, "is no list");
-    std::vector<Fields> result;
-    for (std::size_t i = 0; i < value.size(); ++i)
-      result.push_back(Fields(value[i], fmt::format("{}{}[{}].", place_, name, i), path_));
-    return result;
-  }
-
-  Key check(const char* name) {
-    const std::string digits = text(name);
-    Key key;
-    const char* const middle = digits.data() + std::min<std::size_t>(digits.size(), 16);
-    const char* const end = digits.data() + digits.size();
-    std::from_chars(digits.data(), middle, key.high, 16);
-    std::from_chars(middle, end, key.low, 16);
-    if (key.hex() != digits) fail(name, "is no checksum of 32 digits");
-    return key;
-  }
-
-  Fields inner(const char* name) { return Fields(any(name), place_ + name + ".", path_); }
-  /// Nothing where it is null.
-  std::optional<Fields> inner_or_null(const char* name) {
-    const json& value = any(name);
-    if (value.is_null()) return {};
-    return Fields(value, place_ + name + ".", path_);
-  }
-
-  /// `name` may be empty: the object itself.
-  [[noreturn]] void fail(std::string_view name, const std::string& why) const {
-    std::string where = place_ + std::string(name);
-    if (where.ends_with('.')) where.pop_back();
-    throw BundleError(
-        fmt::format("{}: manifest: {}{}{}; build it again", path_, where, where.empty() ? "" : " ", why));
-  }
-
-  /// Throws where the object has a field that nobody asked for: it may change what the others mean.
-  void end() const {
-    if (read_ != object_.size()) fail("", fmt::format("has {} fields, {} are known", object_.size(), read_));
-  }
-
- private:
-  const json& object_;
-  std::string place_;
-  const std::string& path_;
-  std::size_t read_ = 0;
-};
 
 Spec parse_spec(Fields fields) {
   const std::string name = fields.text("name");
@@ -182,17 +71,6 @@ Spec parse_spec(Fields fields) {
   } catch (const SpecError& error) {
     fields.fail("text", fmt::format("is no spec to this program ({})", error.diagnostics().at(0).message));
   }
-}
-
-void parse_tile_map(Fields fields, Binary& binary) {
-  binary.tile_map_entry = fields.text("entry");
-  binary.launch.tile_map_threads = fields.count("threads", 1, 1024);
-  binary.launch.overlaps_tile_map = fields.flag("overlaps");
-  TileMapShape& shape = binary.launch.tile_map.emplace();
-  shape.of_batch = fields.flag("of_batch");
-  shape.of_head = fields.flag("of_head");
-  shape.has_plain = fields.flag("has_plain");
-  fields.end();
 }
 
 ImagePlace parse_image(Fields fields) {
@@ -216,13 +94,7 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
   if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
   kernel.plan = fields.text("plan");
   Binary& binary = kernel.binary;
-  binary.entry = fields.text("entry");
-  if (fields.text("grid") != kGrid) fields.fail("grid", fmt::format("is not \"{}\"", kGrid));
-  binary.launch.threads = fields.count("threads", 1, 1024);
-  binary.launch.tile_q = fields.count("tile_q", 1, kMaxLength);
-  binary.launch.tile_kv = fields.count("tile_kv", 1, kMaxLength);
-  binary.launch.shared_memory = fields.count("shared_memory", 0, kMostBytes);
-  if (const auto tile_map = fields.inner_or_null("tile_map")) parse_tile_map(*tile_map, binary);
+  binary.program = parse_passes(fields);
   binary.registers = fields.count("registers", 0, 255);
   binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
   return kernel;

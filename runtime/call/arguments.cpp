@@ -148,7 +148,7 @@ TensorStrides strides_of(const Tensor& t) {
   return {.batch = stride(0), .head = stride(1), .row = stride(2)};
 }
 
-void set_dropout(const CheckedSpec& spec, const ForwardArgs& args, ForwardParams& params) {
+void set_dropout(const CheckedSpec& spec, const ForwardArgs& args, CallParams& params) {
   params.drop_threshold = 0;
   params.keep_scale = 1;
   params.seed = args.seed;
@@ -171,6 +171,7 @@ void set_dropout(const CheckedSpec& spec, const ForwardArgs& args, ForwardParams
 
 Work prepare(const CheckedSpec& spec, Device device, const ForwardArgs& args, ForwardParams& params) {
   check_tensors(spec, device, args);
+  CallParams& call = params.call;
   params.q = args.q.data;
   params.k = args.k.data;
   params.v = args.v.data;
@@ -180,19 +181,19 @@ Work prepare(const CheckedSpec& spec, Device device, const ForwardArgs& args, Fo
   params.k_strides = strides_of(args.k);
   params.v_strides = strides_of(args.v);
   params.o_strides = strides_of(args.o);
-  params.batch = static_cast<int>(args.q.shape[0]);
-  params.num_q_heads = static_cast<int>(args.q.shape[1]);
-  params.num_kv_heads = static_cast<int>(args.k.shape[1]);
-  params.group_size = params.num_q_heads / params.num_kv_heads;
-  params.q_len = static_cast<int>(args.q.shape[2]);
-  params.kv_len = static_cast<int>(args.k.shape[2]);
-  params.scale = static_cast<float>(spec.scale);
-  params.scale_log2 = static_cast<float>(spec.scale * std::numbers::log2e);
-  set_dropout(spec, args, params);
-  set_captured(spec, args, params);
-  if (params.batch == 0 || params.q_len == 0) return Work::nothing;
+  call.batch = static_cast<int>(args.q.shape[0]);
+  call.num_q_heads = static_cast<int>(args.q.shape[1]);
+  call.num_kv_heads = static_cast<int>(args.k.shape[1]);
+  call.group_size = call.num_q_heads / call.num_kv_heads;
+  call.q_len = static_cast<int>(args.q.shape[2]);
+  call.kv_len = static_cast<int>(args.k.shape[2]);
+  call.scale = static_cast<float>(spec.scale);
+  call.scale_log2 = static_cast<float>(spec.scale * std::numbers::log2e);
+  set_dropout(spec, args, call);
+  set_captured(spec, args, call);
+  if (call.batch == 0 || call.q_len == 0) return Work::nothing;
   check_apart(args);
-  return params.kv_len == 0 ? Work::empty_rows : Work::kernel;
+  return call.kv_len == 0 ? Work::empty_rows : Work::kernel;
 }
 
 }  // namespace fa

@@ -39,7 +39,7 @@ std::string what_it_has(const Items& items, NameOf name_of) {
   return fmt::format("it has {}", fmt::join(names, ", "));
 }
 
-void set_params(const CheckedSpec& spec, const ForwardArgs& args, Scalars& scalars, ForwardParams& params) {
+void set_params(const CheckedSpec& spec, const ForwardArgs& args, Scalars& scalars, CallParams& params) {
   const auto name_of = [](const ParamInfo& info) -> std::string_view { return info.name; };
   for (std::size_t i = 0; i < spec.params.size(); ++i) scalars[i] = spec.params[i].default_value;
   unsigned seen = 0;
@@ -106,7 +106,7 @@ void check_tensor(const CheckedTensor& wanted, const Captured& given, const Call
 
 }  // namespace
 
-void set_captured(const CheckedSpec& spec, const ForwardArgs& args, ForwardParams& params) {
+void set_captured(const CheckedSpec& spec, const ForwardArgs& args, CallParams& params) {
   Scalars scalars;
   set_params(spec, args, scalars, params);
 

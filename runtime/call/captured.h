@@ -9,6 +9,6 @@
 namespace fa {
 
 /// Fills `params.params` and `params.tensors`; the sizes in `params` are set already. Throws ArgumentError.
-void set_captured(const CheckedSpec& spec, const ForwardArgs& args, ForwardParams& params);
+void set_captured(const CheckedSpec& spec, const ForwardArgs& args, CallParams& params);
 
 }  // namespace fa

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/program/workspace.h"
 #include "runtime/call/arguments.h"
 #include "runtime/call/kernel_state.h"
 #include "runtime/cuda/launch.h"
@@ -28,7 +29,7 @@ Tensor Tensor::bshd(void* data, DType dtype, std::int64_t batch, std::int64_t he
 namespace {
 
 void check_workspace(const CudaKernel& kernel, const ForwardParams& params, const ForwardArgs& args) {
-  const std::size_t needed = workspace_bytes(kernel, params);
+  const std::size_t needed = workspace_bytes(kernel.program, params.call);
   if (needed == 0) return;
   if (args.workspace == nullptr || args.workspace_bytes < needed) {
     throw ArgumentError(fmt::format(
@@ -47,7 +48,7 @@ std::size_t Kernel::workspace_bytes(const ForwardArgs& args) const {
   if (kernel.cuda == nullptr) return 0;
   ForwardParams params{};
   if (prepare(kernel.spec.checked(), kernel.device, args, params) != Work::kernel) return 0;
-  return fa::workspace_bytes(*kernel.cuda, params);
+  return fa::workspace_bytes(kernel.cuda->program, params.call);
 }
 
 void Kernel::forward(const ForwardArgs& args, Stream stream) const {
@@ -69,10 +70,9 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
     case Work::kernel:
       if (kernel.check) kernel.check(args, stream);
       if (kernel.cuda != nullptr) {
-        params.tile_map = static_cast<int*>(args.workspace);
         check_workspace(*kernel.cuda, params, args);
         const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
-        launch_forward(*kernel.cuda, params, params.kv_len * row, stream);
+        launch(*kernel.cuda, params, params.call.kv_len * row, args.workspace, stream);
       } else {
         kernel.host(params);
       }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/driver.h"
 
 namespace fa {
@@ -23,15 +25,26 @@ class OutsideCaptures {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // then the thread's own
 };
 
-/// The function of that name, and its registers.
-CUfunction find_function(const DriverTable& table, CUmodule module, const std::string& name, int& registers) {
+/// The pass's function, allowed the shared memory that it asks for.
+CUfunction find_function(const DriverTable& table, CUmodule module, const Pass& pass) {
   CUfunction function = nullptr;
-  check_driver(table, table.module_get_function(&function, module, name.c_str()),
-               fmt::format("finding {} in its module", name));
-  // Also makes a lazily loading driver load it here, and not in the middle of a graph capture.
-  check_driver(table, table.func_get_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
-               fmt::format("reading the registers of {}", name));
+  check_driver(table, table.module_get_function(&function, module, pass.entry.c_str()),
+               fmt::format("finding {} in its module", pass.entry));
+  if (pass.shared_memory > 0)
+    check_driver(table,
+                 table.func_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                          pass.shared_memory),
+                 fmt::format("asking for {} bytes of shared memory", pass.shared_memory));
   return function;
+}
+
+/// Of a thread. The question also makes a lazily loading driver load the function here, and not in the middle
+/// of a graph capture.
+int registers_of(const DriverTable& table, CUfunction function, const Pass& pass) {
+  int registers = 0;
+  check_driver(table, table.func_get_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function),
+               fmt::format("reading the registers of {}", pass.entry));
+  return registers;
 }
 
 }  // namespace
@@ -48,7 +61,7 @@ CudaKernel::~CudaKernel() {
 
 std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Binary& binary) {
   const DeviceInfo& info = device.info();
-  const int shared_memory = binary.launch.shared_memory;
+  const int shared_memory = most_shared_memory(binary.program);
   if (shared_memory > info.max_smem_per_block) {
     throw DeviceError(
         fmt::format(
@@ -61,18 +74,15 @@ std::unique_ptr<const CudaKernel> load_cuda(const CudaDevice& device, const Bina
   const CudaDevice::Current current(device);
   const OutsideCaptures outside(table);
   auto kernel = std::make_unique<CudaKernel>(device);
-  kernel->launch = binary.launch;
+  kernel->program = binary.program;
   check_driver(table, table.module_load_data(&kernel->module, binary.image.c_str()),
                fmt::format("loading a kernel on {} (driver for CUDA {}.{})", info.name,
                            info.driver_version / 1000, info.driver_version % 1000 / 10));
-  int registers = 0;
-  if (binary.launch.tile_map)
-    kernel->tile_map_function = find_function(table, kernel->module, binary.tile_map_entry, registers);
-  kernel->function = find_function(table, kernel->module, binary.entry, kernel->registers);
-  check_driver(table,
-               table.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        shared_memory),
-               fmt::format("asking for {} bytes of shared memory", shared_memory));
+  for (const Pass& pass : kernel->program) {
+    CUfunction function = find_function(table, kernel->module, pass);
+    kernel->registers = std::max(kernel->registers, registers_of(table, function, pass));
+    kernel->functions.push_back(function);
+  }
   return kernel;
 }
 

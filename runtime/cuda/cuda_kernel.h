@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "runtime/cuda/binary.h"
 #include "runtime/cuda/device.h"
@@ -20,10 +21,9 @@ struct CudaKernel {
 
   const CudaDevice& device;
   CUmod_st* module = nullptr;
-  CUfunc_st* function = nullptr;
-  CUfunc_st* tile_map_function = nullptr;  // null without a tile map
-  Launch launch;
-  int registers = 0;  // per thread, as the driver says
+  Program program;
+  std::vector<CUfunc_st*> functions;  // one for each pass
+  int registers = 0;                  // per thread, of the pass that takes the most, as the driver says
 };
 
 /// Throws DeviceError where the driver refuses the binary or the device lacks the shared memory.

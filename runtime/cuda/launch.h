@@ -7,14 +7,11 @@
 
 namespace fa {
 
-/// Bytes of workspace a call needs on the device: those of its tile map.
-std::size_t workspace_bytes(const CudaKernel& kernel, const ForwardParams& params);
-
-/// Enqueues the forward kernel, what fills its tile map first where it has one: grid (q tiles x heads in
-/// turn, heads / those, batch). `kv_bytes`: K and V of one kv head. Allocates nothing and can be captured in
-/// a graph. Throws DeviceError.
-void launch_forward(const CudaKernel& kernel, const ForwardParams& params, std::int64_t kv_bytes,
-                    Stream stream);
+/// Enqueues the kernel's passes, in order, with the same arguments: `params` and what the launch adds
+/// to them (templates/params.h). `kv_bytes`: K and V of one kv head. `workspace`: memory of workspace_bytes
+/// (compiler/program/workspace.h). Allocates nothing and can be captured in a graph. Throws DeviceError.
+void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_bytes, void* workspace,
+            Stream stream);
 
 /// What a call with queries but no keys leaves behind, o zero and lse -inf, enqueued as memsets (`element`
 /// bytes each).

@@ -8,8 +8,9 @@
 namespace fa {
 namespace {
 
-/// Raise it where a field of ForwardParams, or a bit of a tile map, keeps its place and changes its meaning.
-constexpr int kVersion = 3;
+/// Raise it where a field of ForwardParams, a bit of a tile map or a field of a pass keeps its place and
+/// changes its meaning.
+constexpr int kVersion = 4;
 
 template <class Field>
 std::string at(const char* name, const ForwardParams& params, const Field& field) {
@@ -20,9 +21,9 @@ std::string at(const char* name, const ForwardParams& params, const Field& field
 /// Names every field: one that is added or removed does not compile until it is named here.
 std::string fields() {
   static const ForwardParams p = {};
-  const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, batch, num_q_heads, num_kv_heads,
-               group_size, q_len, kv_len, scale, scale_log2, drop_threshold, keep_scale, seed, params,
-               tensors, tile_map, head_shift] = p;
+  const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, call, tile_map, head_shift] = p;
+  const auto& [batch, num_q_heads, num_kv_heads, group_size, q_len, kv_len, scale, scale_log2, drop_threshold,
+               keep_scale, seed, params, tensors] = call;
 #define FA_AT(field) at(#field, p, field)
   return FA_AT(q) + FA_AT(k) + FA_AT(v) + FA_AT(o) + FA_AT(lse) + FA_AT(q_strides) + FA_AT(k_strides) +
          FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +

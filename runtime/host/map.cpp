@@ -110,8 +110,8 @@ void HostTileMap::prepare(const HostKernel& kernel, const ForwardParams& params)
   shape_ = {.of_batch = info.class_of_batch != 0, .of_head = info.class_of_head != 0, .has_plain = false};
   tile_q_ = static_cast<int>(info.tile_q);
   tile_kv_ = static_cast<int>(info.tile_kv);
-  q_tiles_ = count_tiles(params.q_len, tile_q_);
-  kv_tiles_ = count_tiles(params.kv_len, tile_kv_);
+  q_tiles_ = count_tiles(params.call.q_len, tile_q_);
+  kv_tiles_ = count_tiles(params.call.kv_len, tile_kv_);
   search_ = {.parts = TileParts::of(tile_q_, tile_kv_),
              .alike = {.row_block = static_cast<int>(info.row_block),
                        .column_block = static_cast<int>(info.column_block),
@@ -119,16 +119,16 @@ void HostTileMap::prepare(const HostKernel& kernel, const ForwardParams& params)
                        .always = static_cast<int>(info.always_alike)},
              .most_steps = static_cast<int>(info.most_steps),
              .has_bounds = kernel.tile_class != nullptr};
-  const auto maps = static_cast<std::size_t>(map_count(shape_, params));
+  const auto maps = static_cast<std::size_t>(map_count(shape_, params.call));
   keys_.resize(std::max(keys_.size(), maps * pairs_of_keys()));
   words_.resize(
-      std::max(words_.size(), static_cast<std::size_t>(map_size(shape_, params, tile_q_, tile_kv_))));
+      std::max(words_.size(), static_cast<std::size_t>(map_size(shape_, params.call, tile_q_, tile_kv_))));
   if (info.num_key_summaries > 0) key_items_ = maps * size(count_tiles(kv_tiles_, kTilesAnItem));
   items_ = maps * size(q_tiles_);
 }
 
 std::pair<int, int> HostTileMap::head_of(std::size_t map) const {
-  const auto heads = size(shape_.of_head ? params_->num_q_heads : 1);
+  const auto heads = size(shape_.of_head ? params_->call.num_q_heads : 1);
   return {static_cast<int>(map / heads), static_cast<int>(map % heads)};
 }
 
@@ -153,8 +153,8 @@ void HostTileMap::summarise_keys(std::size_t item) const {
                             size(tile) * info.num_key_summaries * TileParts::kColumns;
     for (std::size_t j = 0; j < info.num_key_summaries; ++j)
       summarise(info.num_query_summaries + j, b, h, tile * tile_kv_,
-                std::min((tile + 1) * tile_kv_, params_->kv_len), search_.parts.columns, TileParts::kColumns,
-                to + j * TileParts::kColumns);
+                std::min((tile + 1) * tile_kv_, params_->call.kv_len), search_.parts.columns,
+                TileParts::kColumns, to + j * TileParts::kColumns);
   }
 }
 
@@ -163,16 +163,17 @@ void HostTileMap::fill(std::size_t item) const {
   const std::size_t map = item / size(q_tiles_);
   const int q_tile = static_cast<int>(item % size(q_tiles_));
   const auto [b, h] = head_of(map);
-  TileBox tile{q_tile * tile_q_, std::min((q_tile + 1) * tile_q_, params_->q_len) - 1, 0, 0};
+  TileBox tile{q_tile * tile_q_, std::min((q_tile + 1) * tile_q_, params_->call.q_len) - 1, 0, 0};
   QueryPairs queries;
   for (std::size_t j = 0; j < info.num_query_summaries; ++j)
     summarise(j, b, h, tile.q_lo, tile.q_hi + 1, search_.parts.rows, TileParts::kRows,
               queries.data() + j * TileParts::kRows);
-  std::uint32_t* const words = words_.data() + map_row(shape_, *params_, tile_q_, tile_kv_, b, h, q_tile);
-  std::fill_n(words, 2 * map_words(*params_, tile_kv_), 0u);
+  std::uint32_t* const words =
+      words_.data() + map_row(shape_, params_->call, tile_q_, tile_kv_, b, h, q_tile);
+  std::fill_n(words, 2 * map_words(params_->call, tile_kv_), 0u);
   for (int kv_tile = 0; kv_tile < kv_tiles_; ++kv_tile) {
     tile.kv_lo = kv_tile * tile_kv_;
-    tile.kv_hi = std::min(tile.kv_lo + tile_kv_, params_->kv_len) - 1;
+    tile.kv_hi = std::min(tile.kv_lo + tile_kv_, params_->call.kv_len) - 1;
     Asker asker{
         *this,
         b,
@@ -194,7 +195,7 @@ void HostTileMap::fill(std::size_t item) const {
 }
 
 const std::uint32_t* HostTileMap::row(int b, int h, int q_tile) const {
-  return words_.data() + map_row(shape_, *params_, tile_q_, tile_kv_, b, h, q_tile);
+  return words_.data() + map_row(shape_, params_->call, tile_q_, tile_kv_, b, h, q_tile);
 }
 
 }  // namespace fa

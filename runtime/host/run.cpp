@@ -47,7 +47,7 @@ class HostCall {
 }  // namespace
 
 void run_host(const HostKernel& kernel, const ForwardParams& params, int num_threads) {
-  if (params.batch < 1 || params.num_q_heads < 1 || params.q_len < 1) return;
+  if (params.call.batch < 1 || params.call.num_q_heads < 1 || params.call.q_len < 1) return;
   thread_local HostCall call;
   call.run(kernel, params, num_threads);
 }

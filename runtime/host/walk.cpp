@@ -18,17 +18,17 @@ TileWalk::TileWalk(const HostKernel& kernel, const ForwardParams& params, const 
     : kernel_(kernel),
       params_(params),
       words_(kernel.info.has_tile_map != 0 ? map.row(b, h, q_tile) : nullptr),
-      spans_(span_counts(count_tiles(params.kv_len, static_cast<int>(kernel.info.tile_kv)))),
+      spans_(span_counts(count_tiles(params.call.kv_len, static_cast<int>(kernel.info.tile_kv)))),
       b_(b),
       h_(h),
       q_lo_(q_tile * static_cast<int>(kernel.info.tile_q)),
-      q_hi_(std::min(q_lo_ + static_cast<int>(kernel.info.tile_q), params.q_len) - 1) {}
+      q_hi_(std::min(q_lo_ + static_cast<int>(kernel.info.tile_q), params.call.q_len) - 1) {}
 
 TileWalk::Class TileWalk::ask(int level, int span) const {
   if (kernel_.tile_class == nullptr) return kernel_.info.is_masked != 0 ? Class::partial : Class::full;
   const auto tile = static_cast<int>(kernel_.info.tile_kv);
   const int kv_lo = first_tile(level, span) * tile;
-  const int kv_hi = std::min(first_tile(level, span + 1) * tile, params_.kv_len) - 1;
+  const int kv_hi = std::min(first_tile(level, span + 1) * tile, params_.call.kv_len) - 1;
   return static_cast<Class>(kernel_.tile_class(&params_, nullptr, b_, h_, q_lo_, q_hi_, kv_lo, kv_hi));
 }
 

@@ -1,23 +1,22 @@
-// A forward kernel may start while the pass that fills its tile map still runs (programmatic dependent
-// launch, compute capability 9.0 and later; CUDA C++ Programming Guide): its CTAs take the places that the
-// pass leaves, start the copy of Q and wait. The launch asks for it where kOverlapsFrom says so
-// (runtime/cuda/launch.cpp).
+// A pass may start while the pass before it still runs (programmatic dependent launch, compute capability 9.0
+// and later; CUDA C++ Programming Guide): its CTAs take the places that the other one leaves, do what needs none
+// of its results, and wait. The launch allows it where Pass::overlaps says so (compiler/program/pass.h).
 #pragma once
 
-#include "common/tiles/tile_map.h"
+#include "common/dependent_launch.h"
 
 namespace fa {
 
-/// In the pass: the forward kernel may start once every block has come here.
-__device__ __forceinline__ void let_forward_start() {
+/// The pass after this one may start once every block has come here.
+__device__ __forceinline__ void let_next_pass_start() {
 #if __CUDA_ARCH__ >= FA_OVERLAPS_FROM * 10
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// In the forward kernel: waits until the pass has ended. What it wrote must be read by loads that the
+/// Waits until the pass before this one has ended. What that one wrote must be read by loads that the
 /// compiler may not move up: not by __ldg.
-__device__ __forceinline__ void await_tile_map() {
+__device__ __forceinline__ void await_pass_before() {
 #if __CUDA_ARCH__ >= FA_OVERLAPS_FROM * 10
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif

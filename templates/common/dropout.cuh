@@ -13,14 +13,14 @@ template <int kColumns, int kMTiles>
 __device__ __forceinline__ void draw_dropout(const ForwardParams& params, unsigned first_row, int kv0,
                                              PhiloxWords (&words)[kMTiles][2]) {
   const auto [b, h] = block_head(params);
-  const unsigned bh = b * params.num_q_heads + h;
+  const unsigned bh = b * params.call.num_q_heads + h;
   const unsigned row0 = first_row + threadIdx.x % 32 / 4;
 #pragma unroll
   for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       PhiloxWords& drawn = words[m][half];
-      drawn = dropout_words(params.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
+      drawn = dropout_words(params.call.seed, bh, row0 + m * 16 + half * 8, kv0 + 2 * (threadIdx.x % 4));
       if (kColumns == 16 && kv0 % 32 != 0) {
         drawn.word[0] = drawn.word[2];
         drawn.word[1] = drawn.word[3];

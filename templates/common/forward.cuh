@@ -123,8 +123,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
           float hi = softmax[m][half].exponential(s[m][n][2 * half + 1], scale, reference[m][half]);
           if constexpr (Config::kDropout) {
             const unsigned bits = words[m][half].word[n % (kDrawnColumns / 8)];
-            lo = (bits & 0xffffu) >= params.drop_threshold ? lo : 0.0f;
-            hi = (bits >> 16) >= params.drop_threshold ? hi : 0.0f;
+            lo = (bits & 0xffffu) >= params.call.drop_threshold ? lo : 0.0f;
+            hi = (bits >> 16) >= params.call.drop_threshold ? hi : 0.0f;
           }
           Product::place(p[m], i / 2, half, lo, hi);
         }
@@ -184,7 +184,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     k_lane = smem + kKOffset + Product::lane_offset_k(lane);
 
     // Row 0 of K and of V.
-    const int kv_head = h / params.group_size;
+    const int kv_head = h / params.call.group_size;
     LaneStore base;
     base.put(kBaseK, static_cast<const char*>(params.k) +
                          Element::kBytes * (b * params.k_strides.batch + kv_head * params.k_strides.head));
@@ -197,17 +197,17 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Copy<VTile, kThreads> v_copy;
     const auto load_k = [&](int tile, int stage) {
       k_copy.start(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
-                   static_cast<int>(params.k_strides.row), tile * kTileKv, params.kv_len);
+                   static_cast<int>(params.k_strides.row), tile * kTileKv, params.call.kv_len);
     };
     const auto load_v = [&](int tile, int stage) {
       v_copy.start(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
-                   static_cast<int>(params.v_strides.row), tile * kTileKv, params.kv_len);
+                   static_cast<int>(params.v_strides.row), tile * kTileKv, params.call.kv_len);
     };
 
     const char* q = static_cast<const char*>(params.q) +
                     Element::kBytes * (b * params.q_strides.batch + h * params.q_strides.head);
     Copy<QTile, kThreads> q_copy;
-    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, params.q_len);
+    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, params.call.q_len);
     q_copy.settle(copy_to);
     close_copies();
     if constexpr (Config::kQInRegisters) {
@@ -217,7 +217,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       __syncthreads();  // K and V take over the room
     }
     const typename Hooks::Head head = this->find_head(params);
-    if constexpr (Classes::kHasTileMap) await_tile_map();
+    if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk;
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
@@ -245,7 +245,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
-    const float scale = kIsRaw ? params.scale_log2 : 1.0f;
+    const float scale = kIsRaw ? params.call.scale_log2 : 1.0f;
     int stage = 0;
     const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
@@ -315,7 +315,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     if constexpr (Hooks::kHasSink) {
       const auto [sink_b, sink_h] = block_head(params);
-      this->add_sink(Hooks::sink(params, sink_b, sink_h));
+      this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
     this->store(params, shared);

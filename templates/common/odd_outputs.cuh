@@ -23,23 +23,23 @@ struct OddOutputs {
   static __device__ __forceinline__ void restore(const ForwardParams& params, int first_row) {
     __syncwarp();  // other lanes stored this row
     const auto [b, h] = block_head(params);
-    const int kv_head = h / params.group_size;
+    const int kv_head = h / params.call.group_size;
     const int lane = threadIdx.x % 32;
-    const bool exists = lane < kRowsPerWarp && first_row + lane < params.q_len;
-    const int q_idx = min(first_row + lane, params.q_len - 1);
+    const bool exists = lane < kRowsPerWarp && first_row + lane < params.call.q_len;
+    const int q_idx = min(first_row + lane, params.call.q_len - 1);
     const float4* const q = row_of(params.q, params.q_strides, b, h, q_idx);
     float4* const o = const_cast<float4*>(row_of(params.o, params.o_strides, b, h, q_idx));
-    const typename Hooks::Head head = Hooks::head(params, b, h);
-    const typename Hooks::Row row = Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
+    const typename Hooks::Head head = Hooks::head(params.call, b, h);
+    const typename Hooks::Row row = Hooks::row(params.call, head, q_idx, static_cast<float>(q_idx));
 #pragma unroll 1
-    for (int first = 0; first < params.kv_len; first += 32) {
+    for (int first = 0; first < params.call.kv_len; first += 32) {
       const float4* const mine =
-          row_of(params.v, params.v_strides, b, kv_head, min(first + lane, params.kv_len - 1));
+          row_of(params.v, params.v_strides, b, kv_head, min(first + lane, params.call.kv_len - 1));
       float zero = 0.0f;  // 0 times an infinity is NaN
 #pragma unroll 2
       for (int i = 0; i < Config::kHeadDimV / 4; ++i)
         zero = dot(mine[i], make_float4(0.0f, 0.0f, 0.0f, 0.0f), zero);
-      unsigned odd = __ballot_sync(0xffffffffu, zero != zero && first + lane < params.kv_len);
+      unsigned odd = __ballot_sync(0xffffffffu, zero != zero && first + lane < params.call.kv_len);
 #pragma unroll 1
       while (odd != 0) {
         const int kv_idx = first + __ffs(odd) - 1;
@@ -49,13 +49,14 @@ struct OddOutputs {
         float s = 0.0f;
 #pragma unroll 2
         for (int i = 0; i < Config::kHeadDim / 4; ++i) s = dot(q[i], k[i], s);
-        const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-        float logit = Hooks::logit(s, params, head, row, column);
-        if constexpr (Hooks::kHasRowAddend) logit += Hooks::row_addend(params, head, q_idx);
-        bool kept = logit != negative_infinity() && Hooks::mask(params, head, row, column);
+        const typename Hooks::Column column =
+            Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
+        float logit = Hooks::logit(s, params.call, head, row, column);
+        if constexpr (Hooks::kHasRowAddend) logit += Hooks::row_addend(params.call, head, q_idx);
+        bool kept = logit != negative_infinity() && Hooks::mask(params.call, head, row, column);
         if constexpr (Config::kDropout)
-          kept &=
-              dropout_bits(params.seed, b * params.num_q_heads + h, q_idx, kv_idx) >= params.drop_threshold;
+          kept &= dropout_bits(params.call.seed, b * params.call.num_q_heads + h, q_idx, kv_idx) >=
+                  params.call.drop_threshold;
         if (!kept) continue;
         const float* const v =
             reinterpret_cast<const float*>(row_of(params.v, params.v_strides, b, kv_head, kv_idx));

@@ -69,10 +69,10 @@ struct OutputTile {
         const int row = warp_row + m * 16 + half * 8 + lane / 4;
         float lse;
         float inverse = softmax[m][half].template finish<!Product::kStagesOutput>(lse);
-        if constexpr (Config::kDropout) inverse *= params.keep_scale;
-        if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.q_len) {
-          const long long head_row = static_cast<long long>(b) * params.num_q_heads + h;
-          params.lse[head_row * params.q_len + q0 + row] = lse;
+        if constexpr (Config::kDropout) inverse *= params.call.keep_scale;
+        if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.call.q_len) {
+          const long long head_row = static_cast<long long>(b) * params.call.num_q_heads + h;
+          params.lse[head_row * params.call.q_len + q0 + row] = lse;
         }
         if constexpr (Product::kStagesOutput) {
 #pragma unroll
@@ -83,7 +83,7 @@ struct OutputTile {
             *reinterpret_cast<unsigned*>(shared + (d / 8) * OTile::kPageBytes + row * 128 + chunk * 16 +
                                          (lane % 4) * 4) = packed;
           }
-        } else if (q0 + row < params.q_len) {
+        } else if (q0 + row < params.call.q_len) {
           store_row_f32(output(params) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m], half,
                         inverse);
         }
@@ -95,7 +95,7 @@ struct OutputTile {
       for (int i = lane; i < kRowsPerWarp * kChunks; i += 32) {
         const int row = warp_row + i / kChunks;
         const int chunk = i % kChunks;
-        if (q0 + row >= params.q_len) break;
+        if (q0 + row >= params.call.q_len) break;
         const uint4 piece = *reinterpret_cast<const uint4*>(shared + (chunk / 8) * OTile::kPageBytes +
                                                             row * 128 + ((chunk % 8) ^ (row & 7)) * 16);
         *reinterpret_cast<uint4*>(out + 2 * (q0 + row) * params.o_strides.row + chunk * 16) = piece;

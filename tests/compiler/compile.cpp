@@ -25,10 +25,13 @@ TEST_CASE("the front end runs from a spec to the source of its kernel", "[compil
     CHECK(why_illegal(plan, spec.checked(), target).empty());
     REQUIRE(compiled.source);
     CHECK(compiled.source->arch == target.nvrtc_arch);
-    CHECK(compiled.source->threads == plan.warps * 32);
-    CHECK(compiled.source->tile_q == plan.tile_q);
-    CHECK(compiled.source->shared_memory == shared_memory_bytes(plan, spec.checked()));
-    CHECK(compiled.source->text.find(compiled.source->entry) != std::string::npos);
+    REQUIRE(compiled.source->program.size() == 1);
+    const Pass& pass = compiled.source->program[0];
+    CHECK(pass.grid == Grid::q_tiles);
+    CHECK(pass.threads == plan.warps * 32);
+    CHECK(pass.tile_q == plan.tile_q);
+    CHECK(pass.shared_memory == shared_memory_bytes(plan, spec.checked()));
+    CHECK(compiled.source->text.find(pass.entry) != std::string::npos);
     CHECK(compiled.source->text.find(plan.print()) != std::string::npos);
   }
 }
@@ -48,8 +51,8 @@ TEST_CASE("a forced plan reaches the source", "[compile]") {
   CHECK(compiled.choice.plan.print() ==
         "sm80 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=1");
   REQUIRE(compiled.source);
-  CHECK(compiled.source->tile_q == 64);
-  CHECK(compiled.source->shared_memory == (64 + 32 + 32) * 256);
+  CHECK(compiled.source->program.at(0).tile_q == 64);
+  CHECK(compiled.source->program.at(0).shared_memory == (64 + 32 + 32) * 256);
 }
 
 TEST_CASE("the front end gives no source it could not launch", "[compile]") {

@@ -1,6 +1,9 @@
 // The bundle reader: files, and manifests with a file around them.
+#include <algorithm>
 #include <cstring>
 
+#include "compiler/program/grid.h"
+#include "compiler/program/workspace.h"
 #include "runtime/bundle/state.h"
 #include "runtime/cuda/launch_abi.h"
 #include "runtime/system/hash.h"
@@ -56,6 +59,26 @@ void pick_everything(const BundleContents& contents) {
   }
 }
 
+/// What would be launched for calls of several sizes.
+void count_blocks(const Program& program) {
+  require(!program.empty() && program.size() <= kMostPasses, "a kernel of too few or too many passes");
+  for (const int length : {1, 1000, 1 << 24}) {
+    ForwardParams params{};
+    params.call.batch = 3;
+    params.call.num_q_heads = 8;
+    params.call.q_len = params.call.kv_len = length;
+    params.head_shift = 2;
+    for (const Pass& pass : program) {
+      const Blocks blocks = blocks_of(pass, params);
+      require(blocks.x > 0 && blocks.y > 0 && blocks.z > 0, "a grid without blocks");
+    }
+    const bool has_map =
+        std::ranges::any_of(program, [](const Pass& pass) { return pass.tile_map.has_value(); });
+    require((workspace_bytes(program, params.call) > 0) == has_map,
+            "a workspace for nothing, or none for a map");
+  }
+}
+
 }  // namespace
 
 void fuzz_bundle(std::string_view bytes) {
@@ -67,6 +90,7 @@ void fuzz_bundle(std::string_view bytes) {
     require(encode_bundle(decode_bundle(canonical, "again")) == canonical,
             "a bundle changes when it is copied");
     pick_everything(contents);
+    for (const BundleKernel& kernel : contents.kernels) count_blocks(kernel.binary.program);
   } catch (const BundleError& error) {
     const std::string_view what = error.what();
     require(what.starts_with("fuzz: "), "a refusal that does not name the file: " + std::string(what));

@@ -192,7 +192,7 @@ void build_table_masks(int step) {
     const Spec spec =
         Spec::parse(std::string("attention probe\nhead_dim 64\ndtype f16\n") + mask.text + "\n");
     const Compiled compiled = compile_front_end(spec.checked(), find_target(i % 2 == 0 ? "a100" : "t4"));
-    maps += compiled.source->tile_map.has_value();
+    maps += compiled.source->program.at(0).tile_map.has_value();
     try {
       if (build_source(*compiled.source).cubin.empty()) errors[static_cast<std::size_t>(i)] = "no cubin";
     } catch (const BuildError& error) {

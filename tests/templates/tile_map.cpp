@@ -61,13 +61,13 @@ struct TestClasses {
   static constexpr int kMostSteps = 1000;
   static constexpr bool kHasBounds = false;
   static constexpr int kNumQuerySummaries = 0, kNumKeySummaries = 0;
-  static int query_summary(int, const fa::ForwardParams&, int, int, int) { return 0; }
-  static int key_summary(int, const fa::ForwardParams&, int, int, int) { return 0; }
+  static int query_summary(int, const fa::CallParams&, int, int, int) { return 0; }
+  static int key_summary(int, const fa::CallParams&, int, int, int) { return 0; }
   template <class Pairs>
-  static int tile_class(const fa::ForwardParams&, Pairs, int, int, int, int, int, int) {
+  static int tile_class(const fa::CallParams&, Pairs, int, int, int, int, int, int) {
     return fa::kTilePartial;
   }
-  static bool score_is_plain(const fa::ForwardParams&, int, int, int, int, int, int) { return false; }
+  static bool score_is_plain(const fa::CallParams&, int, int, int, int, int, int) { return false; }
 };
 
 /// Spans with a sentinel, beside a causal mask: (id == id and id >= 0) or q_idx >= kv_idx. Rows and columns
@@ -75,14 +75,14 @@ struct TestClasses {
 struct Spans : TestClasses {
   static constexpr bool kHasBounds = true;
   static constexpr int kNumQuerySummaries = 1, kNumKeySummaries = 1;
-  static int query_summary(int, const fa::ForwardParams& p, int b, int, int idx) {
+  static int query_summary(int, const fa::CallParams& p, int b, int, int idx) {
     return at(tables.query_ids, b, idx, p.q_len);
   }
-  static int key_summary(int, const fa::ForwardParams& p, int b, int, int idx) {
+  static int key_summary(int, const fa::CallParams& p, int b, int, int idx) {
     return at(tables.key_ids, b, idx, p.kv_len);
   }
   template <class Pairs>
-  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int, int q_lo, int q_hi, int kv_lo,
+  static int tile_class(const fa::CallParams&, Pairs pairs, int, int, int q_lo, int q_hi, int kv_lo,
                         int kv_hi) {
     const int2 q = pairs(0);
     const int2 kv = pairs(1);
@@ -92,7 +92,7 @@ struct Spans : TestClasses {
     if (!may_differ || q_lo >= kv_hi) return fa::kTileFull;
     return fa::kTilePartial | (q_hi < kv_lo ? fa::kRowsAlike | fa::kColumnsAlike : 0);
   }
-  static bool keeps(const fa::ForwardParams& p, int b, int, int q, int kv) {
+  static bool keeps(const fa::CallParams& p, int b, int, int q, int kv) {
     const int id = at(tables.query_ids, b, q, p.q_len);
     return (id == at(tables.key_ids, b, kv, p.kv_len) && id >= 0) || q >= kv;
   }
@@ -102,14 +102,14 @@ struct Spans : TestClasses {
 struct Ids : Spans {
   static constexpr fa::Alike kAlike = {1 << 24, 1 << 24, false, fa::kRowsAlike | fa::kColumnsAlike};
   template <class Pairs>
-  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int, int, int, int, int) {
+  static int tile_class(const fa::CallParams&, Pairs pairs, int, int, int, int, int, int) {
     const int2 q = pairs(0);
     const int2 kv = pairs(1);
     if (q.x > kv.y || kv.x > q.y) return fa::kTileEmpty;
     if (q.x == kv.y && q.y == kv.x) return fa::kTileFull;
     return fa::kTilePartial | kAlike.always;
   }
-  static bool keeps(const fa::ForwardParams& p, int b, int, int q, int kv) {
+  static bool keeps(const fa::CallParams& p, int b, int, int q, int kv) {
     return at(tables.query_ids, b, q, p.q_len) == at(tables.key_ids, b, kv, p.kv_len);
   }
 };
@@ -119,14 +119,14 @@ struct Times : TestClasses {
   static constexpr fa::TileMapShape kMap = {true, true, false};
   static constexpr bool kHasBounds = true;
   static constexpr int kNumQuerySummaries = 1, kNumKeySummaries = 1;
-  static int query_summary(int, const fa::ForwardParams& p, int b, int, int idx) {
+  static int query_summary(int, const fa::CallParams& p, int b, int, int idx) {
     return fa::ordered_int(at(tables.query_times, b, idx, p.q_len));
   }
-  static int key_summary(int, const fa::ForwardParams& p, int b, int, int idx) {
+  static int key_summary(int, const fa::CallParams& p, int b, int, int idx) {
     return fa::ordered_int(at(tables.key_times, b, idx, p.kv_len));
   }
   template <class Pairs>
-  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int h, int, int, int, int) {
+  static int tile_class(const fa::CallParams&, Pairs pairs, int, int h, int, int, int, int) {
     const float q_lo = fa::ordered_float(pairs(0).x), q_hi = fa::ordered_float(pairs(0).y);
     const float kv_lo = fa::ordered_float(pairs(1).x), kv_hi = fa::ordered_float(pairs(1).y);
     if (!(q_lo - kv_hi <= q_hi - kv_lo)) return fa::kTilePartial;  // a NaN
@@ -134,7 +134,7 @@ struct Times : TestClasses {
     if (q_hi - kv_lo < 0 || q_lo - kv_hi > reach) return fa::kTileEmpty;
     return q_lo - kv_hi >= 0 && q_hi - kv_lo <= reach ? fa::kTileFull : fa::kTilePartial;
   }
-  static bool keeps(const fa::ForwardParams& p, int b, int h, int q, int kv) {
+  static bool keeps(const fa::CallParams& p, int b, int h, int q, int kv) {
     const float age = at(tables.query_times, b, q, p.q_len) - at(tables.key_times, b, kv, p.kv_len);
     return age >= 0 && age <= 20.0f * static_cast<float>(h + 1);
   }
@@ -144,7 +144,7 @@ struct Times : TestClasses {
 struct Powers : TestClasses {
   static constexpr fa::TileMapShape kMap = {false, false, false};
   static constexpr fa::Alike kAlike = {1, 1, true, 0};
-  static bool keeps(const fa::ForwardParams&, int, int, int q, int kv) {
+  static bool keeps(const fa::CallParams&, int, int, int q, int kv) {
     return q > kv && ((q - kv) & (q - kv - 1)) == 0;
   }
 };
@@ -155,10 +155,10 @@ struct Blocks : TestClasses {
   static constexpr fa::TileMapShape kMap = {true, false, true};
   static constexpr int kBoth = fa::kRowsAlike | fa::kColumnsAlike;
   static constexpr fa::Alike kAlike = {64, 32, false, kBoth, kBoth};
-  static bool keeps(const fa::ForwardParams&, int b, int, int q, int kv) {
+  static bool keeps(const fa::CallParams&, int b, int, int q, int kv) {
     return (q / 64 * 7 + b * 3 + q / 64 * (kv / 32)) % 11 < 3;
   }
-  static bool score_is_plain(const fa::ForwardParams&, int, int, int, int, int kv_lo, int) {
+  static bool score_is_plain(const fa::CallParams&, int, int, int, int, int kv_lo, int) {
     return kv_lo / 64 % 2 == 1;
   }
 };
@@ -170,11 +170,11 @@ struct Routed : TestClasses {
   static constexpr fa::Alike kAlike = {64, 64, false, 0, kBoth};
   static constexpr bool kHasBounds = true;
   static constexpr int kNumQuerySummaries = 2;
-  static int query_summary(int which, const fa::ForwardParams&, int b, int, int idx) {
+  static int query_summary(int which, const fa::CallParams&, int b, int, int idx) {
     return (idx / 64 * (which == 0 ? 5 : 11) + b) % (idx / 64 + 1);
   }
   template <class Pairs>
-  static int tile_class(const fa::ForwardParams&, Pairs pairs, int, int, int q_lo, int q_hi, int kv_lo,
+  static int tile_class(const fa::CallParams&, Pairs pairs, int, int, int q_lo, int q_hi, int kv_lo,
                         int kv_hi) {
     if (q_hi < kv_lo) return fa::kTileEmpty;
     bool may_meet = false, meet = false;
@@ -186,7 +186,7 @@ struct Routed : TestClasses {
     if (!may_meet) return fa::kTileEmpty;
     return q_lo < kv_hi ? fa::kTilePartial : meet ? fa::kTileFull : fa::kTilePartial | kBoth;
   }
-  static bool keeps(const fa::ForwardParams& p, int b, int h, int q, int kv) {
+  static bool keeps(const fa::CallParams& p, int b, int h, int q, int kv) {
     return q >= kv && (query_summary(0, p, b, h, q) == kv / 64 || query_summary(1, p, b, h, q) == kv / 64);
   }
 };
@@ -203,15 +203,16 @@ struct Wrong {
 template <class Classes, int kTileQ, int kTileKv>
 Wrong check(int q_len, int kv_len) {
   fa::ForwardParams params{};
-  params.batch = kBatch;
-  params.num_q_heads = kHeads;
-  params.q_len = q_len;
-  params.kv_len = kv_len;
+  params.call.batch = kBatch;
+  params.call.num_q_heads = kHeads;
+  params.call.q_len = q_len;
+  params.call.kv_len = kv_len;
   constexpr fa::TileMapShape kShape = Classes::kMap;
-  std::vector<int> map(static_cast<std::size_t>(fa::map_size(kShape, params, kTileQ, kTileKv)), 0x55555555);
+  std::vector<int> map(static_cast<std::size_t>(fa::map_size(kShape, params.call, kTileQ, kTileKv)),
+                       0x55555555);
   params.tile_map = map.data();
-  gridDim.x = static_cast<unsigned>(fa::kBytesAWord * fa::map_words(params, kTileKv) *
-                                    fa::map_shares(kShape, params, kTileQ, kTileKv));
+  gridDim.x = static_cast<unsigned>(fa::kBytesAWord * fa::map_words(params.call, kTileKv) *
+                                    fa::map_shares(kShape, params.call, kTileQ, kTileKv));
   for (unsigned b = 0; b < (kShape.of_batch ? kBatch : 1); ++b)
     for (unsigned h = 0; h < (kShape.of_head ? kHeads : 1); ++h)
       for (unsigned x = 0; x < gridDim.x; ++x) {
@@ -228,7 +229,7 @@ Wrong check(int q_len, int kv_len) {
           const int kv_end = std::min((kv_tile + 1) * kTileKv, kv_len);
           for (int q = q_tile * kTileQ; q < std::min((q_tile + 1) * kTileQ, q_len); ++q)
             for (int kv = kv_tile * kTileKv; kv < kv_end; ++kv, ++elements)
-              kept += Classes::keeps(params, b, h, q, kv);
+              kept += Classes::keeps(params.call, b, h, q, kv);
           const fa::MapWord word = fa::read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, kv_tile / 32);
           const bool some = (word.some >> kv_tile % 32 & 1) != 0;
           const bool full = (word.full >> kv_tile % 32 & 1) != 0;
@@ -239,7 +240,7 @@ Wrong check(int q_len, int kv_len) {
           if constexpr (kShape.has_plain) {
             plain = (word.plain >> kv_tile % 32 & 1) != 0;
             wrong.contradicted +=
-                plain != (some && Classes::score_is_plain(params, b, h, 0, 0, kv_tile * kTileKv, 0));
+                plain != (some && Classes::score_is_plain(params.call, b, h, 0, 0, kv_tile * kTileKv, 0));
           }
           if (some) expected.push_back(4 * kv_tile + (full ? 1 : 0) + (plain ? 2 : 0));
         }

@@ -30,14 +30,14 @@ struct TestClasses {
   static constexpr bool kHasTileClass = true;
   static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = kScore;
-  static int tile_class(const fa::ForwardParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
+  static int tile_class(const fa::CallParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
     if (is_vague(kv_lo, kv_hi, 1)) return fa::kTilePartial;
     const auto first = tiles.begin() + kv_lo / kTileKv;
     const auto last = tiles.begin() + kv_hi / kTileKv;
     const bool alike = std::all_of(first, last + 1, [&](int tile) { return (tile & 3) == (*first & 3); });
     return alike ? *first & 3 : fa::kTilePartial;
   }
-  static bool score_is_plain(const fa::ForwardParams&, int, int, int, int, int kv_lo, int kv_hi) {
+  static bool score_is_plain(const fa::CallParams&, int, int, int, int, int kv_lo, int kv_hi) {
     if (is_vague(kv_lo, kv_hi, 2)) return false;
     return std::all_of(tiles.begin() + kv_lo / kTileKv, tiles.begin() + kv_hi / kTileKv + 1,
                        [](int tile) { return (tile & kPlain) != 0; });
@@ -74,7 +74,7 @@ void check(const fa::ForwardParams& params) {
   std::vector<int> expected;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     if ((tiles[i] & 3) == fa::kTileEmpty) continue;
-    const bool is_cut = static_cast<int>(i + 1) * kTileKv > params.kv_len;
+    const bool is_cut = static_cast<int>(i + 1) * kTileKv > params.call.kv_len;
     const bool full = (tiles[i] & 3) == fa::kTileFull && !is_cut;
     const bool plain = kScore && (tiles[i] & kPlain) != 0;
     expected.push_back(4 * static_cast<int>(i) + (full ? 1 : 0) + (plain ? 2 : 0));
@@ -91,11 +91,11 @@ TEST_CASE("every lane visits the tiles that are not empty, in order, and knows w
   for (int i = 0; i < 200; ++i) {
     const int most = std::array{2048, 20000, 140000, 64 * 32 * 5}[static_cast<std::size_t>(i % 4)];
     fa::ForwardParams params{};
-    params.q_len = 128;
-    params.kv_len = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
-    if (i % 4 == 3) params.kv_len = (params.kv_len / 2048 + 1) * 2048;  // whole groups
-    draw(random, params.kv_len);
-    INFO("kv_len " << params.kv_len);
+    params.call.q_len = 128;
+    params.call.kv_len = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
+    if (i % 4 == 3) params.call.kv_len = (params.call.kv_len / 2048 + 1) * 2048;  // whole groups
+    draw(random, params.call.kv_len);
+    INFO("kv_len " << params.call.kv_len);
     if (i % 2 == 0)
       check<false>(params);
     else

@@ -203,8 +203,9 @@ void print_explanation(const Explanation& e) {
   line("tiles", describe_walk(e.compiled));
   line("products", products(e));
   if (!e.target.is_host()) {
-    line("shared memory", fmt::format("{} a CTA, of {}", print_bytes(e.compiled.source->shared_memory),
-                                      print_bytes(e.target.max_smem_per_block)));
+    line("shared memory",
+         fmt::format("{} a CTA, of {}", print_bytes(most_shared_memory(e.compiled.source->program)),
+                     print_bytes(e.target.max_smem_per_block)));
     line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
     line("registers", fmt::format("about {} a thread (estimate)", register_estimate(plan, checked)));
     if (e.built) {
@@ -270,7 +271,7 @@ nlohmann::json to_json(const Explanation& e) {
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   result["products"] = products(e);
   if (e.target.is_host()) return result;
-  result["shared_memory"] = e.compiled.source->shared_memory;
+  result["shared_memory"] = most_shared_memory(e.compiled.source->program);
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);
   result["bound"] = bound_name(t.bound);

@@ -31,15 +31,15 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
   static constexpr int kNumQuerySummaries = {num_queries};
   static constexpr int kNumKeySummaries = {num_keys};
 
-  static __device__ __forceinline__ int query_summary(int which, const ForwardParams& p, int b, int h, int idx) {{
+  static __device__ __forceinline__ int query_summary(int which, const CallParams& p, int b, int h, int idx) {{
 {queries}    return 0;
   }}
 
-  static __device__ __forceinline__ int key_summary(int which, const ForwardParams& p, int b, int h, int idx) {{
+  static __device__ __forceinline__ int key_summary(int which, const CallParams& p, int b, int h, int idx) {{
 {keys}    return 0;
   }}
 
-  static __device__ __forceinline__ bool keeps(const ForwardParams& p, int b, int h, int q_idx, int kv_idx) {{
+  static __device__ __forceinline__ bool keeps(const CallParams& p, int b, int h, int q_idx, int kv_idx) {{
     return mask_of(0.0f, b, h, q_idx, kv_idx{uniforms});
   }}
 )",
@@ -92,12 +92,12 @@ struct Classes {{
   static constexpr bool kHasScoreClass = {has_score};
 
   template <class Pairs>
-  static __device__ __forceinline__ int tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
+  static __device__ __forceinline__ int tile_class(const CallParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
                                                    int kv_hi) {{
 {reads}    return {tile_class};
   }}
 
-  static __device__ __forceinline__ bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {{
+  static __device__ __forceinline__ bool score_is_plain(const CallParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {{
     return {score_class};
   }}
 {map}}};

@@ -145,6 +145,7 @@ const std::unordered_set<std::string>& reserved() {
                                                          "Column",
                                                          "Hooks",
                                                          "ScoreForm",
+                                                         "CallParams",
                                                          "ForwardParams",
                                                          "Word",
                                                          "wrap_add",

@@ -32,7 +32,7 @@ constexpr StageText kStages[] = {
 };
 constexpr std::string_view kGiven[][2] = {{"b", "h"}, {"q_idx", "q_idx_f"}, {"kv_idx", "kv_idx_f"}};
 constexpr std::string_view kElementParameters =
-    "const ForwardParams& p, const Head& head, const Row& row, const Column& column";
+    "const CallParams& p, const Head& head, const Row& row, const Column& column";
 
 const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
 
@@ -63,7 +63,7 @@ std::string print_uniform(const HookArg& arg) {
     case HookArgKind::tensor:
       return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
     default:
-      return "p." + arg.name;  // batch, q_len, scale, ...: ForwardParams has their names
+      return "p." + arg.name;  // batch, q_len, scale, ...: CallParams has their names
   }
 }
 
@@ -206,7 +206,7 @@ std::string HooksPrinter::print_stage_function(Stage stage) {
   std::string values = fmt::format("{}, {}", given[0], given[1]);
   for (const llvm::Value* value : body.fields) values += ", " + writer.value(*value);
   return print_function(
-      fmt::format("{} {}(const ForwardParams& p, {})", text.type, text.variable, text.parameters),
+      fmt::format("{} {}(const CallParams& p, {})", text.type, text.variable, text.parameters),
       fmt::format("{}    return {{{}}};\n", writer.statements(), values));
 }
 
@@ -230,7 +230,7 @@ std::string HooksPrinter::print_whole(const llvm::Function& function, std::strin
   functions_ += "\n";
   const std::string arguments =
       fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args));
-  return print_function(fmt::format("{} {}(const ForwardParams& p, const Head& head, int {})",
+  return print_function(fmt::format("{} {}(const CallParams& p, const Head& head, int {})",
                                     cpp_type(*region_of(function).result), name, index),
                         fmt::format("    return {}_of({});\n", name, arguments));
 }
@@ -352,7 +352,7 @@ PrintedHooks HooksPrinter::print() {
                                   "addend(p, head, row, column));\n");
   }
   if (facts_.addend_is_linear)
-    text += "\n" + print_element("float addend_slope(const ForwardParams& p, const Head& head)",
+    text += "\n" + print_element("float addend_slope(const CallParams& p, const Head& head)",
                                  *facts_.logits.addend_slope, slope);
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);

@@ -14,7 +14,7 @@ PrintedSink print_sink(const llvm::Function* sink, const HookSignature& args, DT
           .members = fmt::format(R"(
   static constexpr bool kHasSink = true;
 
-  static __device__ __forceinline__ float sink(const ForwardParams& p, int b, int h) {{
+  static __device__ __forceinline__ float sink(const CallParams& p, int b, int h) {{
     return 1.44269504f * sink_of(0.0f, b, h, 0, 0{});
   }}
 )",

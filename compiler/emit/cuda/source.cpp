@@ -6,20 +6,14 @@
 #include "compiler/emit/cuda/exact.h"
 #include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/hooks.h"
+#include "compiler/emit/cuda/passes/passes.h"
 #include "compiler/emit/cuda/templates.h"
 #include "compiler/schedule/product.h"
+#include "templates/common/dependent_launch.h"
 #include "templates/params.h"
 
 namespace fa {
 namespace {
-
-constexpr std::string_view kTileMapEntry =
-    R"(extern "C" __global__ void __launch_bounds__(fa::kMapThreads, fa::kMapBlocksAnSm)
-    facet_tile_map(const __grid_constant__ fa::ForwardParams params) {
-  fa::TileMapPass<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params).run();
-}
-
-)";
 
 /// The hooks of both cases, each in a namespace of its own, and what asks which.
 std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases) {
@@ -32,26 +26,26 @@ std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const Hook
   text += print_function(*cases.condition.function, "head_case_of", {}) + sink.functions;
   text += fmt::format(R"(
 struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
-  static __device__ __forceinline__ bool head_case(const ForwardParams& p, int b, int h) {{
+  static __device__ __forceinline__ bool head_case(const CallParams& p, int b, int h) {{
     return head_case_of(0.0f, b, h, 0, 0{});
   }}
 
   template <class H, class R, class C>
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const H& head, const R& row, const C& column) {{
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const H& head, const R& row, const C& column) {{
     return head_case(p, head.b, head.h)
                ? ElementOfCase<Holds>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx)
                : ElementOfCase<Fails>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx);
   }}
 
   template <class H, class R, class C>
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const H& head, const R& row, const C& column) {{
+  static __device__ __forceinline__ bool mask(const CallParams& p, const H& head, const R& row, const C& column) {{
     return head_case(p, head.b, head.h)
                ? ElementOfCase<Holds>::mask(p, head.b, head.h, row.q_idx, column.kv_idx)
                : ElementOfCase<Fails>::mask(p, head.b, head.h, row.q_idx, column.kv_idx);
   }}
 
   template <class H>
-  static __device__ __forceinline__ float row_addend(const ForwardParams& p, const H& head, int q_idx) {{
+  static __device__ __forceinline__ float row_addend(const CallParams& p, const H& head, int q_idx) {{
     return head_case(p, head.b, head.h) ? ElementOfCase<Holds>::row_addend(p, head.b, head.h, q_idx)
                                         : ElementOfCase<Fails>::row_addend(p, head.b, head.h, q_idx);
   }}
@@ -61,11 +55,14 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   return text;
 }
 
-std::optional<TileMapShape> shape_of(const TileClasses& classes, const ScoreClass& score_class) {
-  if (!classes.map) return {};
-  return TileMapShape{.of_batch = classes.map->of_batch,
-                      .of_head = classes.map->of_head,
-                      .has_plain = score_class.function != nullptr};
+/// In the order they run in.
+std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan, const Target& target,
+                                      int shared_memory) {
+  std::vector<PrintedPass> passes;
+  if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan));
+  const bool overlaps = !passes.empty() && target.compute_capability >= FA_OVERLAPS_FROM;
+  passes.push_back(print_forward_pass(plan, shared_memory, overlaps));
+  return passes;
 }
 
 std::vector<SourceHeader> headers_of(Family family) {
@@ -104,7 +101,13 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   const PrintedHooks printed = cases == nullptr ? print_hooks(spec, hooks, facts, room)
                                                 : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
   const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
-  const int threads = plan.warps * 32;
+  Program program;
+  std::string includes, entries;
+  for (const PrintedPass& pass : print_passes(classes, score_class, plan, target, shared_memory)) {
+    program.push_back(pass.pass);
+    if (!pass.include.empty()) includes += fmt::format("#include \"{}\"\n", pass.include);
+    entries += "\n" + pass.text;
+  }
   std::vector<IrModule> modules = {hooks.module, facts.logits.module, classes.module, score_class.module};
   if (cases != nullptr) {
     modules.push_back(cases->condition.module);
@@ -114,7 +117,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
-{include}
+{includes}
 namespace fa {{
 
 {exact}{hooks}
@@ -132,41 +135,21 @@ struct Config {{
 }};
 
 }}  // namespace fa
-
-extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})
-    facet_forward(const __grid_constant__ fa::ForwardParams params) {{
-  fa::Forward<fa::Config, fa::Hooks, fa::Classes> forward;
-  forward.run(params);
-}}
-
-{tile_map}// What the host launches with is what the device was built for.
-static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kThreads == {threads});
-static_assert(fa::Forward<fa::Config, fa::Hooks, fa::Classes>::kSharedBytes == {shared_memory});
-static_assert(sizeof(fa::ForwardParams) == {params_bytes});
+{entries}static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
       fmt::arg("folder", family_name(plan.family)),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
-      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
-      fmt::arg("include", classes.map ? "#include \"common/tiles/tile_map.cuh\"\n" : ""),
-      fmt::arg("tile_map", classes.map ? kTileMapEntry : ""),
-      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
-      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
-      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
-      fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
-      fmt::arg("threads", threads), fmt::arg("min_ctas", plan.min_ctas),
-      fmt::arg("shared_memory", shared_memory), fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)), fmt::arg("includes", includes),
+      fmt::arg("entries", entries), fmt::arg("element", element_type(spec.dtype, target)),
+      fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
+      fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps),
+      fmt::arg("stages", plan.stages), fmt::arg("q_in_registers", plan.q_in_registers),
+      fmt::arg("dropout", spec.has_dropout), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
-                .entry = "facet_forward",
                 .arch = std::string(target.nvrtc_arch),
-                .threads = threads,
-                .tile_q = plan.tile_q,
-                .tile_kv = plan.tile_kv,
-                .shared_memory = shared_memory,
-                .tile_map = shape_of(classes, score_class),
-                .tile_map_entry = "facet_tile_map",
-                .overlaps_tile_map = classes.map && target.compute_capability >= FA_OVERLAPS_FROM};
+                .program = std::move(program)};
 }
 
 }  // namespace fa

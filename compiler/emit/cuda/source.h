@@ -1,15 +1,15 @@
-// The final translation unit of a GPU kernel: includes, named constants, hooks, static_asserts, one entry.
+// The final translation unit of a GPU kernel: includes, named constants, hooks, static_asserts, an entry for each
+// pass.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/program/pass.h"
 #include "compiler/schedule/plan.h"
-#include "templates/common/tiles/tile_map.h"
 
 namespace fa {
 
@@ -19,21 +19,12 @@ struct SourceHeader {
   std::string text;
 };
 
-/// A CUDA translation unit, ready for NVRTC: the generated text and what it expects of the launch.
+/// A CUDA translation unit, ready for NVRTC: the generated text and how its entries are launched.
 struct Source {
-  std::string text;                   // includes, constants, hooks, static_asserts, one extern "C" entry
+  std::string text;                   // includes, constants, hooks, an extern "C" entry for each pass
   std::vector<SourceHeader> headers;  // the template files of its family
-  std::string entry;                  // "facet_forward"
   std::string arch;                   // "sm_80"
-  int threads = 0;
-  int tile_q = 0;
-  int tile_kv = 0;
-  int shared_memory = 0;  // dynamic bytes
-  // Filled by `tile_map_entry`, launched with kMapThreads before the forward pass; without, that is not
-  // there.
-  std::optional<TileMapShape> tile_map{};
-  std::string tile_map_entry{};    // "facet_tile_map"
-  bool overlaps_tile_map = false;  // the forward kernel may start while that one runs, and waits for it
+  Program program;
 };
 
 /// What a kernel runs where a condition of the head has one of its values (compiler/ir/head_case.h).

@@ -35,24 +35,24 @@ llvm::Value* load_uniform(llvm::IRBuilder<>& ir, llvm::Value* params, const Hook
     case HookArgKind::kv_idx:
       return nullptr;
     case HookArgKind::batch:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, batch));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.batch));
     case HookArgKind::num_q_heads:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, num_q_heads));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.num_q_heads));
     case HookArgKind::num_kv_heads:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, num_kv_heads));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.num_kv_heads));
     case HookArgKind::group_size:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, group_size));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.group_size));
     case HookArgKind::q_len:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, q_len));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.q_len));
     case HookArgKind::kv_len:
-      return load(ir.getInt32Ty(), offsetof(ForwardParams, kv_len));
+      return load(ir.getInt32Ty(), offsetof(ForwardParams, call.kv_len));
     case HookArgKind::scale:
-      return load(ir.getFloatTy(), offsetof(ForwardParams, scale));
+      return load(ir.getFloatTy(), offsetof(ForwardParams, call.scale));
     case HookArgKind::param:
       return load(arg.type == Type::f32 ? ir.getFloatTy() : static_cast<llvm::Type*>(ir.getInt32Ty()),
-                  offsetof(ForwardParams, params) + at * sizeof(ParamValue));
+                  offsetof(ForwardParams, call.params) + at * sizeof(ParamValue));
     case HookArgKind::tensor:
-      return load(ir.getPtrTy(), offsetof(ForwardParams, tensors) + at * sizeof(void*));
+      return load(ir.getPtrTy(), offsetof(ForwardParams, call.tensors) + at * sizeof(void*));
   }
   return nullptr;
 }

@@ -48,12 +48,13 @@ llvm::Function* emit_dropout(const HostModule& host) {
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value *params = args.params, *p = args.probabilities, *first_q = args.first_q,
               *first_kv = args.first_kv, *rows = args.rows;
-  llvm::Value* heads = build.param(params, i32, offsetof(ForwardParams, num_q_heads));
+  llvm::Value* heads = build.param(params, i32, offsetof(ForwardParams, call.num_q_heads));
   llvm::Value* head = ir.CreateAdd(ir.CreateMul(args.b, heads), args.h);
-  llvm::Value* seed = build.param(params, build.i64(), offsetof(ForwardParams, seed));
+  llvm::Value* seed = build.param(params, build.i64(), offsetof(ForwardParams, call.seed));
   llvm::Value* key0 = ir.CreateAnd(seed, build.i64(0xffffffff));
   llvm::Value* key1 = ir.CreateLShr(seed, 32);
-  llvm::Value* threshold = build.splat(build.param(params, i32, offsetof(ForwardParams, drop_threshold)));
+  llvm::Value* threshold =
+      build.splat(build.param(params, i32, offsetof(ForwardParams, call.drop_threshold)));
   llvm::Value* zero = build.splat(build.f32(0));
   llvm::Type* wide = build.vec(build.i64());
 

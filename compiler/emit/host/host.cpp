@@ -68,7 +68,7 @@ void emit_start_entry(const HostModule& host, const Parts& parts) {
   llvm::Value* row_bytes = ir.CreateMul(q.row_stride, build.i64(bytes));
   llvm::Value* first_q = ir.CreateSExt(args.first_q, build.i64());
   llvm::Value* q_len =
-      ir.CreateSExt(build.param(params, build.i32(), offsetof(ForwardParams, q_len)), build.i64());
+      ir.CreateSExt(build.param(params, build.i32(), offsetof(ForwardParams, call.q_len)), build.i64());
   llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first_q), build.i64(host.shape.tile_q));
   parts.products->begin(build, args.workspace, build.at(q.data, ir.CreateMul(first_q, row_bytes)), row_bytes,
                         rows);
@@ -99,14 +99,14 @@ void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles
   const int bytes = dtype_bytes(host.spec.dtype);
 
   llvm::Value* b = wide(b32);
-  llvm::Value* kv_h = wide(ir.CreateSDiv(h32, number(offsetof(ForwardParams, group_size))));
+  llvm::Value* kv_h = wide(ir.CreateSDiv(h32, number(offsetof(ForwardParams, call.group_size))));
   const HeadView k = head_view(build, params, offsetof(ForwardParams, k), offsetof(ForwardParams, k_strides),
                                bytes, b, kv_h);
   const HeadView v = head_view(build, params, offsetof(ForwardParams, v), offsetof(ForwardParams, v_strides),
                                bytes, b, kv_h);
-  llvm::Value* kv_left = ir.CreateSub(number(offsetof(ForwardParams, kv_len)), first_kv);
-  llvm::Value* q_left = ir.CreateSub(number(offsetof(ForwardParams, q_len)), first_q);
-  llvm::Value* drops = ir.CreateICmpNE(number(offsetof(ForwardParams, drop_threshold)), build.i32(0));
+  llvm::Value* kv_left = ir.CreateSub(number(offsetof(ForwardParams, call.kv_len)), first_kv);
+  llvm::Value* q_left = ir.CreateSub(number(offsetof(ForwardParams, call.q_len)), first_q);
+  llvm::Value* drops = ir.CreateICmpNE(number(offsetof(ForwardParams, call.drop_threshold)), build.i32(0));
   llvm::Value* rows = ir.CreateIntrinsic(llvm::Intrinsic::smin, {i32}, {kv_left, build.i32(shape.tile_kv)});
   HostProducts& products = *parts.products;
   products.begin_step(

@@ -157,12 +157,12 @@ llvm::Function* emit_finish(const HostModule& host) {
   };
   auto stride = [&](std::size_t offset) { return build.param(params, build.i64(), offset); };
   const std::size_t strides = offsetof(ForwardParams, o_strides);
-  llvm::Value* q_len = number(offsetof(ForwardParams, q_len));
+  llvm::Value* q_len = number(offsetof(ForwardParams, call.q_len));
   llvm::Value* first = ir.CreateSExt(first_q, build.i64());
   llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first), build.i64(shape.tile_q));
   llvm::Value* lse = build.param(params, build.ptr(), offsetof(ForwardParams, lse));
   llvm::Value* wants_lse = ir.CreateIsNotNull(lse);
-  llvm::Value* head = ir.CreateAdd(ir.CreateMul(b, number(offsetof(ForwardParams, num_q_heads))), h);
+  llvm::Value* head = ir.CreateAdd(ir.CreateMul(b, number(offsetof(ForwardParams, call.num_q_heads))), h);
   llvm::Value* lse_first = build.float_at(lse, ir.CreateAdd(ir.CreateMul(head, q_len), first));
   llvm::Value* o_row_stride = stride(strides + offsetof(TensorStrides, row));
   llvm::Value* o_first = ir.CreateAdd(ir.CreateMul(b, stride(strides + offsetof(TensorStrides, batch))),
@@ -174,7 +174,7 @@ llvm::Function* emit_finish(const HostModule& host) {
   llvm::Value* row_bytes = ir.CreateMul(o_row_stride, build.i64(bytes));
 
   llvm::Value* kept_scale = host.spec.has_dropout
-                                ? build.param(params, build.f32(), offsetof(ForwardParams, keep_scale))
+                                ? build.param(params, build.f32(), offsetof(ForwardParams, call.keep_scale))
                                 : build.f32(1);
 
   build.loop(build.i64(0), rows, build.i64(1), [&](llvm::Value* row) {

@@ -30,7 +30,7 @@ llvm::Value* load_keep(HostBuilder& build, const HostModule& host, llvm::Value* 
 
 Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q) {
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value* q_len = build.param(params, build.i32(), offsetof(ForwardParams, q_len));
+  llvm::Value* q_len = build.param(params, build.i32(), offsetof(ForwardParams, call.q_len));
   llvm::Value* last = build.splat(ir.CreateSub(q_len, build.i32(1)));
   Wide rows{.parts = {}, .uniform = false};
   for (int part = 0; part < host.shape.panel_vecs; ++part) {
@@ -131,7 +131,7 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
   // scores and the second multiplies, inside the subtraction of the maximum.
   const bool plain = !logits.general && !logits.multiplier;
   llvm::Value* scale_log2 =
-      build.splat(build.param(params, build.f32(), offsetof(ForwardParams, scale_log2)));
+      build.splat(build.param(params, build.f32(), offsetof(ForwardParams, call.scale_log2)));
   llvm::Value* minus_inf = build.splat(build.f32(-kInf));
 
   auto part_at = [&](llvm::Value* base, int part) {

@@ -7,7 +7,7 @@
 
 namespace fa {
 
-/// The generated `Hooks` inherits this and adds `static bool head_case(const ForwardParams&, int b, int h)`.
+/// The generated `Hooks` inherits this and adds `static bool head_case(const CallParams&, int b, int h)`.
 template <class OfTrue, class OfFalse>
 struct HooksByHead : IdentityHooks {
   using Holds = OfTrue;
@@ -25,19 +25,19 @@ struct HooksByHead : IdentityHooks {
 /// What one of the two says of a single element or row, from scratch.
 template <class Hooks>
 struct ElementOfCase {
-  static __device__ __forceinline__ float row_addend(const ForwardParams& p, int b, int h, int q_idx) {
+  static __device__ __forceinline__ float row_addend(const CallParams& p, int b, int h, int q_idx) {
     if constexpr (Hooks::kHasRowAddend) return Hooks::row_addend(p, Hooks::head(p, b, h), q_idx);
     return 0.0f;
   }
 
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, int b, int h, int q_idx,
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, int b, int h, int q_idx,
                                                 int kv_idx) {
     const auto head = Hooks::head(p, b, h);
     return Hooks::logit(s, p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
                         Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, int b, int h, int q_idx, int kv_idx) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, int b, int h, int q_idx, int kv_idx) {
     const auto head = Hooks::head(p, b, h);
     return Hooks::mask(p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
                        Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));

@@ -97,32 +97,30 @@ struct IdentityHooks {
   using StagedColumn = int;
   using StagedValue = int;
 
-  static __device__ __forceinline__ Head head(const ForwardParams&, int b, int h) { return {b, h}; }
+  static __device__ __forceinline__ Head head(const CallParams&, int b, int h) { return {b, h}; }
   template <class H>
-  static __device__ __forceinline__ Row row(const ForwardParams&, const H&, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams&, const H&, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f};
   }
   template <class H>
-  static __device__ __forceinline__ Column column(const ForwardParams&, const H&, int kv_idx,
-                                                  float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams&, const H&, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f};
   }
   // Of any stages, those of structs that inherit these too.
   template <class H, class R, class C>
-  static __device__ __forceinline__ float multiplier(const ForwardParams& p, const H&, const R&, const C&) {
+  static __device__ __forceinline__ float multiplier(const CallParams& p, const H&, const R&, const C&) {
     return p.scale_log2;
   }
   template <class H, class R, class C>
-  static __device__ __forceinline__ float addend(const ForwardParams&, const H&, const R&, const C&) {
+  static __device__ __forceinline__ float addend(const CallParams&, const H&, const R&, const C&) {
     return 0.0f;
   }
   template <class H, class R, class C>
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const H&, const R&,
-                                                const C&) {
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const H&, const R&, const C&) {
     return p.scale_log2 * s;
   }
   template <class H, class R, class C>
-  static __device__ __forceinline__ bool mask(const ForwardParams&, const H&, const R&, const C&) {
+  static __device__ __forceinline__ bool mask(const CallParams&, const H&, const R&, const C&) {
     return true;
   }
 };

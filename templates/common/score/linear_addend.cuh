@@ -22,7 +22,7 @@ struct LinearAddend {
   /// Before the store is sealed.
   static __device__ __forceinline__ void keep(LaneStore& store, const ForwardParams& params,
                                               const typename Hooks::Head& head) {
-    store.put_word(kSlope, __float_as_uint(Hooks::addend_slope(params, head) / params.scale_log2));
+    store.put_word(kSlope, __float_as_uint(Hooks::addend_slope(params.call, head) / params.call.scale_log2));
   }
 
   /// By how much raw scores grow from column to column.
@@ -35,7 +35,7 @@ struct LinearAddend {
   template <int kMTiles>
   static __device__ __forceinline__ void count_from(int to, LaneStore& store, const ForwardParams& params,
                                                     SoftmaxRow (&softmax)[kMTiles][2]) {
-    move(to, static_cast<int>(store.get_word(kCountFrom)), params.scale_log2 * slope(store), softmax);
+    move(to, static_cast<int>(store.get_word(kCountFrom)), params.call.scale_log2 * slope(store), softmax);
     store.put_word(kCountFrom, static_cast<unsigned>(to));
   }
 
@@ -60,19 +60,20 @@ struct LinearAddend {
                                                   const ForwardParams& params, typename Hooks::Head head,
                                                   SoftmaxRow (&softmax)[kMTiles][2]) {
     const int from = static_cast<int>(store.get_word(kCountFrom));
-    const float of_logits = params.scale_log2 * slope(store);
-    if (params.kv_len == 0) return;
+    const float of_logits = params.call.scale_log2 * slope(store);
+    if (params.call.kv_len == 0) return;
     if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
     if constexpr (Hooks::kRowIsCheap) scores.find_rows(params, head);
-    const int kv_idx =
-        max(0, min(scores.first_row(params) + params.kv_len - params.q_len, params.kv_len - 1));
+    const int kv_idx = max(
+        0, min(scores.first_row(params) + params.call.kv_len - params.call.q_len, params.call.kv_len - 1));
     move(kv_idx, from, of_logits, softmax);
-    const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+    const typename Hooks::Column column =
+        Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        softmax[m][half].add(Hooks::addend(params, head, scores.rows[m][half], column));
+        softmax[m][half].add(Hooks::addend(params.call, head, scores.rows[m][half], column));
   }
 
  private:

@@ -77,7 +77,7 @@ struct ScoreElements {
   /// registers that the products need.
   __device__ __forceinline__ typename Hooks::Head find_head(const ForwardParams& params) const {
     const auto [b, h] = block_head(params);
-    return Hooks::head(params, b, h);
+    return Hooks::head(params.call, b, h);
   }
 
   /// The same, in a tile: `kept` where it is not cheap.
@@ -102,8 +102,8 @@ struct ScoreElements {
 
   static __device__ __forceinline__ typename Hooks::Row row_at(const ForwardParams& params,
                                                                const typename Hooks::Head& head, int q_idx) {
-    if constexpr (Hooks::kRowReads) q_idx = min(q_idx, params.q_len - 1);
-    return Hooks::row(params, head, q_idx, static_cast<float>(q_idx));
+    if constexpr (Hooks::kRowReads) q_idx = min(q_idx, params.call.q_len - 1);
+    return Hooks::row(params.call, head, q_idx, static_cast<float>(q_idx));
   }
 
   /// What the hooks know of this thread's rows.
@@ -130,14 +130,14 @@ struct ScoreElements {
     } else if constexpr (kCopies == Copies::of_column_tile) {
 #pragma unroll 1
       for (int n = 0; n < kNTiles; ++n) {
-        if (kv0 + n * 8 < params.kv_len)
+        if (kv0 + n * 8 < params.call.kv_len)
           for_each_of_column_tile(params, head, 0, first, first_f, n * 8, body);
         rotate_column_tiles();
       }
     } else {
 #pragma unroll
       for (int n = 0; n < kNTiles; ++n) {
-        if (kApart && kv0 + n * 8 >= params.kv_len) break;
+        if (kApart && kv0 + n * 8 >= params.call.kv_len) break;
         for_each_of_column_tile(params, head, n, first, first_f, n * 8, body);
       }
     }
@@ -146,7 +146,7 @@ struct ScoreElements {
   /// q_idx - kv_idx `offset` rows below this warp's first element of the tile, within what exists.
   __device__ __forceinline__ int distance_at(const ForwardParams& params, int kv0, int offset) {
     const int of_warp = first_row(params) + threadIdx.x / 32 * kRowsPerWarp;
-    return min(max(of_warp - kv0 + offset, 1 - params.kv_len), params.q_len - 1);
+    return min(max(of_warp - kv0 + offset, 1 - params.call.kv_len), params.call.q_len - 1);
   }
 
   /// Calls `body(x, of(distance))` on every element of S, distance = q_idx - kv_idx, with `of` evaluated once
@@ -166,7 +166,7 @@ struct ScoreElements {
 #pragma unroll
     for (int pair = kFirst; pair < kMTiles; ++pair) {
       const int first_block = pair < 0 ? -2 * pair - 1 : 0;  // of columns
-      if (kColumnsApart && kv0 + 8 * first_block >= params.kv_len) continue;
+      if (kColumnsApart && kv0 + 8 * first_block >= params.call.kv_len) continue;
       const float mine =
           kIsLong ? values[kIsLong ? pair - kFirst : 0] : of(distance_at(params, kv0, 16 * pair + lane - 8));
 #pragma unroll
@@ -203,15 +203,15 @@ struct ScoreElements {
  private:
   static __device__ __forceinline__ void clamp_column(const ForwardParams& params, int& kv_idx,
                                                       float& kv_idx_f) {
-    kv_idx = min(kv_idx, params.kv_len - 1);
-    kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.kv_len - 1));
+    kv_idx = min(kv_idx, params.call.kv_len - 1);
+    kv_idx_f = fminf(kv_idx_f, static_cast<float>(params.call.kv_len - 1));
   }
 
   static __device__ __forceinline__ typename Hooks::Column column_at(const ForwardParams& params,
                                                                      const typename Hooks::Head& head,
                                                                      int kv_idx, float kv_idx_f) {
     if constexpr (Hooks::kColumnReads) clamp_column(params, kv_idx, kv_idx_f);
-    return Hooks::column(params, head, kv_idx, kv_idx_f);
+    return Hooks::column(params.call, head, kv_idx, kv_idx_f);
   }
 
   /// Column kv_idx, which is `offset` columns from this thread's first one.

@@ -90,7 +90,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
       float again[kMTiles][2][4] = {};
       if constexpr (Scores::kBeginsByProduct)
         Scores::Begin::one_by_one(again, this->staged(), threadIdx.x / 32 * kRowsPerWarp, n,
-                                  Hooks::addend_factor() / params.scale_log2);
+                                  Hooks::addend_factor() / params.call.scale_log2);
 #pragma unroll(Config::kQInRegisters ? kKSteps : 1)
       for (int step = 0; step < kKSteps; ++step) {
         unsigned q[kMTiles][Product::kQWords];

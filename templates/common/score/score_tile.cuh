@@ -30,15 +30,15 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
                                                int kv0) {
     if constexpr (Elements::kBeginsByProduct) {
       Elements::Begin::template by_product<true>(s, this->staged(), threadIdx.x / 32 * Elements::kRowsPerWarp,
-                                                 Hooks::addend_factor() / params.scale_log2);
+                                                 Hooks::addend_factor() / params.call.scale_log2);
     } else if constexpr (Elements::kBeginsWithAddend) {
       const typename Hooks::Head head = this->head_of_tile(params, kept);
       if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
-      const float factor = Hooks::addend_factor() / params.scale_log2;
+      const float factor = Hooks::addend_factor() / params.call.scale_log2;
       this->template for_each_element<Copies::all, false>(
           params, head, kv0,
           [&](float& x, const typename Hooks::Row& row, const typename Hooks::Column& column) {
-            x = Hooks::addend_term(params, head, row, column) * factor;
+            x = Hooks::addend_term(params.call, head, row, column) * factor;
           });
     } else {
 #pragma unroll
@@ -67,14 +67,15 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
 #pragma unroll
         for (int pair = 0; pair < 2; ++pair) {
           int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
+          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.call.kv_len - 1);
           const typename Hooks::Column column =
-              Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
+              Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
 #pragma unroll
           for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
             for (int half = 0; half < 2; ++half)
-              if (Hooks::mask(params, head, rows[m][half], column)) bits |= 1u << ((m * 2 + half) * 2 + pair);
+              if (Hooks::mask(params.call, head, rows[m][half], column))
+                bits |= 1u << ((m * 2 + half) * 2 + pair);
         }
         kept |= static_cast<unsigned long long>(bits) << (n * kBits);
       }
@@ -91,7 +92,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   /// What all logits of a row gain, after the last tile.
   __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
                                                   SoftmaxRow (&softmax)[kMTiles][2]) {
-    if (params.kv_len == 0) return;
+    if (params.call.kv_len == 0) return;
     const typename Hooks::Head head = this->find_head(params);
     const int first = this->first_row_of_thread(params);
     constexpr int kRows = 2 * kMTiles;
@@ -99,7 +100,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     float addends[kRows];
 #pragma unroll(kUnrolled)
     for (int i = 0; i < kRows; ++i)
-      addends[i] = Hooks::row_addend(params, head, min(first + i * 8, params.q_len - 1));
+      addends[i] = Hooks::row_addend(params.call, head, min(first + i * 8, params.call.q_len - 1));
 #pragma unroll
     for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
   }
@@ -112,7 +113,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     const typename OfCase::Head head = tile.find_head(params);
     if constexpr (!OfCase::kRowIsCheap) tile.find_rows(params, head);
     const float shift = tile.apply_hooks(params, head, step, 0.0f);
-    move_scores(s, tile.s, tile.kIsRaw && !Elements::kIsRaw ? params.scale_log2 : 1.0f);
+    move_scores(s, tile.s, tile.kIsRaw && !Elements::kIsRaw ? params.call.scale_log2 : 1.0f);
     return shift;
   }
 
@@ -121,7 +122,8 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
                                                WalkStep step, [[maybe_unused]] float slope) {
     if constexpr (Hooks::kIsByHead) {
-      if (Hooks::head_case(params, head.b, head.h)) return apply_case<typename Hooks::Holds>(params, step);
+      if (Hooks::head_case(params.call, head.b, head.h))
+        return apply_case<typename Hooks::Holds>(params, step);
       return apply_case<typename Hooks::Fails>(params, step);
     } else {
       return apply_own_hooks(params, head, step, slope);
@@ -158,13 +160,13 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     if constexpr (Hooks::kScoreForm == ScoreForm::general) {
       this->template for_each_element<kScoreCopies>(params, head, kv0,
                                                     [&](float& x, const Row& row, const Column& column) {
-                                                      x = Hooks::logit(x, params, head, row, column);
+                                                      x = Hooks::logit(x, params.call, head, row, column);
                                                     });
     } else if constexpr (Hooks::kAddendIsLinear) {
       LinearAddend<Hooks>::add_columns(s, slope);
     } else if constexpr (kHasShift && Hooks::kAddendIsRelative) {
-      const float inverse = 1.0f / params.scale_log2;
-      const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
+      const float inverse = 1.0f / params.call.scale_log2;
+      const auto relative = [&](int distance) { return Hooks::relative_addend(params.call, head, distance); };
       if (step.plain()) {
         shift = relative(this->distance_at(params, kv0, 0));
       } else {
@@ -174,42 +176,43 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
       }
     } else if constexpr (kHasShift) {
       if (step.plain()) {
-        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params, head, rows[0][0], first);
+        const Column first = Hooks::column(params.call, head, kv0, static_cast<float>(kv0));
+        shift = Hooks::addend(params.call, head, rows[0][0], first);
       } else {
-        const float inverse = 1.0f / params.scale_log2;
+        const float inverse = 1.0f / params.call.scale_log2;
         this->template for_each_element<kScoreCopies>(
             params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
+              x = fmaf(Hooks::addend(params.call, head, row, column), inverse, x);
             });
       }
     } else if constexpr (Hooks::kAddendIsProduct) {
-      [[maybe_unused]] const float factor = Hooks::addend_factor() / params.scale_log2;
+      [[maybe_unused]] const float factor = Hooks::addend_factor() / params.call.scale_log2;
       if constexpr (!Elements::kBeginsWithAddend)
         this->template for_each_element<kScoreCopies>(
             params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend_term(params, head, row, column), factor, x);
+              x = fmaf(Hooks::addend_term(params.call, head, row, column), factor, x);
             });
     } else if constexpr (Hooks::kAddendIsRelative) {
-      const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-      const float multiplier = Hooks::multiplier(params, head, Row{}, first);  // uniform
+      const Column first = Hooks::column(params.call, head, kv0, static_cast<float>(kv0));
+      const float multiplier = Hooks::multiplier(params.call, head, Row{}, first);  // uniform
       this->template for_each_diagonal<Hooks::kRelativeAddendSize>(
-          params, kv0, [&](int distance) { return Hooks::relative_addend(params, head, distance); },
+          params, kv0, [&](int distance) { return Hooks::relative_addend(params.call, head, distance); },
           [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
     } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
-      this->template for_each_element<kScoreCopies>(params, head, kv0,
-                                                    [&](float& x, const Row& row, const Column& column) {
-                                                      x = fmaf(Hooks::multiplier(params, head, row, column),
-                                                               x, Hooks::addend(params, head, row, column));
-                                                    });
+      this->template for_each_element<kScoreCopies>(
+          params, head, kv0, [&](float& x, const Row& row, const Column& column) {
+            x = fmaf(Hooks::multiplier(params.call, head, row, column), x,
+                     Hooks::addend(params.call, head, row, column));
+          });
     }
     if (kWalkTells && step.full()) return shift;
-    const bool is_cut = kv0 + kTileKv > params.kv_len;  // asked here: after the mask, ptxas spills more
+    const bool is_cut = kv0 + kTileKv > params.call.kv_len;  // asked here: after the mask, ptxas spills more
     if constexpr (Hooks::kHasMask) {
       if constexpr (kIdentity || Hooks::kAddendIsLinear) find_cheap_head();
       if constexpr (Hooks::kMaskIsRelative) {
         const auto most = [&](int distance) {
-          return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
+          return Hooks::relative_mask(params.call, head, distance) ? -negative_infinity()
+                                                                   : negative_infinity();
         };
         this->template for_each_diagonal<Hooks::kRelativeMaskSize>(
             params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
@@ -220,12 +223,12 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         } else {
           this->template for_each_element<kMaskCopies>(
               params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-                x = Hooks::mask(params, head, row, column) ? x : negative_infinity();
+                x = Hooks::mask(params.call, head, row, column) ? x : negative_infinity();
               });
         }
       }
     }
-    if (is_cut) this->drop_from(params.kv_len - kv0);
+    if (is_cut) this->drop_from(params.call.kv_len - kv0);
     return shift;
   }
 };

@@ -78,7 +78,7 @@ struct StagedReads {
           kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
       odd = !is_whole(piece) || static_cast<unsigned long long>(step) * sizeof(Value) % 16 != 0;
       if (!odd) {
-        const int rows = piece.left > 0 ? params.q_len - piece.row : 0;  // from the first of this thread
+        const int rows = piece.left > 0 ? params.call.q_len - piece.row : 0;  // from the first of this thread
         const Value* from = piece.from;
 #pragma unroll
         for (int i = 0; i < kPieces; ++i, from += step)
@@ -117,8 +117,9 @@ struct StagedReads {
     Found found;
 #pragma unroll
     for (int i = 0; i < Found::kMost; ++i) {
-      const int kv_idx = min(kv0 + i * kThreads + static_cast<int>(threadIdx.x), params.kv_len - 1);
-      found.columns[i] = Hooks::to_stage(Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx)));
+      const int kv_idx = min(kv0 + i * kThreads + static_cast<int>(threadIdx.x), params.call.kv_len - 1);
+      found.columns[i] =
+          Hooks::to_stage(Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx)));
     }
     return found;
   }
@@ -149,7 +150,7 @@ struct StagedReads {
   /// Where the table's row begins.
   static __device__ __forceinline__ const Value* row_at(const ForwardParams& params,
                                                         const typename Hooks::Head& head, int q_idx) {
-    return Hooks::staged_row(Hooks::row(params, head, q_idx, static_cast<float>(q_idx)));
+    return Hooks::staged_row(Hooks::row(params.call, head, q_idx, static_cast<float>(q_idx)));
   }
 
   /// A row past the end is the last one.
@@ -158,8 +159,8 @@ struct StagedReads {
     const int piece = i * kThreads + static_cast<int>(threadIdx.x);
     const int row = piece / kChunks;
     const int column = piece % kChunks * kValuesOfChunk;
-    return {row_at(params, head, min(first_row + row, params.q_len - 1)) + (kv0 + column), first_row + row,
-            place(row, column), params.kv_len - (kv0 + column)};
+    return {row_at(params, head, min(first_row + row, params.call.q_len - 1)) + (kv0 + column),
+            first_row + row, place(row, column), params.call.kv_len - (kv0 + column)};
   }
 
   /// Whether one copy brings it: it is aligned, and kv_len does not cut it.

@@ -24,11 +24,11 @@ struct TileBlocks {
 
     __device__ __forceinline__ Pairs(const ForwardParams& p, int b, int h, const TileBox& box) {
       add<0, Classes::kNumQuerySummaries>(box.q_lo, box.q_hi, kAlike.row_block, [&](int which, int i) {
-        return Classes::query_summary(which, p, b, h, i);
+        return Classes::query_summary(which, p.call, b, h, i);
       });
       add<Classes::kNumQuerySummaries, Classes::kNumKeySummaries>(
           box.kv_lo, box.kv_hi, kAlike.column_block,
-          [&](int which, int i) { return Classes::key_summary(which, p, b, h, i); });
+          [&](int which, int i) { return Classes::key_summary(which, p.call, b, h, i); });
     }
 
     template <int kFirst, int kCount, class Summary>
@@ -53,7 +53,7 @@ struct TileBlocks {
   __device__ __noinline__ static int class_of_box(const ForwardParams& p, int b, int h, TileBox box) {
     if constexpr (kAlike.always == (kRowsAlike | kColumnsAlike)) return kTilePartial;
     if (is_empty_for_any_tensor<Classes>(p, b, h, box)) return kTileEmpty;  // reads nothing
-    return Classes::tile_class(p, Pairs(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+    return Classes::tile_class(p.call, Pairs(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }
 
   /// The class of a tile of few blocks.
@@ -64,7 +64,7 @@ struct TileBlocks {
     for (int q = tile.q_lo; q <= tile.q_hi; q = (q / kAlike.row_block + 1) * kAlike.row_block) {
 #pragma unroll 1
       for (int kv = tile.kv_lo; kv <= tile.kv_hi; kv = (kv / kAlike.column_block + 1) * kAlike.column_block) {
-        const bool kept = Classes::keeps(p, b, h, q, kv);
+        const bool kept = Classes::keeps(p.call, b, h, q, kv);
         keeps |= kept;
         drops |= !kept;
       }

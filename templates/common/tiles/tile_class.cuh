@@ -24,10 +24,10 @@ struct NoClasses {
 ///     // The class of a box, as far as bounds show it; with a map, what is alike is added to kTilePartial.
 ///     // pairs(which) is an int2, the extrema of a summary over the box.
 ///     template <class Pairs>
-///     static int tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
+///     static int tile_class(const CallParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
 ///                           int kv_hi);
 ///     // Whether score_mod adds one and the same number to every score of the tile.
-///     static bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi);
+///     static bool score_is_plain(const CallParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi);
 ///
 ///     // With a map only:
 ///     static constexpr TileMapShape kMap = ...;
@@ -36,10 +36,10 @@ struct NoClasses {
 ///     static constexpr bool kHasBounds = ...;      // without, `tile_class` knows nothing
 ///     static constexpr int kNumQuerySummaries = ..., kNumKeySummaries = ...;  // pairs are numbered in this order
 ///     // The value that a side's summary `which` takes the extrema of, as an int in the same order.
-///     static int query_summary(int which, const ForwardParams& p, int b, int h, int q_idx);
-///     static int key_summary(int which, const ForwardParams& p, int b, int h, int kv_idx);
+///     static int query_summary(int which, const CallParams& p, int b, int h, int q_idx);
+///     static int key_summary(int which, const CallParams& p, int b, int h, int kv_idx);
 ///     // Whether the mask keeps an element.
-///     static bool keeps(const ForwardParams& p, int b, int h, int q_idx, int kv_idx);
+///     static bool keeps(const CallParams& p, int b, int h, int q_idx, int kv_idx);
 ///   };
 // clang-format on
 
@@ -61,7 +61,8 @@ struct AnyPairs {
 template <class Classes>
 __device__ __forceinline__ bool is_empty_for_any_tensor(const ForwardParams& p, int b, int h,
                                                         const TileBox& box) {
-  return Classes::tile_class(p, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi) == kTileEmpty;
+  return Classes::tile_class(p.call, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi) ==
+         kTileEmpty;
 }
 
 /// What a word of the map says of its 32 tiles.
@@ -69,11 +70,11 @@ struct MapWord {
   unsigned some, full, plain;
 };
 
-/// By plain loads: see await_tile_map.
+/// By plain loads: see await_pass_before.
 template <class Classes>
 __device__ __forceinline__ MapWord read_map(const ForwardParams& p, int tile_q, int tile_kv, int b, int h,
                                             int q_tile, int word) {
-  const int* const from = p.tile_map + map_row(Classes::kMap, p, tile_q, tile_kv, b, h, q_tile) +
+  const int* const from = p.tile_map + map_row(Classes::kMap, p.call, tile_q, tile_kv, b, h, q_tile) +
                           word * bits_a_tile(Classes::kMap);
   MapWord found = {static_cast<unsigned>(from[0]), static_cast<unsigned>(from[1]), 0};
   if constexpr (Classes::kMap.has_plain) found.plain = static_cast<unsigned>(from[2]);

@@ -26,9 +26,9 @@ class TileMapPass {
       : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
 
   __device__ __forceinline__ void run() {
-    let_forward_start();
-    const int bytes = kBytesAWord * map_words(p_, kTileKv);
-    const int rounds = count_tiles(count_tiles(p_.q_len, kTileQ), kMapTiles);
+    let_next_pass_start();
+    const int bytes = kBytesAWord * map_words(p_.call, kTileKv);
+    const int rounds = count_tiles(count_tiles(p_.call.q_len, kTileQ), kMapTiles);
     if constexpr (kByBlocks)
       run_by_blocks(bytes, rounds);
     else
@@ -125,8 +125,9 @@ class TileMapPass {
         const int byte = kQueriesStay ? other : own;
         const int first_kv = byte * kTilesPerByte;
         if constexpr (kNeedsSummaries) {
-          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, p_.q_len) - 1,
-                               first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, p_.kv_len) - 1};
+          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, p_.call.q_len) - 1,
+                               first_kv * kTileKv,
+                               min((first_kv + kTilesPerByte) * kTileKv, p_.call.kv_len) - 1};
           if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
             if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte, 0, 0, 0);
             continue;
@@ -193,7 +194,7 @@ class TileMapPass {
     constexpr int kMostUnrolled = 16;
     [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
     if constexpr (Of::kSums > 0) {
-      const int length = kOfQuery ? p_.q_len : p_.kv_len;
+      const int length = kOfQuery ? p_.call.q_len : p_.call.kv_len;
 #pragma unroll 1
       for (int line = threadIdx.x; line < Of::kLines; line += blockDim.x) {
         const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
@@ -202,8 +203,8 @@ class TileMapPass {
 #pragma unroll(kUnrolled)
         for (int which = 0; which < Of::kSums; ++which)
           values[which] = !exists    ? 0
-                          : kOfQuery ? Classes::query_summary(which, p_, b_, h_, idx)
-                                     : Classes::key_summary(which, p_, b_, h_, idx);
+                          : kOfQuery ? Classes::query_summary(which, p_.call, b_, h_, idx)
+                                     : Classes::key_summary(which, p_.call, b_, h_, idx);
         unsigned differ = 0;
 #pragma unroll(kUnrolled)
         for (int which = 0; which < Of::kSums; ++which)
@@ -238,8 +239,8 @@ class TileMapPass {
   }
 
   __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
-    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, p_.q_len) - 1, kv_tile * kTileKv,
-            min(kv_tile * kTileKv + kTileKv, p_.kv_len) - 1};
+    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, p_.call.q_len) - 1, kv_tile * kTileKv,
+            min(kv_tile * kTileKv + kTileKv, p_.call.kv_len) - 1};
   }
 
   /// The extrema of a summary over a tile or a part of it: those of summary 0, and how far the next lies.
@@ -261,14 +262,14 @@ class TileMapPass {
       pairs = {pairs_of<true>(0) + row * TileParts::kRows + part / TileParts::kColumns,
                pairs_of<false>(0) + column * TileParts::kColumns + part % TileParts::kColumns,
                Queries::kParts_, Keys::kParts_};
-    return Classes::tile_class(p, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+    return Classes::tile_class(p.call, pairs, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }
 
   /// A warp: of which of its tiles score_mod adds one number to all scores.
   __device__ __forceinline__ unsigned find_plain(bool is_some, const TileBox& tile) const {
     if constexpr (!Classes::kHasScoreClass) return 0;
-    return __ballot_sync(0xffffffffu, is_some && Classes::score_is_plain(p_, b_, h_, tile.q_lo, tile.q_hi,
-                                                                         tile.kv_lo, tile.kv_hi));
+    return __ballot_sync(0xffffffffu, is_some && Classes::score_is_plain(p_.call, b_, h_, tile.q_lo,
+                                                                         tile.q_hi, tile.kv_lo, tile.kv_hi));
   }
 
   /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
@@ -324,10 +325,9 @@ class TileMapPass {
 
     __device__ __forceinline__ bool differs(bool of_rows, int i) const {
       if constexpr (!kNeedsSummaries) return false;
-      const int count = of_rows ? Queries::kSums : Keys::kSums;
       const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
       const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
-      return count > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
+      return (of_rows ? Queries::kSums : Keys::kSums) > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
     }
     __device__ __forceinline__ unsigned short* lines(bool of_rows) const {
       return shared().lines[threadIdx.x / 32] + (of_rows ? 0 : kTileQ);
@@ -337,7 +337,7 @@ class TileMapPass {
     __device__ __forceinline__ Found elements(At at) const {
       const TileElement element = at(lane());
       bool kept = false;
-      if (element.exists) kept = Classes::keeps(p, b, h, element.q, element.kv);
+      if (element.exists) kept = Classes::keeps(p.call, b, h, element.q, element.kv);
       return {__ballot_sync(0xffffffffu, kept), __ballot_sync(0xffffffffu, element.exists && !kept)};
     }
 
@@ -380,11 +380,11 @@ class TileMapPass {
   /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
   /// past the end are to be dropped.
   __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
-    if (q_tile >= count_tiles(p_.q_len, kTileQ)) return;
+    if (q_tile >= count_tiles(p_.call.q_len, kTileQ)) return;
     const int shift = q_tile % kMapTiles * kTilesPerByte;
-    const int whole = p_.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const int whole = p_.call.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
     const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
-    int* const words = p_.tile_map + map_row(Classes::kMap, p_, kTileQ, kTileKv, b_, h_, q_tile) +
+    int* const words = p_.tile_map + map_row(Classes::kMap, p_.call, kTileQ, kTileKv, b_, h_, q_tile) +
                        byte / kBytesAWord * bits_a_tile(Classes::kMap);
     unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
     to[0] = static_cast<unsigned char>(some >> shift);

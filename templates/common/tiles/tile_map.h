@@ -4,7 +4,7 @@
 //
 // A map is [batch or 1][num_q_heads or 1][q tiles][words][bits a tile] of 32-bit words, 32 kv tiles a word.
 //
-// `Params` is ForwardParams: a template, so that this header, included from two roots, includes nothing.
+// `Params` is CallParams: a template, so that this header, included from two roots, includes nothing.
 #pragma once
 
 #ifndef FA_HOST_DEVICE
@@ -27,9 +27,6 @@ constexpr int kMapTiles = 4;      // q tiles that it looks at in one round
 // as 64 registers a thread leave.
 constexpr int kMapThreads = 256;
 constexpr int kMapBlocksAnSm = 4;
-// The compute capability from which on kernels wait for the pass themselves (common/dependent_launch.cuh). A macro, as
-// the preprocessor asks.
-#define FA_OVERLAPS_FROM 90
 
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry

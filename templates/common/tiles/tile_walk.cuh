@@ -41,7 +41,7 @@ struct WalkStep {
 template <bool kMayBeKept>
 __device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
   const int x = kMayBeKept ? static_cast<int>(blockIdx.x) : block_index_x();
-  return (params.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
+  return (params.call.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
 }
 
 /// The head this CTA works on.
@@ -74,13 +74,13 @@ struct FullWalk {
   static constexpr bool kSearches = false;
 
   __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
-    return {params.kv_len > 0 ? 0 : WalkStep::kEnd};
+    return {params.call.kv_len > 0 ? 0 : WalkStep::kEnd};
   }
 
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
     // Whether anything is dropped is not known.
-    return {tile * kTileKv < params.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
+    return {tile * kTileKv < params.call.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
   }
 };
 
@@ -106,7 +106,7 @@ struct ClassWalk {
   }
 
   static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
-    return (params.kv_len + kTileKv - 1) / kTileKv;
+    return (params.call.kv_len + kTileKv - 1) / kTileKv;
   }
 
   static constexpr int kPlain = 4;  // beside a tile's class
@@ -126,13 +126,13 @@ struct ClassWalk {
              (Classes::kHasScoreClass && (word.plain & tiles) == tiles ? kPlain : 0);
     } else {
       const int q_lo = q_tile * kTileQ;
-      const int q_hi = min(q_lo + kTileQ, params.q_len) - 1;
+      const int q_hi = min(q_lo + kTileQ, params.call.q_len) - 1;
       const int kv_lo = first * kTileKv;
-      const int kv_hi = min(kv_lo + count * kTileKv, params.kv_len) - 1;
-      int tile_class = Classes::tile_class(params, 0, b, h, q_lo, q_hi, kv_lo, kv_hi);
-      if (tile_class == kTileFull && kv_lo + count * kTileKv > params.kv_len) tile_class = kTilePartial;
+      const int kv_hi = min(kv_lo + count * kTileKv, params.call.kv_len) - 1;
+      int tile_class = Classes::tile_class(params.call, 0, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      if (tile_class == kTileFull && kv_lo + count * kTileKv > params.call.kv_len) tile_class = kTilePartial;
       if constexpr (!Classes::kHasScoreClass) return tile_class;
-      const bool plain = Classes::score_is_plain(params, b, h, q_lo, q_hi, kv_lo, kv_hi);
+      const bool plain = Classes::score_is_plain(params.call, b, h, q_lo, q_hi, kv_lo, kv_hi);
       return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
     }
   }

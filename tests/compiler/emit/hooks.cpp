@@ -57,7 +57,7 @@ inline float f16_to_float(unsigned short bits) { _Float16 x; std::memcpy(&x, &bi
 )";
 
 constexpr const char* kEntry = R"(
-extern "C" void hooks_{0}(const fa::ForwardParams& p, int b, int h, int q, int kv, float s, float* parts, int* keep) {{
+extern "C" void hooks_{0}(const fa::CallParams& p, int b, int h, int q, int kv, float s, float* parts, int* keep) {{
   using Hooks = fa::s{0}::Hooks;
   const auto head = Hooks::head(p, b, h);
   const auto row = Hooks::row(p, head, q, float(q));
@@ -90,8 +90,8 @@ std::string unit_text(const Spec& spec, std::size_t number) {
              facts.has_row_addend ? "Hooks::row_addend(p, head, q)" : "0.0f");
 }
 
-ForwardParams launch_arguments(const tools::Problem& problem) {
-  ForwardParams params{};
+CallParams launch_arguments(const tools::Problem& problem) {
+  CallParams params{};
   const ProblemSize& size = problem.size;
   params.batch = size.batch;
   params.num_q_heads = size.num_q_heads;
@@ -138,12 +138,12 @@ void* compile(const std::string& text) {
 bool same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 void compare(std::vector<Unit>& units, void* library) {
-  using Entry = void (*)(const ForwardParams&, int, int, int, int, float, float*, int*);
+  using Entry = void (*)(const CallParams&, int, int, int, int, float, float*, int*);
   for (std::size_t k = 0; k < units.size(); ++k) {
     Unit& unit = units[k];
     const auto entry = reinterpret_cast<Entry>(dlsym(library, fmt::format("hooks_{}", k).c_str()));
     REQUIRE(entry != nullptr);
-    const ForwardParams params = launch_arguments(unit.problem);
+    const CallParams params = launch_arguments(unit.problem);
     RandomHooks random(static_cast<std::uint32_t>(k));
     for (int i = 0; i < 60; ++i) {
       const Element element = random.element(unit.problem.size);

@@ -15,7 +15,7 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int bounded = max(wrap_add(p.params[0].i32, p.params[0].i32 < 0 ? 1 : 0) >> 1, -524287);
     const int bounded_2 = min(bounded, 524287);
     return {b, h, -bounded_2, bounded_2, wrap_mul(h, 1000003), (p.kv_len + 63) >> 6};
@@ -32,7 +32,7 @@ struct Hooks : IdentityHooks {
     int difference_3;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int quotient = q_idx >> 6;
     const int sum = wrap_add(quotient * 3, head.product);
     const int product = wrap_mul(((sum >> 16) & 65535) ^ sum, -2048144789);
@@ -65,11 +65,11 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx < 64, kv_idx >> 6};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const bool holds = !(row.holds | column.holds) & ((row.side > column.quotient) | (column.quotient > row.side_2));
     const bool holds_2 = holds & (row.difference != column.quotient) & (row.difference_2 != column.quotient);
     return !holds_2 | (row.difference_3 == column.quotient);

@@ -14,7 +14,7 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int quotient = (p.kv_len + 127) >> 7;
     const long long stride = static_cast<long long>(quotient) * static_cast<long long>((p.q_len + 127) >> 7);
     const signed char* layout_at = static_cast<const signed char*>(p.tensors[0]) + static_cast<long long>(h) * stride;
@@ -27,7 +27,7 @@ struct Hooks : IdentityHooks {
     const signed char* layout_at;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const long long offset = static_cast<long long>(q_idx >> 7) * static_cast<long long>(head.quotient);
     return {q_idx, q_idx_f, head.layout_at + offset};
   }
@@ -38,11 +38,11 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx >> 7};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const int layout = __ldg(row.layout_at + column.quotient);
     return layout != 0;
   }

@@ -9,7 +9,7 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, q_idx >> 7};
   }
 
@@ -19,11 +19,11 @@ struct Hooks : IdentityHooks {
     int quotient;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx >> 7};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const int bits = row.quotient ^ column.quotient;
     return (bits & (bits - 1)) == 0;
   }

@@ -27,7 +27,7 @@ struct Hooks : IdentityHooks {
     int divisor;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int side = p.kv_len - p.q_len;
     const int bounded = min(max(wrap_mul(p.params[0].i32, p.params[1].i32), -67108863), 67108863);
     const bool holds = static_cast<unsigned>(wrap_add(p.params[1].i32, 1)) < static_cast<unsigned>(2);
@@ -42,7 +42,7 @@ struct Hooks : IdentityHooks {
     int remainder;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int side = head.side + q_idx;
     const int value = side % head.divisor;
     return {q_idx, q_idx_f, side, head.side_2 + q_idx, value + (value != 0 && (value ^ head.divisor) < 0 ? head.divisor : 0)};
@@ -54,16 +54,16 @@ struct Hooks : IdentityHooks {
     int remainder;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     const int value = kv_idx % head.divisor;
     return {kv_idx, kv_idx_f, value + (value != 0 && (value ^ head.divisor) < 0 ? head.divisor : 0)};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return (row.side >= column.kv_idx) & (row.side_2 < column.kv_idx) & (row.remainder == column.remainder);
   }
 
-  static __device__ __forceinline__ bool relative_mask(const ForwardParams& p, const Head& head, int distance) {
+  static __device__ __forceinline__ bool relative_mask(const CallParams& p, const Head& head, int distance) {
     return relative_mask_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, p.params[0].i32, p.params[1].i32);
   }
 };

@@ -12,7 +12,7 @@ struct Hooks : IdentityHooks {
     int difference;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int* document_id_at = static_cast<const int*>(p.tensors[0]) + static_cast<long long>(b) * static_cast<long long>(p.kv_len);
     return {b, h, document_id_at, p.kv_len - p.q_len};
   }
@@ -24,7 +24,7 @@ struct Hooks : IdentityHooks {
     int sum;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     const int document_id = __ldg(head.document_id_at + max(sum, 0));
     return {q_idx, q_idx_f, document_id, sum};
@@ -36,12 +36,12 @@ struct Hooks : IdentityHooks {
     int document_id;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     const int document_id = __ldg(head.document_id_at + kv_idx);
     return {kv_idx, kv_idx_f, document_id};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return (row.document_id == column.document_id) & (row.sum >= column.kv_idx);
   }
 };

@@ -10,7 +10,7 @@ struct Hooks : IdentityHooks {
     int side_3;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int side = p.kv_len - p.q_len;
     const int bounded = min(max(p.params[0].i32, -67108863), 67108863);
     return {b, h, side - bounded, side + bounded, side};
@@ -24,7 +24,7 @@ struct Hooks : IdentityHooks {
     bool holds;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, head.side + q_idx, head.side_2 + q_idx, q_idx + head.side_3 < p.params[1].i32};
   }
 
@@ -34,11 +34,11 @@ struct Hooks : IdentityHooks {
     bool holds;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx < p.params[1].i32};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const bool holds = ((row.side <= column.kv_idx) & (column.kv_idx <= row.side_2)) | column.holds;
     return holds | row.holds;
   }

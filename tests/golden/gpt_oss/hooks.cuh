@@ -13,7 +13,7 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     return {b, h, -min(max(p.params[0].i32, -33554431), 33554431)};
   }
 
@@ -23,17 +23,17 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, head.side + q_idx};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return (row.q_idx >= column.kv_idx) & (row.side < column.kv_idx);
   }
 
   static constexpr bool kHasSink = true;
 
-  static __device__ __forceinline__ float sink(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ float sink(const CallParams& p, int b, int h) {
     return 1.44269504f * sink_of(0.0f, b, h, 0, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, p.params[0].i32, static_cast<const float*>(p.tensors[0]));
   }
 };

@@ -20,7 +20,7 @@ struct Hooks : IdentityHooks {
     int difference;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const float r1 = __ldg(static_cast<const float*>(p.tensors[0]) + h);
     const float r2 = __ldg(static_cast<const float*>(p.tensors[1]) + h);
     return {b, h, r1, r2, p.kv_len - p.q_len};
@@ -33,25 +33,25 @@ struct Hooks : IdentityHooks {
     int sum;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, static_cast<float>(sum), sum};
   }
 
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float addend(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const float product = head.r1 * fast_log2(head.r2 * fmaxf(row.sum_f - column.kv_idx_f, 0.0f) + 1.0f);
     return -product;
   }
 
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return row.sum >= column.kv_idx;
   }
 
-  static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {
+  static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
     return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]), static_cast<const float*>(p.tensors[1]));
   }
 };

@@ -10,7 +10,7 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int prefix_len = __ldg(static_cast<const int*>(p.tensors[0]) + b);
     return {b, h, prefix_len, p.kv_len - p.q_len};
   }
@@ -21,7 +21,7 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, head.side + q_idx};
   }
 
@@ -31,11 +31,11 @@ struct Hooks : IdentityHooks {
     bool holds;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx < head.prefix_len};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return column.holds | (row.side >= column.kv_idx);
   }
 };

@@ -16,20 +16,20 @@ struct Hooks : IdentityHooks {
     const float* table_at;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     return {b, h, static_cast<const float*>(p.tensors[0]) + static_cast<long long>(h) * 257LL};
   }
 
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float addend(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const float table = __ldg(head.table_at + (min(max(column.kv_idx - row.q_idx, -128), 128) + 128));
     return table * 1.442695f;
   }
 
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
-  static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {
+  static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
     return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
   }
 };

@@ -9,12 +9,12 @@ struct Hooks : IdentityHooks {
     float sharpness;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const float sharpness = __ldg(static_cast<const float*>(p.tensors[0]) + h);
     return {b, h, sharpness};
   }
 
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const float scaled_score = s * p.scale;
     const float product = scaled_score * fast_sigmoid(head.sharpness * (scaled_score - p.params[0].f32));
     return product * 1.442695f;

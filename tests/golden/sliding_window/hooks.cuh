@@ -9,7 +9,7 @@ struct Hooks : IdentityHooks {
     int side_2;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int side = p.kv_len - p.q_len;
     return {b, h, side, side - min(max(p.params[0].i32, -67108863), 67108863)};
   }
@@ -21,11 +21,11 @@ struct Hooks : IdentityHooks {
     int side_2;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, head.side + q_idx, head.side_2 + q_idx};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return (row.side >= column.kv_idx) & (row.side_2 < column.kv_idx);
   }
 };

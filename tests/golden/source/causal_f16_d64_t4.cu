@@ -13,7 +13,7 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     return {b, h, p.kv_len - p.q_len};
   }
 
@@ -23,11 +23,11 @@ struct Hooks : IdentityHooks {
     int side;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     return {q_idx, q_idx_f, head.side + q_idx};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return row.side >= column.kv_idx;
   }
 };
@@ -43,12 +43,12 @@ struct Classes {
   static constexpr bool kHasScoreClass = false;
 
   template <class Pairs>
-  static __device__ __forceinline__ int tile_class(const ForwardParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
+  static __device__ __forceinline__ int tile_class(const CallParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
                                                    int kv_hi) {
     return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale);
   }
 
-  static __device__ __forceinline__ bool score_is_plain(const ForwardParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {
+  static __device__ __forceinline__ bool score_is_plain(const CallParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {
     return false;
   }
 };

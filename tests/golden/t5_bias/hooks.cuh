@@ -22,7 +22,7 @@ struct Hooks : IdentityHooks {
     int difference;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     return {b, h, static_cast<const float*>(p.tensors[0]) + h, p.kv_len - p.q_len};
   }
 
@@ -33,12 +33,12 @@ struct Hooks : IdentityHooks {
     float sum_f;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int sum = q_idx + head.difference;
     return {q_idx, q_idx_f, sum, static_cast<float>(sum)};
   }
 
-  static __device__ __forceinline__ float addend(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float addend(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const int bounded = max(row.sum - column.kv_idx, 0);
     const float quotient = exact_log(fmaxf(fmaxf(row.sum_f - column.kv_idx_f, 0.0f), 1.0f) / 16.0f) / 2.0794415f;
     const int choice = bounded < 16 ? bounded : wrap_add(16, __float2int_rz(__fmul_rn(quotient, 16.0f)));
@@ -46,15 +46,15 @@ struct Hooks : IdentityHooks {
     return bias * 1.442695f;
   }
 
-  static __device__ __forceinline__ float logit(float s, const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ float logit(float s, const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return fmaf(multiplier(p, head, row, column), s, addend(p, head, row, column));
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     return row.sum >= column.kv_idx;
   }
 
-  static __device__ __forceinline__ float relative_addend(const ForwardParams& p, const Head& head, int distance) {
+  static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
     return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
   }
 };

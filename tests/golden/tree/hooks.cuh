@@ -13,7 +13,7 @@ struct Hooks : IdentityHooks {
     int difference;
   };
 
-  static __device__ __forceinline__ Head head(const ForwardParams& p, int b, int h) {
+  static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     return {b, h, p.kv_len - p.q_len};
   }
 
@@ -34,7 +34,7 @@ struct Hooks : IdentityHooks {
     int side_12;
   };
 
-  static __device__ __forceinline__ Row row(const ForwardParams& p, const Head& head, int q_idx, float q_idx_f) {
+  static __device__ __forceinline__ Row row(const CallParams& p, const Head& head, int q_idx, float q_idx_f) {
     const int* ancestors_at = static_cast<const int*>(p.tensors[0]) + q_idx * 12;
     const int ancestors = __ldg(ancestors_at);
     const int ancestors_2 = __ldg(ancestors_at + 1);
@@ -57,11 +57,11 @@ struct Hooks : IdentityHooks {
     bool holds;
   };
 
-  static __device__ __forceinline__ Column column(const ForwardParams& p, const Head& head, int kv_idx, float kv_idx_f) {
+  static __device__ __forceinline__ Column column(const CallParams& p, const Head& head, int kv_idx, float kv_idx_f) {
     return {kv_idx, kv_idx_f, kv_idx - head.difference < 0};
   }
 
-  static __device__ __forceinline__ bool mask(const ForwardParams& p, const Head& head, const Row& row, const Column& column) {
+  static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
     const bool holds = (row.side == column.kv_idx) | (row.side_2 == column.kv_idx) | (row.side_3 == column.kv_idx) | (row.side_4 == column.kv_idx);
     const bool holds_2 = (row.side_5 == column.kv_idx) | (row.side_6 == column.kv_idx) | (row.side_7 == column.kv_idx) | (row.side_8 == column.kv_idx);
     const bool holds_3 = (row.side_9 == column.kv_idx) | (row.side_10 == column.kv_idx) | (row.side_11 == column.kv_idx) | (row.side_12 == column.kv_idx);

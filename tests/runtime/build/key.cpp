@@ -18,14 +18,13 @@ TEST_CASE("texts are told apart by where one ends", "[runtime][key]") {
 TEST_CASE("every part of a build is in its key", "[runtime][key]") {
   const Source plain = {.text = "text",
                         .headers = {{.path = "a.h", .text = "a"}, {.path = "b.h", .text = "b"}},
-                        .entry = "entry",
                         .arch = "sm_80",
-                        .threads = 128,
-                        .tile_q = 64,
-                        .tile_kv = 32,
-                        .shared_memory = 1024,
-                        .tile_map = {},
-                        .tile_map_entry = {}};
+                        .program = {{.entry = "entry",
+                                     .grid = Grid::q_tiles,
+                                     .tile_q = 64,
+                                     .tile_kv = 32,
+                                     .threads = 128,
+                                     .shared_memory = 1024}}};
   const std::vector<std::string> flags = {"-a", "-b"};
   std::set<std::string> keys = {cuda_key(plain, flags, "nvrtc").hex()};
   const auto adds = [&](const Source& source, const std::vector<std::string>& with, std::string_view nvrtc) {
@@ -44,10 +43,18 @@ TEST_CASE("every part of a build is in its key", "[runtime][key]") {
   CHECK(changed([](Source& s) { s.headers[1].text = "c"; }));
   CHECK(changed([](Source& s) { s.headers[1].path = "c.h"; }));
   CHECK(changed([](Source& s) { s.headers.pop_back(); }));
-  CHECK(changed([](Source& s) { s.entry = "other"; }));
   CHECK(changed([](Source& s) { s.arch = "sm_90"; }));
-  CHECK(changed([](Source& s) { s.threads = 256; }));
-  CHECK(changed([](Source& s) { s.tile_q = 128; }));
-  CHECK(changed([](Source& s) { s.shared_memory = 2048; }));
+  CHECK(changed([](Source& s) { s.program[0].entry = "other"; }));
+  CHECK(changed([](Source& s) { s.program[0].grid = Grid::tile_map; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_q = 128; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_kv = 128; }));
+  CHECK(changed([](Source& s) { s.program[0].threads = 256; }));
+  CHECK(changed([](Source& s) { s.program[0].shared_memory = 2048; }));
+  CHECK(changed([](Source& s) { s.program[0].overlaps = true; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_map = TileMapShape{}; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_map = TileMapShape{true, false, false}; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_map = TileMapShape{false, true, false}; }));
+  CHECK(changed([](Source& s) { s.program[0].tile_map = TileMapShape{false, false, true}; }));
+  CHECK(changed([](Source& s) { s.program.push_back(s.program[0]); }));
   CHECK(keys.insert(host_cache_key("text").hex()).second);
 }

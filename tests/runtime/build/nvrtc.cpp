@@ -21,14 +21,13 @@ Source doubling() {
               "extern \"C\" __global__ void entry(float* x) { x[threadIdx.x] = twice(x[threadIdx.x]); }\n",
           .headers = {{.path = "lib/twice.cuh",
                        .text = "#pragma once\n__device__ inline float twice(float x) { return x + x; }\n"}},
-          .entry = "entry",
           .arch = "sm_80",
-          .threads = 32,
-          .tile_q = 16,
-          .tile_kv = 8,
-          .shared_memory = 48,
-          .tile_map = {},
-          .tile_map_entry = {}};
+          .program = {{.entry = "entry",
+                       .grid = Grid::q_tiles,
+                       .tile_q = 16,
+                       .tile_kv = 8,
+                       .threads = 32,
+                       .shared_memory = 48}}};
 }
 
 const char* nothing(const char*) { return nullptr; }
@@ -118,11 +117,14 @@ TEST_CASE("a second build comes from the disk", "[runtime][nvrtc]") {
   CHECK(second.binary.image == first.binary.image);
   CHECK(second.binary.registers == first.binary.registers);
   CHECK(second.binary.spill_bytes == first.binary.spill_bytes);
-  CHECK(second.binary.entry == "entry");
-  CHECK(second.binary.launch.threads == 32);
-  CHECK(second.binary.launch.tile_q == 16);
-  CHECK(second.binary.launch.tile_kv == 8);
-  CHECK(second.binary.launch.shared_memory == 48);
+  REQUIRE(second.binary.program.size() == 1);
+  const Pass& pass = second.binary.program[0];
+  CHECK(pass.entry == "entry");
+  CHECK(pass.grid == Grid::q_tiles);
+  CHECK(pass.threads == 32);
+  CHECK(pass.tile_q == 16);
+  CHECK(pass.tile_kv == 8);
+  CHECK(pass.shared_memory == 48);
   REQUIRE(cache.list().size() == 1);
   CHECK(cache.list()[0].label == "twice");
 

@@ -81,23 +81,29 @@ TEST_CASE("a bundle's bytes give back all of it", "[runtime][bundle]") {
     CHECK(a.arch == b.arch);
     CHECK(a.plan == b.plan);
     CHECK(a.binary.image == b.binary.image);
-    CHECK(a.binary.entry == "facet_forward");
-    CHECK(a.binary.launch.threads == 128);
-    CHECK(a.binary.launch.tile_q == 64);
-    CHECK(a.binary.launch.tile_kv == 32);
-    CHECK(a.binary.launch.shared_memory == 50000);
-    CHECK(a.binary.launch.tile_map.has_value() == b.binary.launch.tile_map.has_value());
+    const Pass& forward = a.binary.program.back();
+    CHECK(forward.entry == "facet_forward");
+    CHECK(forward.grid == Grid::q_tiles);
+    CHECK(forward.threads == 128);
+    CHECK(forward.tile_q == 64);
+    CHECK(forward.tile_kv == 32);
+    CHECK(forward.shared_memory == 50000);
+    CHECK(print(a.binary.program) == print(b.binary.program));
     CHECK(a.binary.registers == 168);
     CHECK(a.binary.spill_bytes == 4);
   }
-  const Binary& binary = after.kernels[3].binary;
-  CHECK(binary.tile_map_entry == "facet_tile_map");
-  CHECK(binary.launch.tile_map_threads == 512);
-  CHECK(binary.launch.overlaps_tile_map);
-  REQUIRE(binary.launch.tile_map);
-  CHECK(binary.launch.tile_map->of_batch);
-  CHECK_FALSE(binary.launch.tile_map->of_head);
-  CHECK(binary.launch.tile_map->has_plain);
+  const Program& program = after.kernels[3].binary.program;
+  REQUIRE(program.size() == 2);
+  CHECK(program[0].entry == "facet_tile_map");
+  CHECK(program[0].grid == Grid::tile_map);
+  CHECK(program[0].threads == 512);
+  CHECK_FALSE(program[0].overlaps);
+  REQUIRE(program[0].tile_map);
+  CHECK(program[0].tile_map->of_batch);
+  CHECK_FALSE(program[0].tile_map->of_head);
+  CHECK(program[0].tile_map->has_plain);
+  CHECK(program[1].overlaps);
+  CHECK_FALSE(program[1].tile_map);
   CHECK(encode_bundle(after) == bytes);
 }
 
@@ -154,15 +160,17 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
     return why_not(with_manifest(from, to));
   };
   CHECK(edited("\"threads\": 128", "\"threads\": 4096") ==
-        "x: manifest: kernels[0].threads is no whole number from 1 to 1024; build it again");
-  CHECK(edited("\"threads\": 128", "\"threads\": 1.5").find("kernels[0].threads is no whole number") !=
-        std::string::npos);
-  CHECK(edited("\"threads\": 128", "\"threads\": 18446744073709551615").find("kernels[0].threads is no") !=
-        std::string::npos);
+        "x: manifest: kernels[0].passes[0].threads is no whole number from 1 to 1024; build it again");
+  CHECK(edited("\"threads\": 128", "\"threads\": 1.5")
+            .find("kernels[0].passes[0].threads is no whole number") != std::string::npos);
+  CHECK(edited("\"threads\": 128", "\"threads\": 18446744073709551615")
+            .find("kernels[0].passes[0].threads is no") != std::string::npos);
   CHECK(edited("\"threads\": 128", "\"theads\": 128") ==
-        "x: manifest: kernels[0].threads is missing; build it again");
+        "x: manifest: kernels[0].passes[0].threads is missing; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 128, \"twice\": true") ==
-        "x: manifest: kernels[0] has 14 fields, 13 are known; build it again");
+        "x: manifest: kernels[0].passes[0] has 9 fields, 8 are known; build it again");
+  CHECK(edited("\"plan\": ", "\"twice\": true, \"plan\": ") ==
+        "x: manifest: kernels[0] has 8 fields, 7 are known; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": 2") ==
         "x: manifest: kernels[0].spec is no whole number from 0 to 1; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": -1").find("kernels[0].spec is no whole number") !=
@@ -173,17 +181,55 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
             .find("x: manifest: specs[0].text is no spec to this program (") == 0);
   CHECK(edited("sm_75", "sm_80") ==
         "x: manifest: kernels[1].arch is that of another kernel of the same spec; build it again");
-  CHECK(edited("q_tiles << head_shift, num_q_heads >> head_shift, batch", "batch") ==
-        "x: manifest: kernels[0].grid is not \"q_tiles << head_shift, num_q_heads >> head_shift, batch\"; "
-        "build it again");
   CHECK(edited("\"offset\": 0", "\"offset\": 64").find("x: manifest: kernels[0].image: does not lie") == 0);
   CHECK(edited("\"bytes\": 1000", "\"bytes\": 100000").find("x: manifest: kernels[0].image: does not lie") ==
         0);
   CHECK(edited("\"of_batch\": true", "\"of_batch\": 1") ==
-        "x: manifest: kernels[3].tile_map.of_batch is neither true nor false; build it again");
+        "x: manifest: kernels[3].passes[0].tile_map.of_batch is neither true nor false; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 1e999") ==
         "x: manifest: has a number out of range; build it again");
   CHECK(edited("{", "[").find("x: manifest: is no JSON at byte ") == 0);
+}
+
+TEST_CASE("passes that Facet does not write are refused", "[runtime][bundle]") {
+  const auto edited = [](const std::string& from, const std::string& to) {
+    return why_not(with_manifest(from, to));
+  };
+  CHECK(
+      edited("\"q_tiles\"", "\"rows\"") ==
+      "x: manifest: kernels[0].passes[0].grid is no rule of this program's, such as q_tiles; build it again");
+  for (const std::string& entry :
+       {std::string(), std::string("a b"), std::string("../a"), std::string(257, 'a')})
+    CHECK(edited("\"facet_forward\"", "\"" + entry + "\"") ==
+          "x: manifest: kernels[0].passes[0].entry is no function's name, such as facet_forward; build it "
+          "again");
+  CHECK(edited("\"tile_q\": 64", "\"tile_q\": 0")
+            .find("kernels[0].passes[0].tile_q is no whole number from 1") != std::string::npos);
+  CHECK(edited("\"shared_memory\": 50000", "\"shared_memory\": -1")
+            .find("kernels[0].passes[0].shared_memory is no whole number from 0") != std::string::npos);
+  CHECK(edited("\"overlaps\": false", "\"overlaps\": true") ==
+        "x: manifest: kernels[0].passes[0].overlaps is true, and no pass comes before; build it again");
+  CHECK(edited("\"q_tiles\"", "\"tile_map\"") ==
+        "x: manifest: kernels[0].passes[0].tile_map is not what the pass's grid asks for; build it again");
+  CHECK(edited("\"grid\": \"tile_map\"", "\"grid\": \"q_tiles\"") ==
+        "x: manifest: kernels[3].passes[0].tile_map is not what the pass's grid asks for; build it again");
+  CHECK(edited("\"passes\": [", "\"passes\": [], \"were\": [") ==
+        "x: manifest: kernels[0].passes has 0 entries, it must have 1 to 16; build it again");
+  CHECK(edited("\"passes\": [", "\"passes\": {}, \"were\": [") ==
+        "x: manifest: kernels[0].passes is no list; build it again");
+  CHECK(edited("\"passes\": [", "\"passes\": [0], \"were\": [") ==
+        "x: manifest: kernels[0].passes[0] is no object; build it again");
+
+  BundleContents contents = sample_bundle();
+  Program& program = contents.kernels[3].binary.program;
+  program.push_back(program[0]);
+  CHECK(why_not(encode_bundle(contents)) ==
+        "x: manifest: kernels[3].passes[2].tile_map is the second of this kernel; build it again");
+  program.assign(kMostPasses, contents.kernels[0].binary.program[0]);
+  CHECK_NOTHROW(decode_bundle(encode_bundle(contents), "x"));
+  program.push_back(program[0]);
+  CHECK(why_not(encode_bundle(contents)) ==
+        "x: manifest: kernels[3].passes has 17 entries, it must have 1 to 16; build it again");
 }
 
 TEST_CASE("a cubin runs where the CUDA manual says", "[runtime][bundle]") {
@@ -344,7 +390,7 @@ TEST_CASE("an architecture is a word, since files are named by it", "[runtime][b
 
 TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]") {
   const std::string abi = launch_abi();
-  CHECK(abi.find("params 3, " + std::to_string(sizeof(ForwardParams)) +
+  CHECK(abi.find("params 4, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
                  "; tile map: blocks of 4 x 8 tiles") != std::string::npos);

@@ -19,8 +19,12 @@ inline BundleKernel kernel_of(std::size_t spec, const std::string& arch, int num
           .arch = arch,
           .plan = "plan " + arch,
           .binary = {.image = image_of(number, 1000 + 30 * static_cast<std::size_t>(number)),
-                     .entry = "facet_forward",
-                     .launch = {.threads = 128, .tile_q = 64, .tile_kv = 32, .shared_memory = 50000},
+                     .program = {{.entry = "facet_forward",
+                                  .grid = Grid::q_tiles,
+                                  .tile_q = 64,
+                                  .tile_kv = 32,
+                                  .threads = 128,
+                                  .shared_memory = 50000}},
                      .registers = 168,
                      .spill_bytes = 4}};
 }
@@ -36,11 +40,15 @@ inline BundleContents sample_bundle() {
                   "mask_mod = q_idx - kv_idx < window and doc[b, kv_idx] == 3\ndropout 0.25\n")};
   contents.kernels = {kernel_of(0, "sm_75", 0), kernel_of(0, "sm_80", 1), kernel_of(0, "sm_90a", 2),
                       kernel_of(1, "sm_80", 3)};
-  Binary& windowed = contents.kernels[3].binary;
-  windowed.tile_map_entry = "facet_tile_map";
-  windowed.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
-  windowed.launch.tile_map_threads = 512;
-  windowed.launch.overlaps_tile_map = true;
+  Program& windowed = contents.kernels[3].binary.program;
+  windowed[0].overlaps = true;
+  windowed.insert(windowed.begin(),
+                  {.entry = "facet_tile_map",
+                   .grid = Grid::tile_map,
+                   .tile_q = 64,
+                   .tile_kv = 32,
+                   .threads = 512,
+                   .tile_map = TileMapShape{.of_batch = true, .of_head = false, .has_plain = true}});
   return contents;
 }
 

@@ -54,8 +54,12 @@ TEST_CASE("forward takes microseconds at most, up to the driver", "[call_time]")
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Binary binary = {.image = "cubin",
-                         .entry = "facet_forward",
-                         .launch = {.threads = 128, .tile_q = 128, .tile_kv = 64, .shared_memory = 98304}};
+                         .program = {{.entry = "facet_forward",
+                                      .grid = Grid::q_tiles,
+                                      .tile_q = 128,
+                                      .tile_kv = 64,
+                                      .threads = 128,
+                                      .shared_memory = 98304}}};
   const Kernel kernel(std::make_shared<const KernelState>(
       KernelState{.loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = Spec::parse(kSpec),
                                                                         .device = Device::cuda,

@@ -13,6 +13,7 @@ namespace fa::tests {
 
 struct FakeLaunch {
   CUfunction function = nullptr;
+  std::string entry;  // the function's name
   unsigned grid[3] = {};
   unsigned block[3] = {};
   unsigned shared_memory = 0;
@@ -46,10 +47,11 @@ struct FakeDriver {
   int pushes = 0;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  // of every thread
   int modules_loaded = 0, modules_unloaded = 0;                      // a strict capture mode refuses both
-  std::string entry;
+  std::map<std::string, CUfunction> functions;                       // those that were asked for, by name
   std::map<int, int> function_attributes;
   int launches = 0;
-  FakeLaunch launch, previous;  // the last, the one before
+  FakeLaunch launch;              // the last
+  std::vector<FakeLaunch> first;  // the first few, in order
   std::vector<FakeMemset> memsets;
   std::map<CUdeviceptr, std::size_t> allocations;
 };

@@ -17,9 +17,12 @@ using namespace fa::tests;
 namespace {
 
 const Binary kBinary = {.image = "cubin",
-                        .entry = "facet_forward",
-                        .tile_map_entry = "facet_tile_map",
-                        .launch = {.threads = 128, .tile_q = 64, .tile_kv = 64, .shared_memory = 50000}};
+                        .program = {{.entry = "facet_forward",
+                                     .grid = Grid::q_tiles,
+                                     .tile_q = 64,
+                                     .tile_kv = 64,
+                                     .threads = 128,
+                                     .shared_memory = 50000}}};
 
 Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary& binary = kBinary) {
   auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = Spec::parse(text),
@@ -34,9 +37,14 @@ Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 Binary with_tile_map(bool overlaps) {
   Binary binary = kBinary;
-  binary.launch.tile_map_threads = 512;
-  binary.launch.tile_map = {.of_batch = true, .of_head = false, .has_plain = true};
-  binary.launch.overlaps_tile_map = overlaps;
+  binary.program[0].overlaps = overlaps;
+  binary.program.insert(binary.program.begin(),
+                        {.entry = "facet_tile_map",
+                         .grid = Grid::tile_map,
+                         .tile_q = 64,
+                         .tile_kv = 64,
+                         .threads = 512,
+                         .tile_map = TileMapShape{.of_batch = true, .of_head = false, .has_plain = true}});
   return binary;
 }
 
@@ -54,7 +62,8 @@ TEST_CASE("a loaded kernel may use its shared memory, and unloads itself", "[run
   {
     const std::unique_ptr<const CudaKernel> kernel = load_cuda(device, kBinary);
     CHECK(fake().modules_loaded == 1);
-    CHECK(fake().entry == "facet_forward");
+    CHECK(fake().functions.size() == 1);
+    CHECK(fake().functions.contains("facet_forward"));
     CHECK(fake().function_attributes.at(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == 50000);
     CHECK(kernel->registers == 168);
     CHECK(fake().modules_unloaded == 0);
@@ -108,20 +117,20 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(p.q_strides.row == 64);
   CHECK(p.v_strides.batch == 2 * 1000 * 128);
   CHECK(p.o_strides.row == 128);
-  CHECK(p.batch == 3);
-  CHECK(p.num_q_heads == 6);
-  CHECK(p.num_kv_heads == 2);
-  CHECK(p.group_size == 3);
-  CHECK(p.q_len == 130);
-  CHECK(p.kv_len == 1000);
-  CHECK(p.scale == 0.25f);
-  CHECK(p.scale_log2 == 0.25f * 1.44269504f);
-  CHECK(p.drop_threshold == 0);
-  CHECK(p.keep_scale == 1.0f);
-  CHECK(p.params[0].i32 == 7);
-  CHECK(p.params[1].f32 == 2.0f);
-  CHECK(p.tensors[0] == at(0x600000000));
-  CHECK(p.tensors[1] == at(0x700000000));
+  CHECK(p.call.batch == 3);
+  CHECK(p.call.num_q_heads == 6);
+  CHECK(p.call.num_kv_heads == 2);
+  CHECK(p.call.group_size == 3);
+  CHECK(p.call.q_len == 130);
+  CHECK(p.call.kv_len == 1000);
+  CHECK(p.call.scale == 0.25f);
+  CHECK(p.call.scale_log2 == 0.25f * 1.44269504f);
+  CHECK(p.call.drop_threshold == 0);
+  CHECK(p.call.keep_scale == 1.0f);
+  CHECK(p.call.params[0].i32 == 7);
+  CHECK(p.call.params[1].f32 == 2.0f);
+  CHECK(p.call.tensors[0] == at(0x600000000));
+  CHECK(p.call.tensors[1] == at(0x700000000));
   CHECK(fake().contexts.empty());
   CHECK(fake().allocations.empty());
 }
@@ -180,17 +189,17 @@ TEST_CASE("dropout reaches the kernel as a threshold", "[runtime][launch]") {
                       .o = tensor(0x400000000, 1, 1)};
   args.seed = 0x123456789abcdef0u;
   kernel.forward(args);
-  CHECK(fake().launch.params.drop_threshold == 16384);
-  CHECK(fake().launch.params.keep_scale == 4.0f / 3.0f);
-  CHECK(fake().launch.params.seed == 0x123456789abcdef0u);
+  CHECK(fake().launch.params.call.drop_threshold == 16384);
+  CHECK(fake().launch.params.call.keep_scale == 4.0f / 3.0f);
+  CHECK(fake().launch.params.call.seed == 0x123456789abcdef0u);
   args.dropout = 0.0f;
   kernel.forward(args);
-  CHECK(fake().launch.params.drop_threshold == 0);
-  CHECK(fake().launch.params.keep_scale == 1.0f);
+  CHECK(fake().launch.params.call.drop_threshold == 0);
+  CHECK(fake().launch.params.call.keep_scale == 1.0f);
   args.dropout = 1.0f;
   kernel.forward(args);
-  CHECK(fake().launch.params.drop_threshold == 65536);
-  CHECK(fake().launch.params.keep_scale == 0.0f);
+  CHECK(fake().launch.params.call.drop_threshold == 65536);
+  CHECK(fake().launch.params.call.keep_scale == 0.0f);
 }
 
 TEST_CASE("a tile map is filled by a kernel before the forward pass, in the caller's workspace",
@@ -216,14 +225,14 @@ TEST_CASE("a tile map is filled by a kernel before the forward pass, in the call
   CHECK(fake().launches == 0);
   kernel.forward(args, at(0x9000));
   REQUIRE(fake().launches == 2);
-  CHECK(fake().previous.function != fake().launch.function);
-  CHECK(fake().previous.grid[0] == 2 * 4);  // bytes of 2 words; one round has all q tiles
-  CHECK(fake().previous.grid[1] == 1);
-  CHECK(fake().previous.grid[2] == 3);
-  CHECK(fake().previous.block[0] == 512);
-  CHECK(fake().previous.shared_memory == 0);
-  CHECK(fake().previous.stream == at(0x9000));
-  CHECK(fake().previous.params.tile_map == at(0x1000000));
+  CHECK(fake().first[0].function != fake().launch.function);
+  CHECK(fake().first[0].grid[0] == 2 * 4);  // bytes of 2 words; one round has all q tiles
+  CHECK(fake().first[0].grid[1] == 1);
+  CHECK(fake().first[0].grid[2] == 3);
+  CHECK(fake().first[0].block[0] == 512);
+  CHECK(fake().first[0].shared_memory == 0);
+  CHECK(fake().first[0].stream == at(0x9000));
+  CHECK(fake().first[0].params.tile_map == at(0x1000000));
   CHECK(fake().launch.function == fake_function());
   CHECK(fake().launch.grid[0] == 3 * 2);
   CHECK(fake().launch.params.tile_map == at(0x1000000));
@@ -246,7 +255,7 @@ TEST_CASE("a forward kernel that waits for its tile map itself may start before 
   args.workspace_bytes = kernel.workspace_bytes(args);
   kernel.forward(args);
   REQUIRE(fake().launches == 2);
-  CHECK_FALSE(fake().previous.overlaps);  // it reads what the caller's kernels wrote
+  CHECK_FALSE(fake().first[0].overlaps);  // it reads what the caller's kernels wrote
   CHECK(fake().launch.overlaps);
 
   reset_fake();
@@ -299,9 +308,9 @@ TEST_CASE("the same in host memory, with room between the rows", "[runtime][laun
   params.o = out.data();
   params.lse = lse.data();
   params.o_strides = {.batch = 0, .head = 24, .row = 8};
-  params.batch = 1;
-  params.num_q_heads = 2;
-  params.q_len = 3;
+  params.call.batch = 1;
+  params.call.num_q_heads = 2;
+  params.call.q_len = 3;
   fill_empty_rows(params, 5, sizeof(float));
   for (std::size_t i = 0; i < out.size(); ++i) CHECK(out[i] == (i % 8 < 5 ? 0.0f : 1.0f));
   for (const float value : lse) CHECK(value == -std::numeric_limits<float>::infinity());
@@ -317,7 +326,7 @@ TEST_CASE("what the driver refuses is told with its name and a remedy", "[runtim
         "there is no CUDA device 0: this process sees none; check CUDA_VISIBLE_DEVICES");
 
   Binary large = kBinary;
-  large.launch.shared_memory = 300000;
+  large.program[0].shared_memory = 300000;
   CHECK(message_of<DeviceError>([&] { load_cuda(device, large); }) ==
         "the plan asks for 300000 bytes of shared memory, Fake GPU gives a block at most 232448: choose "
         "smaller tiles "
@@ -329,7 +338,7 @@ TEST_CASE("what the driver refuses is told with its name and a remedy", "[runtim
                             .v = tensor(0x300000000, 1, 1),
                             .o = tensor(0x400000000, 1, 1)};
   CHECK(message_of<DeviceError>([&] { kernel.forward(args); }) ==
-        "launching the forward kernel: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
+        "launching facet_forward: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
   CHECK(fake().contexts.empty());  // popped all the same
   fake().load_result = CUDA_ERROR_OUT_OF_MEMORY;
   const int unloaded = fake().modules_unloaded;

@@ -38,9 +38,9 @@ struct Inputs {
     const long long q_size = static_cast<long long>(q.size()), kv_size = static_cast<long long>(k.size());
     p.q_strides = p.o_strides = {q_size, q_size, kHeadDim};
     p.k_strides = p.v_strides = {kv_size, kv_size, kHeadDim};
-    p.batch = p.num_q_heads = p.num_kv_heads = p.group_size = 1;
-    p.q_len = q_len, p.kv_len = kv_len;
-    p.scale = 0.25f, p.scale_log2 = 0.36067376f, p.keep_scale = 1;
+    p.call.batch = p.call.num_q_heads = p.call.num_kv_heads = p.call.group_size = 1;
+    p.call.q_len = q_len, p.call.kv_len = kv_len;
+    p.call.scale = 0.25f, p.call.scale_log2 = 0.36067376f, p.call.keep_scale = 1;
     return p;
   }
 };
@@ -101,7 +101,7 @@ TEST_CASE("host classes: nothing of an empty tile is read") {
       const HostCase host = host_case(text(mask.text), kTileQ, kTileKv);
       Inputs clean(q_len, kv_len);
       ForwardParams params = clean.params();
-      params.tensors[0] = mask.table;
+      params.call.tensors[0] = mask.table;
       run_host(*host.kernel, params, 2);
       CHECK(std::none_of(clean.o.begin(), clean.o.end(), [](float x) { return std::isnan(x); }));
 
@@ -112,7 +112,7 @@ TEST_CASE("host classes: nothing of an empty tile is read") {
         std::fill(poisoned.k.begin() + first * kHeadDim, poisoned.k.begin() + end * kHeadDim, NAN);
         std::fill(poisoned.v.begin() + first * kHeadDim, poisoned.v.begin() + end * kHeadDim, NAN);
         params = poisoned.params();
-        params.tensors[0] = mask.table;
+        params.call.tensors[0] = mask.table;
         run_host(*host.kernel, params, 2);
         for (int q_first = 0; q_first < q_len; q_first += kTileQ) {
           const int q_end = std::min(q_first + kTileQ, q_len);

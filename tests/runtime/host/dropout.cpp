@@ -48,19 +48,21 @@ TEST_CASE("host dropout: the kept elements, bit for bit") {
       params.k_strides = {kHeads * kKvLen * 16, kKvLen * 16, 16};
       params.v_strides = {0, 0, 256};
       params.o_strides = {kHeads * kQLen * 256, kQLen * 256, 256};
-      params.batch = kBatch, params.num_q_heads = params.num_kv_heads = kHeads, params.group_size = 1;
-      params.q_len = kQLen, params.kv_len = kKvLen, params.scale = 1, params.scale_log2 = 1.4427f;
-      params.drop_threshold = threshold;
-      params.keep_scale = threshold < 65536 ? 65536.0f / static_cast<float>(65536 - threshold) : 0.0f;
-      params.seed = 0x123456789abcdef0ull;
+      params.call.batch = kBatch, params.call.num_q_heads = params.call.num_kv_heads = kHeads,
+      params.call.group_size = 1;
+      params.call.q_len = kQLen, params.call.kv_len = kKvLen, params.call.scale = 1,
+      params.call.scale_log2 = 1.4427f;
+      params.call.drop_threshold = threshold;
+      params.call.keep_scale = threshold < 65536 ? 65536.0f / static_cast<float>(65536 - threshold) : 0.0f;
+      params.call.seed = 0x123456789abcdef0ull;
       run_host(*host.kernel, params, 2);
       int wrong = 0;
       for (int head = 0; head < kBatch * kHeads; ++head)
         for (int i = 0; i < kQLen; ++i)
           for (int j = 0; j < kKvLen; ++j) {
-            const bool kept = dropout_bits(params.seed, static_cast<unsigned>(head), static_cast<unsigned>(i),
-                                           static_cast<unsigned>(j)) >= threshold;
-            const float expected = kept ? params.keep_scale / kKvLen : 0.0f;
+            const bool kept = dropout_bits(params.call.seed, static_cast<unsigned>(head),
+                                           static_cast<unsigned>(i), static_cast<unsigned>(j)) >= threshold;
+            const float expected = kept ? params.call.keep_scale / kKvLen : 0.0f;
             const float got = o[static_cast<std::size_t>((head * kQLen + i) * 256 + j)];
             wrong += std::fabs(got - expected) > 1e-6f * expected;
           }

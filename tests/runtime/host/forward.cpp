@@ -123,9 +123,9 @@ TEST_CASE("host: a NaN or infinity in the input stays in its own rows") {
   params.q = q.data(), params.k = k.data(), params.v = v.data(), params.o = o.data(), params.lse = lse.data();
   params.q_strides = params.o_strides = {48, 48, 16};
   params.k_strides = params.v_strides = {320, 320, 16};
-  params.batch = params.num_q_heads = params.num_kv_heads = params.group_size = 1;
-  params.q_len = 3, params.kv_len = 20, params.scale = 0.25f, params.scale_log2 = 0.36f,
-  params.keep_scale = 1;
+  params.call.batch = params.call.num_q_heads = params.call.num_kv_heads = params.call.group_size = 1;
+  params.call.q_len = 3, params.call.kv_len = 20, params.call.scale = 0.25f, params.call.scale_log2 = 0.36f,
+  params.call.keep_scale = 1;
   run_host(*host.kernel, params, 1);
   CHECK(o[0] == 1.0f);
   CHECK(std::isnan(o[16]));

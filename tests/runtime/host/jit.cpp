@@ -90,15 +90,16 @@ TEST_CASE("host kernel: without lse, and nothing to do") {
   ForwardParams params{};
   params.q = params.k = params.v = q.data(), params.o = o.data();
   params.q_strides = params.k_strides = params.v_strides = params.o_strides = {16, 16, 16};
-  params.batch = params.num_q_heads = params.num_kv_heads = params.group_size = params.q_len = 1;
-  params.scale = params.scale_log2 = 1;
-  params.kv_len = 0;  // no keys: an empty row
+  params.call.batch = params.call.num_q_heads = params.call.num_kv_heads = params.call.group_size =
+      params.call.q_len = 1;
+  params.call.scale = params.call.scale_log2 = 1;
+  params.call.kv_len = 0;  // no keys: an empty row
   run_host(*host.kernel, params);
   CHECK(o[3] == 0.0f);
-  params.kv_len = 1;
+  params.call.kv_len = 1;
   run_host(*host.kernel, params);
   CHECK(o[3] == 1.0f);
-  params.batch = 0, o[3] = 7;
+  params.call.batch = 0, o[3] = 7;
   run_host(*host.kernel, params);
   CHECK(o[3] == 7.0f);
 }

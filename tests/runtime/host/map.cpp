@@ -19,14 +19,14 @@ constexpr int kTileQ = 48, kTileKv = 64;
 
 ForwardParams params_of(const tools::Problem& problem) {
   ForwardParams params{};
-  params.batch = problem.size.batch;
-  params.num_q_heads = problem.size.num_q_heads;
-  params.num_kv_heads = problem.size.num_kv_heads;
-  params.group_size = params.num_q_heads / params.num_kv_heads;
-  params.q_len = problem.size.q_len;
-  params.kv_len = problem.size.kv_len;
+  params.call.batch = problem.size.batch;
+  params.call.num_q_heads = problem.size.num_q_heads;
+  params.call.num_kv_heads = problem.size.num_kv_heads;
+  params.call.group_size = params.call.num_q_heads / params.call.num_kv_heads;
+  params.call.q_len = problem.size.q_len;
+  params.call.kv_len = problem.size.kv_len;
   for (std::size_t i = 0; i < problem.tensors.size(); ++i)
-    params.tensors[i] = problem.tensors[i].bytes.data();
+    params.call.tensors[i] = problem.tensors[i].bytes.data();
   return params;
 }
 

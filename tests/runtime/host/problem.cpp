@@ -200,22 +200,24 @@ Compared compare(const HostCase& host, const HostProblem& problem, const Meaning
   params.lse = lse.data();
   params.q_strides = q.strides, params.k_strides = k.strides, params.v_strides = v.strides,
   params.o_strides = o.strides;
-  params.batch = problem.batch, params.num_q_heads = problem.q_heads, params.num_kv_heads = problem.kv_heads;
-  params.group_size = problem.q_heads / problem.kv_heads;
-  params.q_len = problem.q_len, params.kv_len = problem.kv_len;
-  params.scale = static_cast<float>(spec.scale);
-  params.scale_log2 = static_cast<float>(spec.scale * 1.4426950408889634);
-  params.drop_threshold = static_cast<unsigned>(std::lround(problem.dropout * 65536));
-  params.keep_scale =
-      params.drop_threshold < 65536 ? static_cast<float>(65536.0 / (65536 - params.drop_threshold)) : 0.0f;
-  params.seed = problem.seed;
-  for (std::size_t i = 0; i < problem.params.size(); ++i) params.params[i] = problem.params[i];
-  for (std::size_t i = 0; i < problem.tensors.size(); ++i) params.tensors[i] = problem.tensors[i];
+  params.call.batch = problem.batch, params.call.num_q_heads = problem.q_heads,
+  params.call.num_kv_heads = problem.kv_heads;
+  params.call.group_size = problem.q_heads / problem.kv_heads;
+  params.call.q_len = problem.q_len, params.call.kv_len = problem.kv_len;
+  params.call.scale = static_cast<float>(spec.scale);
+  params.call.scale_log2 = static_cast<float>(spec.scale * 1.4426950408889634);
+  params.call.drop_threshold = static_cast<unsigned>(std::lround(problem.dropout * 65536));
+  params.call.keep_scale = params.call.drop_threshold < 65536
+                               ? static_cast<float>(65536.0 / (65536 - params.call.drop_threshold))
+                               : 0.0f;
+  params.call.seed = problem.seed;
+  for (std::size_t i = 0; i < problem.params.size(); ++i) params.call.params[i] = problem.params[i];
+  for (std::size_t i = 0; i < problem.tensors.size(); ++i) params.call.tensors[i] = problem.tensors[i];
   run_host(*host.kernel, params, problem.threads);
 
   Compared compared;
-  compared.reference = reference(spec, problem, meaning, q, k, v, params.drop_threshold,
-                                 static_cast<double>(params.keep_scale));
+  compared.reference = reference(spec, problem, meaning, q, k, v, params.call.drop_threshold,
+                                 static_cast<double>(params.call.keep_scale));
   const std::vector<double> all = decode(o.bytes, spec.dtype);
   std::vector<bool> written(all.size(), false);
   for (int b = 0; b < problem.batch; ++b)

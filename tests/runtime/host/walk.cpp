@@ -81,9 +81,10 @@ const Mask kMasks[] = {
 
 ForwardParams params_of(const Size& size) {
   ForwardParams params{};
-  params.batch = 2, params.num_q_heads = 2, params.num_kv_heads = 1, params.group_size = 2;
-  params.q_len = size.q_len, params.kv_len = size.kv_len;
-  params.tensors[0] = tables().document.data();
+  params.call.batch = 2, params.call.num_q_heads = 2, params.call.num_kv_heads = 1,
+  params.call.group_size = 2;
+  params.call.q_len = size.q_len, params.call.kv_len = size.kv_len;
+  params.call.tensors[0] = tables().document.data();
   return params;
 }
 
@@ -113,8 +114,8 @@ Tally check(const Mask& mask, const Size& size) {
   const ForwardParams params = params_of(size);
   const HostTileMap map = filled(*host.kernel, params);
   Tally tally;
-  for (int b = 0; b < params.batch; ++b)
-    for (int h = 0; h < params.num_q_heads; ++h)
+  for (int b = 0; b < params.call.batch; ++b)
+    for (int h = 0; h < params.call.num_q_heads; ++h)
       for (int q_tile = 0; q_tile < ceil_div(size.q_len, size.tile_q); ++q_tile) {
         const TileWalk walk(*host.kernel, params, map, b, h, q_tile);
         int next = 0;  // the first kv tile not judged yet

@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include "compiler/emit/cuda/passes/passes.h"
+
+namespace fa {
+
+PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan) {
+  const Pass pass = {.entry = "facet_tile_map",
+                     .grid = Grid::tile_map,
+                     .tile_q = plan.tile_q,
+                     .tile_kv = plan.tile_kv,
+                     .threads = kMapThreads,
+                     .tile_map = TileMapShape{.of_batch = classes.map->of_batch,
+                                              .of_head = classes.map->of_head,
+                                              .has_plain = score_class.function != nullptr}};
+  return {.pass = pass,
+          .include = "common/tiles/tile_map.cuh",
+          .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
+    {entry}(const __grid_constant__ fa::ForwardParams params) {{
+  fa::TileMapPass<fa::Classes, fa::Config::kTileQ, fa::Config::kTileKv>(params).run();
+}}
+static_assert(fa::kMapThreads == {threads});
+)",
+                              fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry))};
+}
+
+}  // namespace fa

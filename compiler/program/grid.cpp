@@ -1,0 +1,57 @@
+#include "compiler/program/grid.h"
+
+#include <cstddef>
+
+namespace fa {
+namespace {
+
+/// `head_shift` says how many heads take turns at each q tile (templates/params.h).
+Blocks of_q_tiles(const Pass& pass, const ForwardParams& params) {
+  return {.x = count_tiles(params.call.q_len, pass.tile_q) << params.head_shift,
+          .y = params.call.num_q_heads >> params.head_shift,
+          .z = params.call.batch};
+}
+
+/// Heads and batch entries have blocks of their own only where their maps differ.
+Blocks of_tile_map(const Pass& pass, const ForwardParams& params) {
+  const TileMapShape shape = pass.tile_map.value();
+  return {.x = kBytesAWord * map_words(params.call, pass.tile_kv) *
+               map_shares(shape, params.call, pass.tile_q, pass.tile_kv),
+          .y = shape.of_head ? params.call.num_q_heads : 1,
+          .z = shape.of_batch ? params.call.batch : 1};
+}
+
+struct Rule {
+  Grid grid;
+  std::string_view name;
+  Blocks (*blocks)(const Pass&, const ForwardParams&);
+};
+
+/// A rule of grids is one line here and one of the enumeration, in the same order.
+constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles}, {Grid::tile_map, "tile_map", of_tile_map}};
+
+constexpr bool are_in_order() {
+  std::size_t place = 0;
+  for (const Rule& rule : kRules)
+    if (rule.grid != static_cast<Grid>(place++)) return false;
+  return true;
+}
+static_assert(are_in_order());
+
+const Rule& rule_of(Grid grid) { return kRules[static_cast<std::size_t>(grid)]; }
+
+}  // namespace
+
+Blocks blocks_of(const Pass& pass, const ForwardParams& params) {
+  return rule_of(pass.grid).blocks(pass, params);
+}
+
+std::string_view grid_name(Grid grid) { return rule_of(grid).name; }
+
+std::optional<Grid> grid_named(std::string_view name) {
+  for (const Rule& rule : kRules)
+    if (rule.name == name) return rule.grid;
+  return {};
+}
+
+}  // namespace fa

@@ -1,0 +1,24 @@
+// From a call's sizes to a pass's grid.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "compiler/program/pass.h"
+#include "templates/params.h"
+
+namespace fa {
+
+/// Blocks of a launch in each direction.
+struct Blocks {
+  int x = 1, y = 1, z = 1;
+};
+
+/// Evaluates the rule of `pass.grid`. `params.head_shift` is set already.
+Blocks blocks_of(const Pass& pass, const ForwardParams& params);
+
+/// The rule's name in bundles: "q_tiles".
+std::string_view grid_name(Grid grid);
+std::optional<Grid> grid_named(std::string_view name);
+
+}  // namespace fa

@@ -1,0 +1,38 @@
+#include "compiler/program/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/program/grid.h"
+
+namespace fa {
+namespace {
+
+std::string print(const TileMapShape& shape) {
+  const auto& [of_batch, of_head, has_plain] = shape;
+  return fmt::format(", fills a tile map: of_batch={:d} of_head={:d} has_plain={:d}", of_batch, of_head,
+                     has_plain);
+}
+
+}  // namespace
+
+int most_shared_memory(const Program& program) {
+  int most = 0;
+  for (const Pass& pass : program) most = std::max(most, pass.shared_memory);
+  return most;
+}
+
+std::string print(const Program& program) {
+  std::string text;
+  for (const Pass& pass : program) {
+    // Names every field: one that is added does not compile until it is printed here.
+    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, tile_map] = pass;
+    text += fmt::format("{}: grid={} tile_q={} tile_kv={} threads={} shared_memory={} overlaps={:d}{}\n",
+                        entry, grid_name(grid), tile_q, tile_kv, threads, shared_memory, overlaps,
+                        tile_map ? print(*tile_map) : "");
+  }
+  return text;
+}
+
+}  // namespace fa

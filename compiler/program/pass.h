@@ -1,0 +1,45 @@
+// A GPU kernel is a program: a list of passes, functions of one module that are launched one after the other,
+// with the same arguments. The emitter writes programs, bundles store them, launches run them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "templates/common/tiles/tile_map.h"
+
+namespace fa {
+
+/// What makes a pass's grid (grid.h): its blocks are counted when it is launched, from the sizes of the call.
+enum class Grid : std::uint8_t {
+  q_tiles,  // a block for each q tile of each head and batch entry
+  tile_map  // blocks that share the tiles of the map that the pass fills
+};
+
+/// One kernel launch.
+struct Pass {
+  std::string entry;  // the function's name in the module
+  Grid grid = Grid::q_tiles;
+  int tile_q = 0;  // grids count in tiles of this size
+  int tile_kv = 0;
+  int threads = 0;        // of a block
+  int shared_memory = 0;  // dynamic bytes of a block
+  // It may start while the pass before it still runs, and waits for that one itself
+  // (templates/common/dependent_launch.cuh). Never the first: what it reads is the caller's.
+  bool overlaps = false;
+  // It fills a tile map of this shape in the workspace, for the passes after it.
+  std::optional<TileMapShape> tile_map = {};
+};
+
+using Program = std::vector<Pass>;
+
+constexpr int kMostPasses = 16;
+
+/// Dynamic shared memory of the pass that takes the most.
+int most_shared_memory(const Program& program);
+
+/// All that launching the program takes, a line for each pass. Programs with the same text are the same.
+std::string print(const Program& program);
+
+}  // namespace fa

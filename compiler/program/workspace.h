@@ -1,0 +1,17 @@
+// The device memory of one call that passes hand each other results in.
+#pragma once
+
+#include <cstddef>
+
+#include "compiler/program/pass.h"
+#include "templates/params.h"
+
+namespace fa {
+
+/// Bytes of workspace that a call needs: the sum of what its passes leave there.
+std::size_t workspace_bytes(const Program& program, const CallParams& call);
+
+/// Points `params` at what lies where in the workspace, `workspace_bytes` of memory aligned to 16 bytes.
+void place_workspace(const Program& program, void* workspace, ForwardParams& params);
+
+}  // namespace fa

@@ -1,0 +1,63 @@
+// What makes a pass's grid: blocks by a call's sizes, and the names that bundles store.
+#include "compiler/program/grid.h"
+
+#include <array>
+
+#include "tests/catch.h"
+
+using namespace fa;
+
+namespace {
+
+ForwardParams call(int batch, int heads, int q_len, int kv_len) {
+  ForwardParams params{};
+  params.call.batch = batch;
+  params.call.num_q_heads = heads;
+  params.call.q_len = q_len;
+  params.call.kv_len = kv_len;
+  return params;
+}
+
+std::array<int, 3> blocks(const Pass& pass, const ForwardParams& params) {
+  const Blocks found = blocks_of(pass, params);
+  return {found.x, found.y, found.z};
+}
+
+}  // namespace
+
+TEST_CASE("a block for each q tile, of heads in turn", "[program]") {
+  const Pass pass = {.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32};
+  ForwardParams params = call(3, 8, 130, 1000);
+  CHECK(blocks(pass, params) == std::array{3, 8, 3});
+  params.head_shift = 2;
+  CHECK(blocks(pass, params) == std::array{12, 2, 3});
+  CHECK(blocks(pass, call(1, 1, 1, 1)) == std::array{1, 1, 1});
+  CHECK(blocks(pass, call(1, 1, 128, 1)) == std::array{2, 1, 1});
+  // The longest call that arguments let through stays below a grid's limits.
+  params = call(65535, 65535, 1 << 24, 1 << 24);
+  CHECK(blocks({.entry = "f", .grid = Grid::q_tiles, .tile_q = 1, .tile_kv = 1}, params) ==
+        std::array{1 << 24, 65535, 65535});
+}
+
+TEST_CASE("blocks share the tiles of a map, of heads and batch entries where their maps differ",
+          "[program]") {
+  Pass pass = {.entry = "f", .grid = Grid::tile_map, .tile_q = 64, .tile_kv = 64, .tile_map = TileMapShape{}};
+  const ForwardParams params = call(3, 8, 130, 4000);
+  // 63 kv tiles are 8 bytes of 2 words; one round of 4 q tiles has all of them.
+  CHECK(blocks(pass, params) == std::array{8, 1, 1});
+  pass.tile_map->of_batch = true;
+  CHECK(blocks(pass, params) == std::array{8, 1, 3});
+  pass.tile_map->of_head = true;
+  CHECK(blocks(pass, params) == std::array{8, 8, 3});
+  // 1024 q tiles are 256 rounds, which 1024 / (2 * 4) + 1 blocks share.
+  pass.tile_map = TileMapShape{};
+  CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{8 * 129, 1, 1});
+}
+
+TEST_CASE("grids have names", "[program]") {
+  for (const Grid grid : {Grid::q_tiles, Grid::tile_map}) CHECK(grid_named(grid_name(grid)) == grid);
+  CHECK(grid_name(Grid::q_tiles) == "q_tiles");
+  CHECK(grid_name(Grid::tile_map) == "tile_map");
+  CHECK_FALSE(grid_named(""));
+  CHECK_FALSE(grid_named("q_tile"));
+}

@@ -1,0 +1,50 @@
+// Workspace: what passes leave for the passes after them, one part after the other.
+#include "compiler/program/workspace.h"
+
+#include "tests/catch.h"
+
+using namespace fa;
+
+TEST_CASE("the workspace is the sum of what passes leave in it", "[program]") {
+  ForwardParams params{};
+  params.call.batch = 3;
+  params.call.num_q_heads = 2;
+  params.call.q_len = 130;
+  params.call.kv_len = 4000;
+  const Pass forward = {.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 64};
+  Pass map = {.entry = "m", .grid = Grid::tile_map, .tile_q = 64, .tile_kv = 64, .tile_map = TileMapShape{}};
+  CHECK(workspace_bytes({}, params.call) == 0);
+  CHECK(workspace_bytes({forward}, params.call) == 0);
+  // 3 q tiles, each with the 63 kv tiles of 2 words, 2 bits a tile.
+  CHECK(workspace_bytes({map, forward}, params.call) == 3 * 2 * 2 * 4);
+  map.tile_map = TileMapShape{.of_batch = true, .of_head = true, .has_plain = true};
+  CHECK(workspace_bytes({map, forward}, params.call) == 6 * 3 * 2 * 3 * 4);
+
+  int memory[4] = {};
+  place_workspace({forward}, memory, params);
+  CHECK(params.tile_map == nullptr);
+  place_workspace({map, forward}, memory, params);
+  CHECK(params.tile_map == memory);
+}
+
+TEST_CASE("a program prints all that launching it takes", "[program]") {
+  const Program program = {{.entry = "m",
+                            .grid = Grid::tile_map,
+                            .tile_q = 64,
+                            .tile_kv = 32,
+                            .threads = 256,
+                            .tile_map = TileMapShape{.of_batch = true, .of_head = false, .has_plain = true}},
+                           {.entry = "f",
+                            .grid = Grid::q_tiles,
+                            .tile_q = 64,
+                            .tile_kv = 32,
+                            .threads = 128,
+                            .shared_memory = 5000,
+                            .overlaps = true}};
+  CHECK(print(program) ==
+        "m: grid=tile_map tile_q=64 tile_kv=32 threads=256 shared_memory=0 overlaps=0, fills a tile map: "
+        "of_batch=1 of_head=0 has_plain=1\n"
+        "f: grid=q_tiles tile_q=64 tile_kv=32 threads=128 shared_memory=5000 overlaps=1\n");
+  CHECK(most_shared_memory(program) == 5000);
+  CHECK(most_shared_memory({}) == 0);
+}
