@@ -25,7 +25,7 @@ std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts,
                                     const ProblemSize& size) {
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target, size)) plans.push_back(choice.plan);
-  if (target.family == Family::host) {
+  if (target.is_host()) {
     const Plan first = plans.front();
     std::ranges::stable_sort(plans, {}, [&](const Plan& plan) { return distance(plan, first); });
   }

@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "compiler/program/grid.h"
-#include "runtime/call/arguments.h"
+#include "compiler/spec/spec.h"
 
 namespace fa {
 namespace {
@@ -49,8 +49,8 @@ Pass parse_pass(Fields& fields) {
   Pass pass;
   pass.entry = parse_entry(fields);
   pass.grid = parse_grid(fields);
-  pass.tile_q = fields.count("tile_q", 1, kLongest);
-  pass.tile_kv = fields.count("tile_kv", 1, kLongest);
+  pass.tile_q = fields.count("tile_q", 1, kMaxLength);
+  pass.tile_kv = fields.count("tile_kv", 1, kMaxLength);
   pass.threads = fields.count("threads", 1, 1024);
   pass.shared_memory = fields.count("shared_memory", 0, kMostBytes);
   pass.overlaps = fields.flag("overlaps");

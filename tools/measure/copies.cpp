@@ -18,7 +18,7 @@ std::int64_t tensor_bytes(const Problem& problem) {
 }  // namespace
 
 int copies_for(const Target& target, const Problem& problem) {
-  if (target.family == Family::host) return 1;
+  if (target.is_host()) return 1;
   const std::int64_t bytes_of_one = tensor_bytes(problem);
   const auto fit =
       static_cast<std::int64_t>(static_cast<double>(target.memory_bytes) * kCopiesShareOfMemory) /

@@ -56,8 +56,8 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
 }
 
 /// In the order they run in.
-std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan, const Target& target,
-                                      int shared_memory) {
+std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreClass& score_class,
+                                      const Plan& plan, const Target& target, int shared_memory) {
   std::vector<PrintedPass> passes;
   if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan));
   const bool overlaps = !passes.empty() && target.compute_capability >= FA_OVERLAPS_FROM;
@@ -140,12 +140,13 @@ struct Config {{
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
       fmt::arg("folder", family_name(plan.family)),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
-      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)), fmt::arg("includes", includes),
-      fmt::arg("entries", entries), fmt::arg("element", element_type(spec.dtype, target)),
-      fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
-      fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps),
-      fmt::arg("stages", plan.stages), fmt::arg("q_in_registers", plan.q_in_registers),
-      fmt::arg("dropout", spec.has_dropout), fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
+      fmt::arg("includes", includes), fmt::arg("entries", entries),
+      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
+      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
+      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
+      fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
+      fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
                 .arch = std::string(target.nvrtc_arch),

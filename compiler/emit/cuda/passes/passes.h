@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/program/pass.h"
 #include "compiler/schedule/plan.h"
