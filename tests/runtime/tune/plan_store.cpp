@@ -62,6 +62,7 @@ std::string plan_of(const PlanStore& store, int spec) {
 /// Runs `work` in a process of its own.
 pid_t start(const std::function<void()>& work) {
   const pid_t child = fork();
+  REQUIRE(child >= 0);  // kill(-1) would reach every process
   if (child != 0) return child;
   work();
   _exit(0);

@@ -135,6 +135,7 @@ TEST_CASE("FA_TUNE=once times a few plans at the first compile and keeps the bes
 TEST_CASE("a tuner that is interrupted keeps what it measured, and goes on from there", "[tools][tune]") {
   const TemporaryFolder folder;
   const pid_t child = fork();
+  REQUIRE(child >= 0);  // kill(-1) would reach every process
   if (child == 0) {
     setenv("FA_TUNE_DIR", (folder / "tuned").c_str(), 1);
     if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr)
