@@ -107,7 +107,7 @@ class MaskProbe {
 
   ProblemSize size_;
   std::shared_ptr<const MaskCode> code_;
-  std::vector<Slot> uniforms_;  // in the order of hook_args
+  std::vector<Slot> uniforms_;  // in the order of HookSignature
   mutable Looks looks_;
 };
 
@@ -118,7 +118,7 @@ struct ChosenHeads {
 };
 ChosenHeads choose_heads(const MaskProbe& probe, const ProblemSize& size, std::int64_t most);
 
-/// The arguments hooks take after the element's own, in the order of hook_args.
+/// The arguments hooks take after the element's own, in the order of HookSignature.
 std::vector<Slot> uniform_slots(const Problem& problem);
 
 }  // namespace fa::tools

@@ -50,7 +50,7 @@ class StageSplit {
   Stage stage_that_has(const llvm::Value& value) const;
   /// The value that stands for all values equal to this one.
   const llvm::Value* canonical(const llvm::Value& value) const;
-  /// Position in hook_args of an argument; -1 for other values.
+  /// Place of an argument in the signature; -1 for other values.
   int argument_index(const llvm::Value& value) const;
   const HookArg& argument(int index) const { return args_[static_cast<std::size_t>(index)]; }
   /// Whether the value is scale * log2(e), which the launch arguments already hold.

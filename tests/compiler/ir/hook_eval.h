@@ -21,7 +21,7 @@ struct Element {
 /// A small problem of the spec, its tensors filled by their examples or with seeded numbers.
 tools::Problem small_problem(const Spec& spec, std::uint64_t seed, ProblemSize size);
 
-/// The arguments hooks take for one element, in the order of hook_args.
+/// The arguments hooks take for one element, in the order of HookSignature.
 std::vector<Slot> hook_arguments(const tools::Problem& problem, float score, Element element);
 
 /// Gives the declared functions of compiler/ir/functions.h a body, so that the module can run.
