@@ -24,14 +24,14 @@ struct DrawnClasses {
   static constexpr bool kHasScoreClass = false;
   /// Of one tile its class. Of a group what a mask's bounds may say: its tiles' class where that is one, else
   /// partial.
-  static int tile_class(const fa::ForwardParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
+  static int tile_class(const fa::CallParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
     const auto first = static_cast<std::size_t>(kv_lo / kTileKv),
                last = static_cast<std::size_t>(kv_hi / kTileKv);
     for (std::size_t tile = first; tile <= last; ++tile)
       if (classes[tile] != classes[first]) return fa::kTilePartial;
     return classes[first];
   }
-  static bool score_is_plain(const fa::ForwardParams&, int, int, int, int, int, int) { return false; }
+  static bool score_is_plain(const fa::CallParams&, int, int, int, int, int, int) { return false; }
 };
 
 using Walk = fa::ClassWalk<DrawnClasses, 128, kTileKv, false>;
@@ -82,7 +82,7 @@ void check(const fa::ForwardParams& params) {
   std::vector<int> expected, copied;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] == fa::kTileEmpty) continue;
-    const bool is_cut = static_cast<int>(i + 1) * kTileKv > params.kv_len;
+    const bool is_cut = static_cast<int>(i + 1) * kTileKv > params.call.kv_len;
     expected.push_back(visit_of(static_cast<int>(i), classes[i] == fa::kTileFull && !is_cut));
     copied.push_back(static_cast<int>(i));
   }
@@ -102,11 +102,11 @@ TEST_CASE("a walk that begins inside its loop visits every tile that is not empt
   for (int i = 0; i < 200; ++i) {
     const int most = std::array{200, 2048, 20000, 140000, 64 * 32 * 5}[static_cast<std::size_t>(i % 5)];
     fa::ForwardParams params{};
-    params.q_len = 128;
-    params.kv_len = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
-    if (i % 5 == 4) params.kv_len = (params.kv_len / 2048 + 1) * 2048;  // whole groups
-    draw(random, params.kv_len);
-    INFO("kv_len " << params.kv_len);
+    params.call.q_len = 128;
+    params.call.kv_len = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
+    if (i % 5 == 4) params.call.kv_len = (params.call.kv_len / 2048 + 1) * 2048;  // whole groups
+    draw(random, params.call.kv_len);
+    INFO("kv_len " << params.call.kv_len);
     check(params);
   }
 }

@@ -14,6 +14,7 @@
 
 #include "fa/error.h"
 #include "tests/compile_object.h"
+#include "tests/runtime/host/problem.h"
 
 namespace fa::test {
 namespace {
