@@ -77,13 +77,16 @@ struct Spilling {
   std::string_view spec;  // empty: every spec that no earlier line names
   int bytes;
 };
-constexpr std::array<Spilling, 13> kSpilling{{
+constexpr std::array<Spilling, 16> kSpilling{{
+    {"t4", DType::f16, 256, "document", 192},
+    {"t4", DType::f16, 256, "t5_bias", 204},
     {"t4", DType::f16, 256, "", 176},
-    {"t4", DType::f32, 256, "tree", 168},
+    {"t4", DType::f32, 256, "tree", 172},
     {"a100", DType::f32, 64, "", 56},
     {"a100", DType::f32, 128, "", 108},
     {"a100", DType::f32, 256, "", 216},
     {"a10", DType::f32, 64, "", 64},
+    {"a10", DType::f32, 256, "neighbourhood_2d", 152},
     {"a10", DType::f32, 256, "", 40},
     {"l4", DType::f32, 64, "", 64},
     {"l4", DType::f32, 256, "", 40},
