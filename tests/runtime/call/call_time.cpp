@@ -1,6 +1,5 @@
-// The host's side of a call stays short. docs/performance.md says 0.3 us for `forward` and 0.2 us for a
-// kernel that is in memory; the bounds here are some ten times that, so that they hold on a slow or busy
-// machine, and break where a call begins to allocate, to wait or to look files up.
+// What a call costs the host, beside what a compile costs, in one run: ratios hold on a slow or busy machine, too, and break
+// where a call begins to look files up, to compile or to wait. docs/performance.md has the times themselves.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,23 +18,16 @@ using namespace fa::tests;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSlowdown = 50;
-#else
-constexpr double kSlowdown = 1;
-#endif
-constexpr double kMostForward = 4000 * kSlowdown, kMostFromMemory = 4000 * kSlowdown;  // nanoseconds
-
 /// Median nanoseconds of a call, in batches that take much longer than reading the clock.
 template <class Call>
-double nanoseconds(Call call) {
-  constexpr int kBatches = 101, kCalls = 1000;
+double nanoseconds(Call call, int calls = 1000) {
+  constexpr int kBatches = 101;
   std::vector<double> times;
   for (int batch = 0; batch < kBatches; ++batch) {
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kCalls; ++i) call();
+    for (int i = 0; i < calls; ++i) call();
     const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start;
-    times.push_back(passed.count() / kCalls);
+    times.push_back(passed.count() / calls);
   }
   std::nth_element(times.begin(), times.begin() + kBatches / 2, times.end());
   return times[kBatches / 2];
@@ -50,7 +42,8 @@ constexpr const char* kSpec =
 
 }  // namespace
 
-TEST_CASE("forward takes microseconds at most, up to the driver", "[call_time]") {
+TEST_CASE("forward, up to the driver, takes a small part of the time that reading its spec takes",
+          "[call_time]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
   const Binary binary = {.image = "cubin",
@@ -84,12 +77,14 @@ TEST_CASE("forward takes microseconds at most, up to the driver", "[call_time]")
   fmt::print(
       "forward: {:.0f} ns with arguments made beforehand, {:.0f} ns with arguments made for the call\n",
       beforehand, for_each);
-  CHECK(beforehand < kMostForward);
-  CHECK(for_each < kMostForward);
+  const double parse = nanoseconds([&] { Spec::parse(kSpec); }, 10);
+  fmt::print("parsing its spec: {:.0f} ns\n", parse);
+  CHECK(beforehand < parse / 4);
+  CHECK(for_each < parse / 4);
   CHECK(fake().launches > 0);
 }
 
-TEST_CASE("a kernel comes from disk faster than from the compiler, and from memory in microseconds",
+TEST_CASE("a kernel comes from disk faster than from the compiler, and from memory faster than from disk",
           "[call_time]") {
   const TemporaryFolder folder;
   const Spec spec = Spec::parse("attention timed\nhead_dim 64\ndtype f32\nmask_mod = q_idx >= kv_idx\n");
@@ -108,5 +103,5 @@ TEST_CASE("a kernel comes from disk faster than from the compiler, and from memo
   CHECK(from_disk < built / 4);
   const double from_memory = nanoseconds([&] { compile(spec, options); });
   fmt::print("memory: {:.0f} ns\n", from_memory);
-  CHECK(from_memory < kMostFromMemory);
+  CHECK(from_memory < from_disk * 1e6 / 20);
 }
