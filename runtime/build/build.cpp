@@ -92,8 +92,8 @@ BuildResult build(const Source& plain, const DiskCache& cache, std::string_view 
   Built built = compile_as_it_is(source);
   Binary binary = {.image = built.cubin.empty() ? std::move(built.ptx) : std::move(built.cubin),
                    .program = source.program,
-                   .registers = built.registers,
-                   .spill_bytes = built.spill_store_bytes + built.spill_load_bytes};
+                   .registers = built.figures.registers,
+                   .spill_bytes = built.figures.spill_bytes()};
   if (!cache.folder().empty())
     result.not_kept = cache.put(key, {.label = std::string(label), .payload = encode(binary)});
   result.binary = std::move(binary);

@@ -167,7 +167,7 @@ Built Nvrtc::compile(const Source& source, const std::vector<std::string>& flags
   }
   built.ptx = functions.read_text(program, functions.ptx_size, functions.ptx);
   built.cubin = functions.read(program, functions.cubin_size, functions.cubin);
-  for (const Pass& pass : source.program) read_ptxas_report(built, pass.entry);
+  built.figures = read_ptxas_report(built.log, source.program);
   return built;
 }
 
@@ -182,17 +182,28 @@ std::vector<std::string> nvrtc_flags(std::string_view arch, std::string_view ext
   return flags;
 }
 
-void read_ptxas_report(Built& built, std::string_view entry) {
+PtxasFigures read_ptxas_report(std::string_view log, std::string_view entry) {
   const std::string opening = fmt::format("Compiling entry function '{}'", entry);
-  const std::string_view log = built.log;
   std::size_t at = log.find(opening);
-  if (at == log.npos) return;
+  if (at == log.npos) return {};
   at += opening.size();
   const std::string_view report = log.substr(at, log.find("Compiling entry function", at) - at);
-  built.registers = std::max(built.registers, number_before(report, " registers"));
-  built.stack_bytes = std::max(built.stack_bytes, number_before(report, " bytes stack frame"));
-  built.spill_store_bytes += number_before(report, " bytes spill stores");
-  built.spill_load_bytes += number_before(report, " bytes spill loads");
+  return {.registers = number_before(report, " registers"),
+          .stack_bytes = number_before(report, " bytes stack frame"),
+          .spill_store_bytes = number_before(report, " bytes spill stores"),
+          .spill_load_bytes = number_before(report, " bytes spill loads")};
+}
+
+PtxasFigures read_ptxas_report(std::string_view log, const Program& program) {
+  PtxasFigures all;
+  for (const Pass& pass : program) {
+    const PtxasFigures one = read_ptxas_report(log, pass.entry);
+    all.registers = std::max(all.registers, one.registers);
+    all.stack_bytes = std::max(all.stack_bytes, one.stack_bytes);
+    all.spill_store_bytes += one.spill_store_bytes;
+    all.spill_load_bytes += one.spill_load_bytes;
+  }
+  return all;
 }
 
 }  // namespace fa

@@ -11,16 +11,27 @@
 
 namespace fa {
 
+/// What ptxas reports of an entry, or of all entries of a program together.
+struct PtxasFigures {
+  int registers = 0;  // together: of the entry that takes the most
+  int stack_bytes = 0;
+  int spill_store_bytes = 0;  // together: of all entries
+  int spill_load_bytes = 0;
+
+  int spill_bytes() const { return spill_store_bytes + spill_load_bytes; }
+};
+
+/// The figures of `entry` in NVRTC's log; zeros where the log has no report of it.
+PtxasFigures read_ptxas_report(std::string_view log, std::string_view entry);
+/// The figures of all passes of `program` together.
+PtxasFigures read_ptxas_report(std::string_view log, const Program& program);
+
 /// What NVRTC made of a Source.
 struct Built {
   std::string cubin;  // empty where `arch` was a virtual one (compute_80)
   std::string ptx;
-  std::string log;  // warnings, and ptxas' report
-  // By ptxas' report; 0 without a cubin.
-  int registers = 0;  // of the entry that takes the most
-  int stack_bytes = 0;
-  int spill_store_bytes = 0;  // of all entries together
-  int spill_load_bytes = 0;
+  std::string log;       // warnings, and ptxas' report
+  PtxasFigures figures;  // of all entries together; zeros without a cubin
 };
 
 class Nvrtc {
@@ -58,8 +69,5 @@ class Nvrtc {
 ///   --ptxas-options=-v  registers and spills in the log
 /// No fast-math flag: where a kernel approximates, its source says so.
 std::vector<std::string> nvrtc_flags(std::string_view arch, std::string_view extra);
-
-/// Adds the figures of `entry`, from ptxas' report in the log of `built`, to those of the entries before it.
-void read_ptxas_report(Built& built, std::string_view entry);
 
 }  // namespace fa

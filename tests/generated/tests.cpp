@@ -101,7 +101,7 @@ std::string why_not_built(const Spec& spec, std::string_view target, BuildCost& 
     const Compiled compiled = compile_front_end(typed.checked(), find_target(target));
     const Built built = build_source(*compiled.source);
     cost = {.seconds = thread_seconds() - begun,
-            .spill_bytes = built.spill_store_bytes + built.spill_load_bytes,
+            .spill_bytes = built.figures.spill_bytes(),
             .element_ops = compiled.facts.element_ops,
             .what = fmt::format("{} {} d{} {}", target, dtype_name(typed.dtype()), typed.head_dim(),
                                 compiled.choice.plan.print())};

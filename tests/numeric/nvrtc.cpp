@@ -33,8 +33,8 @@ struct Build {
 struct Result {
   std::string error = {};  // empty: it was built
   std::string plan = {};
-  int registers = 0;
-  int spill_bytes = 0;
+  int spill_bytes = 0;        // of the attention pass
+  int other_spill_bytes = 0;  // of all other passes
 };
 
 Result build_one(const Build& build) {
@@ -43,10 +43,11 @@ Result build_one(const Build& build) {
     const Compiled compiled = compile_front_end(spec.checked(), find_target(build.target));
     const Built built = build_source(*compiled.source);
     if (built.cubin.empty()) return {.error = "no cubin"};
+    const int spill_bytes = read_ptxas_report(built.log, "facet_forward").spill_bytes();
     return {.error = {},
             .plan = compiled.choice.plan.print(),
-            .registers = built.registers,
-            .spill_bytes = built.spill_store_bytes + built.spill_load_bytes};
+            .spill_bytes = spill_bytes,
+            .other_spill_bytes = built.figures.spill_bytes() - spill_bytes};
   } catch (const BuildError& error) {
     return {.error = fmt::format("{}\n{}", error.what(), error.log())};
   }
@@ -77,7 +78,7 @@ struct Spilling {
   std::string_view spec;  // empty: every spec that no earlier line names
   int bytes;
 };
-constexpr std::array<Spilling, 16> kSpilling{{
+constexpr std::array<Spilling, 18> kSpilling{{
     {"t4", DType::f16, 256, "document", 192},
     {"t4", DType::f16, 256, "t5_bias", 204},
     {"t4", DType::f16, 256, "", 176},
@@ -89,7 +90,9 @@ constexpr std::array<Spilling, 16> kSpilling{{
     {"a10", DType::f32, 256, "neighbourhood_2d", 152},
     {"a10", DType::f32, 256, "", 40},
     {"l4", DType::f32, 64, "", 64},
+    {"l4", DType::f32, 256, "neighbourhood_2d", 152},
     {"l4", DType::f32, 256, "", 40},
+    {"h100", DType::f32, 64, "bigbird", 472},
     {"h100", DType::f32, 64, "", 108},
     {"h100", DType::f32, 128, "prefix_lm", 112},
     {"h100", DType::f32, 128, "", 72},
@@ -104,17 +107,25 @@ int most_spilled(const Build& build) {
   return 0;
 }
 
+/// The pass that fills the tile map has 64 registers a thread, so that four of its blocks fit on an SM. For
+/// sm_90 ptxas stores one value around the call that classifies a tile, and loads it again.
+int most_spilled_by_other_passes(const Build& build) {
+  return build.target == "h100" && build.spec == "neighbourhood_2d" ? 8 : 0;
+}
+
 /// Builds all and checks what each spills; returns a line for each that spills.
 std::vector<std::string> check_builds(const std::vector<Build>& builds) {
   const std::vector<Result> results = build_all(builds);
   std::vector<std::string> spilling;
   for (std::size_t i = 0; i < builds.size(); ++i) {
     const std::string line =
-        fmt::format("{}: {} bytes, {}", builds[i].print(), results[i].spill_bytes, results[i].plan);
+        fmt::format("{}: {} bytes, {} in other passes, {}", builds[i].print(), results[i].spill_bytes,
+                    results[i].other_spill_bytes, results[i].plan);
     INFO(line << results[i].error);
     CHECK(results[i].error.empty());
     CHECK(results[i].spill_bytes <= most_spilled(builds[i]));
-    if (results[i].spill_bytes != 0) spilling.push_back(line);
+    CHECK(results[i].other_spill_bytes <= most_spilled_by_other_passes(builds[i]));
+    if (results[i].spill_bytes + results[i].other_spill_bytes != 0) spilling.push_back(line);
   }
   return spilling;
 }

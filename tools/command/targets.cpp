@@ -65,8 +65,8 @@ BuiltKernel build_for_inspection(const Source& source) {
   const auto start = std::chrono::steady_clock::now();
   const Built built = build_source(source);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
-  return {.registers = built.registers,
-          .spill_bytes = built.spill_store_bytes + built.spill_load_bytes,
+  return {.registers = built.figures.registers,
+          .spill_bytes = built.figures.spill_bytes(),
           .cubin_bytes = built.cubin.size(),
           .milliseconds = elapsed.count()};
 }

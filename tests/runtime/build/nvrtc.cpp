@@ -41,10 +41,10 @@ TEST_CASE("a source becomes cubin, PTX and figures", "[runtime][nvrtc]") {
   CHECK(built.ptx.find(".target sm_80") != std::string::npos);
   CHECK(built.ptx.find(".entry entry(") != std::string::npos);
   CHECK(built.ptx.back() != '\0');
-  CHECK(built.registers > 0);
-  CHECK(built.registers < 64);
-  CHECK(built.spill_store_bytes == 0);
-  CHECK(built.spill_load_bytes == 0);
+  CHECK(built.figures.registers > 0);
+  CHECK(built.figures.registers < 64);
+  CHECK(built.figures.spill_store_bytes == 0);
+  CHECK(built.figures.spill_load_bytes == 0);
 }
 
 TEST_CASE("spills are counted", "[runtime][nvrtc]") {
@@ -60,9 +60,9 @@ TEST_CASE("spills are counted", "[runtime][nvrtc]") {
       "  for (int i = 0; i < 128; ++i) x[i] = a[(i * 77 + 5) % 128] * a[i];\n"
       "}\n";
   const Built built = build_source(source);
-  CHECK(built.registers == 32);
-  CHECK(built.spill_store_bytes > 0);
-  CHECK(built.spill_load_bytes > 0);
+  CHECK(built.figures.registers == 32);
+  CHECK(built.figures.spill_store_bytes > 0);
+  CHECK(built.figures.spill_load_bytes > 0);
 }
 
 TEST_CASE("a source NVRTC refuses is a BuildError that carries the log", "[runtime][nvrtc]") {
@@ -96,7 +96,7 @@ TEST_CASE("an arch NVRTC does not know becomes the newest virtual one before it"
   CHECK(nvrtc_arch(nvrtc, source.arch).starts_with("compute_"));
   const Built built = build_source(source);
   CHECK(built.cubin.empty());
-  CHECK(built.registers == 0);
+  CHECK(built.figures.registers == 0);
   CHECK(built.ptx.find(".entry entry(") != std::string::npos);
   const TemporaryFolder folder;
   const BuildResult result = build(source, DiskCache(folder.path(), 1 << 20), "newer");
@@ -194,8 +194,7 @@ TEST_CASE("a library that is not NVRTC", "[runtime][nvrtc]") {
 }
 
 TEST_CASE("ptxas' report is read for the entry asked for", "[runtime][nvrtc]") {
-  Built built;
-  built.log =
+  const std::string_view log =
       "ptxas info    : Compiling entry function 'other' for 'sm_80'\n"
       "ptxas         .     8 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
       "ptxas info    : Used 11 registers, used 0 barriers\n"
@@ -205,15 +204,13 @@ TEST_CASE("ptxas' report is read for the entry asked for", "[runtime][nvrtc]") {
       "ptxas info    : Used 255 registers, used 1 barriers, 364 bytes cmem[0]\n"
       "ptxas info    : Compiling entry function 'third' for 'sm_80'\n"
       "ptxas info    : Used 12 registers, used 0 barriers\n";
-  read_ptxas_report(built, "mine");
-  CHECK(built.registers == 255);
-  CHECK(built.stack_bytes == 16);
-  CHECK(built.spill_store_bytes == 40);
-  CHECK(built.spill_load_bytes == 44);
-  Built none;
-  none.log = built.log;
-  read_ptxas_report(none, "absent");
-  CHECK(none.registers == 0);
+  const PtxasFigures mine = read_ptxas_report(log, "mine");
+  CHECK(mine.registers == 255);
+  CHECK(mine.stack_bytes == 16);
+  CHECK(mine.spill_store_bytes == 40);
+  CHECK(mine.spill_load_bytes == 44);
+  CHECK(mine.spill_bytes() == 84);
+  CHECK(read_ptxas_report(log, "absent").registers == 0);
 }
 
 TEST_CASE("flags", "[runtime][nvrtc]") {

@@ -150,19 +150,18 @@ TEST_CASE("three passes are built into one cubin, kept on the disk and read back
 }
 
 TEST_CASE("figures are the most registers of any pass, and the spills of all", "[runtime][nvrtc][passes]") {
-  Built built;
-  built.log =
+  const std::string_view log =
       "ptxas info    : Compiling entry function 'a' for 'sm_90'\n"
       "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"
       "ptxas info    : Used 40 registers, used 0 barriers\n"
       "ptxas info    : Compiling entry function 'b' for 'sm_90'\n"
       "    16 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
       "ptxas info    : Used 32 registers, used 0 barriers\n";
-  for (const char* entry : {"a", "b", "c"}) read_ptxas_report(built, entry);
-  CHECK(built.registers == 40);
-  CHECK(built.stack_bytes == 16);
-  CHECK(built.spill_store_bytes == 5);
-  CHECK(built.spill_load_bytes == 14);
+  const PtxasFigures all = read_ptxas_report(log, Program{{.entry = "a"}, {.entry = "b"}, {.entry = "c"}});
+  CHECK(all.registers == 40);
+  CHECK(all.stack_bytes == 16);
+  CHECK(all.spill_store_bytes == 5);
+  CHECK(all.spill_load_bytes == 14);
 }
 
 TEST_CASE("a source that is refused names all of its passes", "[runtime][nvrtc][passes]") {
