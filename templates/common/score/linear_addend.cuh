@@ -39,18 +39,13 @@ struct LinearAddend {
     store.put_word(kCountFrom, static_cast<unsigned>(to));
   }
 
-  /// What columns add beyond the tile's first, to raw scores (score_tile.cuh says where each stands).
-  template <int kMTiles, int kNTiles>
-  static __device__ __forceinline__ void add_columns(float (&s)[kMTiles][kNTiles][4], float slope) {
+  /// What columns add beyond the tile's first, to raw scores.
+  template <class Place>
+  static __device__ __forceinline__ void add_columns(typename Place::Scores& s, float slope) {
     // hidden, or it is kept: f32 would spill up to 180 bytes
-    const float first = static_cast<float>(hidden(static_cast<int>(2 * (threadIdx.x % 4))));
-#pragma unroll
-    for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-          s[m][n][i] = fmaf(slope, static_cast<float>(n * 8 + i % 2) + first, s[m][n][i]);
+    const float first = static_cast<float>(hidden(static_cast<int>(Place::first_column())));
+    Place::for_each_column(
+        s, [&](float& x, int offset) { x = fmaf(slope, static_cast<float>(offset) + first, x); });
   }
 
   /// The rest, after the last tile: asked for where the q tile's first row meets the diagonal, since what
@@ -61,18 +56,19 @@ struct LinearAddend {
                                                   SoftmaxRow (&softmax)[kMTiles][2]) {
     const int from = static_cast<int>(store.get_word(kCountFrom));
     const float of_logits = params.scale_log2 * slope(store);
-    if (params.kv_len == 0) return;
+    if (scores.item.kv_len(params) == 0) return;
     if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
     if constexpr (Hooks::kRowIsCheap) scores.find_rows(params, head);
-    const int kv_idx =
-        max(0, min(scores.first_row(params) + params.kv_len - params.q_len, params.kv_len - 1));
+    const int q_len = scores.item.q_len(params), kv_len = scores.item.kv_len(params);
+    const int kv_idx = max(0, min(scores.first_row(params) + kv_len - q_len, kv_len - 1));
     move(kv_idx, from, of_logits, softmax);
     const typename Hooks::Column column = Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        softmax[m][half].add(Hooks::addend(params, head, scores.rows[m][half], column));
+        softmax[m][half].add(
+            Hooks::addend(params, head, Scores::Place::of_row(scores.rows, {m, half}), column));
   }
 
  private:

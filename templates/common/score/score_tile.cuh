@@ -13,15 +13,16 @@ namespace fa {
 template <class Config, class Hooks, class Classes>
 struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   using Elements = ScoreElements<Config, Hooks, Classes>;
+  using Elements::item;
   using Elements::kHasShift;
   using Elements::kIdentity;
   using Elements::kMaskCopies;
-  using Elements::kMTiles;
-  using Elements::kNTiles;
+  using Elements::kRows;
   using Elements::kScoreCopies;
   using Elements::kTileKv;
   using Elements::rows;
   using Elements::s;
+  using typename Elements::Place;
   // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
   static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
 
@@ -29,7 +30,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
                                                int kv0) {
     if constexpr (Elements::kBeginsByProduct) {
-      Elements::Begin::template by_product<true>(s, this->staged(), threadIdx.x / 32 * Elements::kRowsPerWarp,
+      Elements::Begin::template by_product<true>(s, this->staged(), Place::first_row_of_warp(),
                                                  Hooks::addend_factor() / params.scale_log2);
     } else if constexpr (Elements::kBeginsWithAddend) {
       const typename Hooks::Head head = this->head_of_tile(params, kept);
@@ -41,12 +42,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
             x = Hooks::addend_term(params, head, row, column) * factor;
           });
     } else {
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-        for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-          for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
+      Place::for_each(s, [](float& x) { x = 0.0f; });
     }
   }
 
@@ -55,51 +51,53 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   /// be there once for each of a thread's elements, and half of the compile time would go there.
   __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
                                                    const typename Hooks::Head& head, int kv0) {
-    constexpr int kBits = 2 * kMTiles * 2;  // of one 8-column mma tile in this thread
-    constexpr int kGroup = kNTiles * kBits <= 64 ? kNTiles : 64 / kBits;  // mma tiles a loop serves
-    static_assert(kNTiles % kGroup == 0);
+    constexpr int kColumns = Elements::kColumns;
+    constexpr int kBits = kRows * kColumns;  // of one group of columns in this thread
+    constexpr int kAll = Place::kGroups;
+    constexpr int kServed = kAll * kBits <= 64 ? kAll : 64 / kBits;  // groups that a loop serves
+    static_assert(kAll % kServed == 0);
 #pragma unroll
-    for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
+    for (int first = 0; first < kAll; first += kServed) {
       unsigned long long kept = 0;
 #pragma unroll 1
-      for (int n = 0; n < kGroup; ++n) {
+      for (int group = 0; group < kServed; ++group) {
         unsigned bits = 0;
 #pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.kv_len - 1);
+        for (int i = 0; i < kColumns; ++i) {
+          int kv_idx = kv0 + Place::first_column() + Place::column_offset(first + group, i);
+          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
           const typename Hooks::Column column =
               Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-#pragma unroll
-          for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              if (Hooks::mask(params, head, rows[m][half], column)) bits |= 1u << ((m * 2 + half) * 2 + pair);
+          Place::for_each_row([&](typename Place::Row row) {
+            if (Hooks::mask(params, head, Place::of_row(rows, row), column))
+              bits |= 1u << (row.number() * kColumns + i);
+          });
         }
-        kept |= static_cast<unsigned long long>(bits) << (n * kBits);
+        kept |= static_cast<unsigned long long>(bits) << (group * kBits);
       }
 #pragma unroll
-      for (int n = 0; n < kGroup; ++n)
+      for (int group = 0; group < kServed; ++group)
+        Place::for_each_row([&](typename Place::Row row) {
 #pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
+          for (int i = 0; i < kColumns; ++i)
+            if ((kept >> (group * kBits + row.number() * kColumns + i) & 1) == 0)
+              Place::score(s, row, first + group, i) = negative_infinity();
+        });
     }
   }
 
   /// What all logits of a row gain, after the last tile.
   __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
-                                                  SoftmaxRow (&softmax)[kMTiles][2]) {
-    if (params.kv_len == 0) return;
+                                                  SoftmaxRow (&softmax)[kRows / 2][2]) {
+    if (item.kv_len(params) == 0) return;
     const typename Hooks::Head head = this->find_head(params);
     const int first = this->first_row_of_thread(params);
-    constexpr int kRows = 2 * kMTiles;
     constexpr int kUnrolled = kRows * Hooks::kRowAddendSize > Elements::kMostCode ? 1 : kRows;
     float addends[kRows];
 #pragma unroll(kUnrolled)
     for (int i = 0; i < kRows; ++i)
-      addends[i] = Hooks::row_addend(params, head, min(first + i * 8, params.q_len - 1));
+      addends[i] = Hooks::row_addend(
+          params, head, min(first + Place::row_offset(Place::Row::of(i)), item.q_len(params) - 1));
 #pragma unroll
     for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
   }
@@ -108,6 +106,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   template <class OfCase>
   __device__ __forceinline__ float apply_case(const ForwardParams& params, WalkStep step) {
     ScoreTile<Config, OfCase, Classes> tile;
+    tile.item = item;
     move_scores(tile.s, s, 1.0f);
     const typename OfCase::Head head = tile.find_head(params);
     if constexpr (!OfCase::kRowIsCheap) tile.find_rows(params, head);
@@ -129,14 +128,9 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   }
 
  private:
-  static __device__ __forceinline__ void move_scores(float (&to)[kMTiles][kNTiles][4],
-                                                     const float (&from)[kMTiles][kNTiles][4], float scale) {
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) to[m][n][i] = from[m][n][i] * scale;
+  static __device__ __forceinline__ void move_scores(typename Place::Scores& to, typename Place::Scores& from,
+                                                     float scale) {
+    Place::for_each(to, from, [&](float& x, float before) { x = before * scale; });
   }
 
   __device__ __forceinline__ float apply_own_hooks(const ForwardParams& params, typename Hooks::Head head,
@@ -161,7 +155,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
                                                       x = Hooks::logit(x, params, head, row, column);
                                                     });
     } else if constexpr (Hooks::kAddendIsLinear) {
-      LinearAddend<Hooks>::add_columns(s, slope);
+      LinearAddend<Hooks>::template add_columns<Place>(s, slope);
     } else if constexpr (kHasShift && Hooks::kAddendIsRelative) {
       const float inverse = 1.0f / params.scale_log2;
       const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
@@ -175,7 +169,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     } else if constexpr (kHasShift) {
       if (step.plain()) {
         const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params, head, rows[0][0], first);
+        shift = Hooks::addend(params, head, Place::of_row(rows, Place::Row::of(0)), first);
       } else {
         const float inverse = 1.0f / params.scale_log2;
         this->template for_each_element<kScoreCopies>(
@@ -204,7 +198,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
                                                     });
     }
     if (kWalkTells && step.full()) return shift;
-    const bool is_cut = kv0 + kTileKv > params.kv_len;  // asked here: after the mask, ptxas spills more
+    const bool is_cut = kv0 + kTileKv > item.kv_len(params);  // asked here: after the mask, ptxas spills more
     if constexpr (Hooks::kHasMask) {
       if constexpr (kIdentity || Hooks::kAddendIsLinear) find_cheap_head();
       if constexpr (Hooks::kMaskIsRelative) {
@@ -225,7 +219,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         }
       }
     }
-    if (is_cut) this->drop_from(params.kv_len - kv0);
+    if (is_cut) this->drop_from(item.kv_len(params) - kv0);
     return shift;
   }
 };

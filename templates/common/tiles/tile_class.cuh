@@ -64,6 +64,8 @@ __device__ __forceinline__ bool is_empty_for_any_tensor(const ForwardParams& p, 
   return Classes::tile_class(p, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi) == kTileEmpty;
 }
 
+enum { kTilePlain = 4 };  // beside a tile's class: score_mod adds one number to all of it
+
 /// What a word of the map says of its 32 tiles.
 struct MapWord {
   unsigned some, full, plain;
