@@ -8,13 +8,13 @@
 namespace fa {
 
 /// The words of `kColumns` columns, 16 or 32, from `kv0` on: one Philox call serves the eight elements a
-/// thread holds of a row in 32 columns. `first_row`: of the q tile.
+/// thread holds of a row in 32 columns. `first_row`: the warp's first row.
 template <int kColumns, class Place, int kMTiles>
-__device__ __forceinline__ void draw_dropout(const ForwardParams& params, const WorkItem& item, int first_row,
-                                             int kv0, PhiloxWords (&words)[kMTiles][2]) {
+__device__ __forceinline__ void draw_dropout(const ForwardParams& params, const WorkItem& item,
+                                             unsigned first_row, int kv0, PhiloxWords (&words)[kMTiles][2]) {
   const auto [b, h] = item.head(params);
   const unsigned bh = b * params.num_q_heads + h;
-  const unsigned row0 = first_row + Place::first_row();
+  const unsigned row0 = first_row + Place::row_of_lane(lane_of_warp());
 #pragma unroll
   for (int m = 0; m < kMTiles; ++m)
 #pragma unroll

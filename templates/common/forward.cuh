@@ -23,7 +23,6 @@
 #include "common/output_tile.cuh"
 #include "common/products.cuh"
 #include "common/score/hooks.cuh"
-#include "common/score/linear_addend.cuh"
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/softmax.cuh"
@@ -46,9 +45,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Output::softmax;
   using Scores::item;
   using Scores::k_lane;
-  using Scores::kHasShift;
   using Scores::kHooksKeepQTile;
-  using Scores::kIsRaw;
   using Scores::kMTiles;
   using Scores::kRowsPerWarp;
   using Scores::kTileKv;
@@ -56,6 +53,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Scores::s;
   using typename Output::OTile;
   using typename Scores::Place;
+  using typename Scores::Score;
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
@@ -85,8 +83,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   // up to 15% of the instructions. f32 spills more with it, up to 380 bytes.
   static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
 
-  /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register would
-  /// spill.
+  /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
+  /// would spill.
   __device__ __forceinline__ unsigned v_lane() const {
     const int lane = lane_of_warp();
     const unsigned shared_start = q_lane - Place::first_row_of_warp() * 128 - Product::lane_offset_q(lane);
@@ -105,14 +103,15 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        reference[m][half] = kHasShift ? softmax[m][half].m - shift : softmax[m][half].m;
+        reference[m][half] = Score::kHasShift ? softmax[m][half].m - shift : softmax[m][half].m;
     PhiloxWords words[Config::kDropout ? kMTiles : 1][2];
     constexpr int kTilesOfStep = Product::kDepth / 8;
 #pragma unroll
     for (int step = 0; step < kTileKv / Product::kDepth; ++step) {
       if constexpr (Config::kDropout) {
         if (step * Product::kDepth % kDrawnColumns == 0)
-          draw_dropout<kDrawnColumns, Place>(params, item, this->first_row(params),
+          draw_dropout<kDrawnColumns, Place>(params, item,
+                                             this->first_row(params) + Place::first_row_of_warp(),
                                              kv0 + step * Product::kDepth, words);
       }
       unsigned p[kMTiles][Product::kPWords];
@@ -147,7 +146,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         m_new[m][half] = quad_max(tile_max[m][half]) * scale;
-        if constexpr (kHasShift) m_new[m][half] += shift;
+        if constexpr (Score::kHasShift) m_new[m][half] += shift;
         stale |= softmax[m][half].is_stale(m_new[m][half]);
       }
     if (!__any_sync(0xffffffffu, stale)) return;
@@ -178,7 +177,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   __device__ __forceinline__ void run(const ForwardParams& params) {
     if constexpr (WorkItem::kDoesMany) {
-      for (item.first(params); item.exists(params); item.next(params)) {
+      for (item.first(params); item.exists(params, Config::kTileQ); item.next(params)) {
         run_item(params);
         __syncthreads();  // the next item overwrites shared memory
       }
@@ -191,7 +190,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = lane_of_warp();
-    const int warp_row = Place::first_row_of_warp();
+    const int warp_row = warp_of_cta() * kRowsPerWarp;
     const int q0 = item.template q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
     const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
@@ -203,7 +202,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     LaneStore base;
     base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
     base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
-    if constexpr (Hooks::kAddendIsLinear) Linear::keep(base, params, this->find_head(params));
+    if constexpr (Score::kIsLinear) Linear::keep(base, params, this->find_head(params));
     base.seal();
     const unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
@@ -257,7 +256,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
-    const float scale = kIsRaw ? params.scale_log2 : 1.0f;
+    const float scale = Score::kIsRaw ? params.scale_log2 : 1.0f;
     int stage = 0;
     const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
@@ -270,10 +269,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         load_k(then.tile(), other);
       }
       close_copies();
-      if constexpr (Hooks::kAddendIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
+      if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
       this->multiply_qk(params, k_lane + stage * KTile::kBytes);
-      const float slope = Hooks::kAddendIsLinear ? Linear::slope(base) : 0.0f;
+      const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[kMTiles][2];
       this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
@@ -323,7 +322,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
     }
-    if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
+    if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     if constexpr (Hooks::kHasSink) {
       const auto [sink_b, sink_h] = item.head(params);

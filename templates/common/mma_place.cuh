@@ -18,16 +18,15 @@ struct MmaPlace {
   using Scores = float[kMTiles][kNTiles][4];
 
   /// One of the rows of a thread.
-  struct Row {
+  struct ThreadRow {
     int m, half;
 
-    static __device__ __forceinline__ constexpr Row of(int number) { return {number / 2, number % 2}; }
+    static __device__ __forceinline__ constexpr ThreadRow of(int number) { return {number / 2, number % 2}; }
     __device__ __forceinline__ constexpr int number() const { return 2 * m + half; }
   };
   static constexpr int kRows = 2 * kMTiles;  // of a thread
   static constexpr int kGroups = kNTiles;    // of columns of a thread
   static constexpr int kColumnsOfGroup = 2;  // side by side, the first of an even column
-  static constexpr int kColumnsBetween = 8;  // from a group's first column to the next group's
   static constexpr int kScores = kRows * kGroups * kColumnsOfGroup;
 
   /// Rows of the tile: the first of the warp's, and the first of the thread's.
@@ -43,13 +42,15 @@ struct MmaPlace {
   static __device__ __forceinline__ bool leads_rows(int lane) { return lane % 4 == 0; }
 
   /// How far the thread's rows and columns are from its first ones.
-  static __device__ __forceinline__ constexpr int row_offset(Row row) { return 16 * row.m + 8 * row.half; }
+  static __device__ __forceinline__ constexpr int row_offset(ThreadRow row) {
+    return 16 * row.m + 8 * row.half;
+  }
   static __device__ __forceinline__ constexpr int column_offset(int group, int column) {
     return 8 * group + column;
   }
 
   template <class S>
-  static __device__ __forceinline__ auto& score(S& s, Row row, int group, int column) {
+  static __device__ __forceinline__ auto& score(S& s, ThreadRow row, int group, int column) {
     return s[row.m][group][2 * row.half + column];
   }
 
@@ -57,7 +58,11 @@ struct MmaPlace {
   template <class T>
   using OfRows = T[kMTiles][2];
   template <class T>
-  static __device__ __forceinline__ T& of_row(T (&values)[kMTiles][2], Row row) {
+  static __device__ __forceinline__ T& of_row(T (&values)[kMTiles][2], ThreadRow row) {
+    return values[row.m][row.half];
+  }
+  template <class T>
+  static __device__ __forceinline__ const T& of_row(const T (&values)[kMTiles][2], ThreadRow row) {
     return values[row.m][row.half];
   }
 
@@ -67,7 +72,7 @@ struct MmaPlace {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) body(Row{m, half});
+      for (int half = 0; half < 2; ++half) body(ThreadRow{m, half});
   }
 
   template <class Body>
@@ -96,10 +101,11 @@ struct MmaPlace {
         for (int m = 0; m < kMTiles; ++m) body(s[m][n][i], column_offset(n, i % 2));
   }
 
-  /// Calls `body(x, of(offset))` on every element, `offset` being q_idx - kv_idx less that of the warp's first
-  /// element. `of` is evaluated once a lane for two diagonals of 8 x 8 blocks: those meet 23 distances, one a
-  /// lane, and lanes fetch theirs. A loop evaluates all of them first if `kIsRolled`: one copy of the code of
-  /// `of`. Blocks from column `c` of the tile on are left out unless `reaches(c)`.
+  /// Calls `body(x, of(offset))` on every element, `offset` being q_idx - kv_idx less that of the warp's
+  /// first element. `of` is evaluated once a lane for two diagonals of 8 x 8 blocks: those meet 23
+  /// distances, one a lane, and lanes fetch theirs. A loop evaluates all of them first if `kIsRolled`:
+  /// one copy of the code of `of`. Blocks from column `c` of the tile on are left out unless
+  /// `reaches(c)`.
   template <bool kIsRolled, class Of, class Reaches, class Body>
   static __device__ __forceinline__ void for_each_diagonal(Scores& s, Of of, Reaches reaches, Body body) {
     const int lane = static_cast<int>(lane_of_warp());

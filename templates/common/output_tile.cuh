@@ -10,8 +10,8 @@
 
 namespace fa {
 
-/// acc_o of this thread: element o[m][d][2 * half + pair] is of row 2 m + half of those that a thread holds of
-/// S; its column is the product's to say (common/products.cuh).
+/// acc_o of this thread: element o[m][d][2 * half + pair] is of row 2 m + half of those that a thread
+/// holds of S; its column is the product's to say (common/products.cuh).
 template <class Config, bool kKeepsQTile>
 struct OutputTile {
   using Element = typename Config::Element;
@@ -58,7 +58,7 @@ struct OutputTile {
     // Found again, so that the kv loop need not hold them.
     const auto [b, h] = item.head(params);
     const int lane = lane_of_warp();
-    const int warp_row = Place::first_row_of_warp();
+    const int warp_row = warp_of_cta() * kRowsPerWarp;
     const int q0 = item.template q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
     await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
                         // room

@@ -3,8 +3,8 @@
 // different roles, then changes its own folder alone.
 //
 // An architecture's placement.cuh chooses what the templates in common/ use by these names:
-//   WorkItem                          what a CTA works on; BlockItem below is one
-//   WarpPlace<rows of a warp, tile_kv>  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
+//   WorkItem   what a CTA works on; BlockItem below is one
+//   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
 #pragma once
 
 #include "common/sequence.cuh"
@@ -37,8 +37,8 @@ __device__ __forceinline__ BlockIndex block_index() {
 /// How many CTAs the grid has along x.
 __device__ __forceinline__ int grid_width() { return static_cast<int>(gridDim.x); }
 
-/// The same, read again at each call. Compilers keep blockIdx from its first use on, across the kv loop, which
-/// has no register to spare.
+/// The same, read again at each call. Compilers keep blockIdx from its first use on, across the kv loop,
+/// which has no register to spare.
 __device__ __forceinline__ BlockIndex reread_block_index() {
 #ifdef __CUDA_ARCH__
   int x, y, z;
@@ -66,7 +66,8 @@ struct BatchHead {
 
 /// The work of a CTA that does one item, a q tile of one head: its place in the grid says which. It has no
 /// state, so that passing it on costs no register. An architecture whose CTAs do several items gives a type
-/// with the same functions, state, and kDoesMany; common/forward.cuh then asks for item after item.
+/// with the same functions, state, kDoesMany, and `first(params)`, `exists(params, tile_q)` and
+/// `next(params)`, by which common/forward.cuh goes from item to item.
 struct BlockItem {
   static constexpr bool kDoesMany = false;
 

@@ -9,6 +9,7 @@
 #include "common/score/element_product.cuh"
 #include "common/score/hooks.cuh"
 #include "common/score/staged_reads.cuh"
+#include "common/score/strategy/strategies.cuh"
 #include "common/softmax.cuh"
 #include "common/tiles/shared_map.cuh"
 #include "common/tiles/tile_walk.cuh"
@@ -27,25 +28,20 @@ struct ScoreElements {
   static constexpr int kTileKv = Config::kTileKv;
   static constexpr int kRowsPerWarp = Config::kTileQ / Config::kWarps;
   using Place = WarpPlace<kRowsPerWarp, kTileKv>;
-  using Row = typename Place::Row;
+  using ThreadRow = typename Place::ThreadRow;
   static constexpr int kRows = Place::kRows;  // of this thread
   static constexpr int kColumns = Place::kColumnsOfGroup;
 
-  static constexpr bool kIdentity = Hooks::kScoreForm == ScoreForm::identity;
-  // Whether a plain tile adds one number to all of its logits, which comes in with their exponentials.
-  static constexpr bool kHasShift = Classes::kHasScoreClass;
-  static_assert(!kHasShift || Hooks::kScoreForm == ScoreForm::affine);
-  // Whether scores stay raw until their exponentials, where the scale comes in. Other hooks leave finished
-  // logits.
-  static constexpr bool kIsRaw = kIdentity || kHasShift || Hooks::kAddendIsLinear || Hooks::kAddendIsProduct;
-  static_assert(!kHasShift || !Hooks::kAddendIsLinear);
+  using Score = typename Hooks::Score;
+  static_assert(Score::kHasShift == Classes::kHasScoreClass);  // the walk says which tiles are plain
   // Whether a branch keeps the columns of a tile apart. Without it ptxas starts the reads or the arithmetic
   // of all columns first and has no registers for the results. What comes from shared memory is not far.
-  static constexpr bool kColumnsApart = (Hooks::kColumnReads || (!kIdentity && !Hooks::kAddendIsLinear)) &&
-                                        !(Hooks::kStagesColumns && !Hooks::kElementReads);
-  // Whether the compiler may keep the q tile's number (WorkItem::q_tile): where rows are asked for in every tile,
-  // to compute it again costs more than it frees. With a score class or a linear addend, they are not.
-  static constexpr bool kHooksKeepQTile = !kIsRaw || Config::kDropout;
+  static constexpr bool kColumnsApart =
+      (Hooks::kColumnReads || Score::kAsksHead) && !(Hooks::kStagesColumns && !Hooks::kElementReads);
+  // Whether the compiler may keep the q tile's number (WorkItem::q_tile): where rows are asked for in
+  // every tile, to compute it again costs more than it frees. With a score class or a linear addend, they
+  // are not.
+  static constexpr bool kHooksKeepQTile = !Score::kIsRaw || Config::kDropout;
 
   using Reads = StagedReads<Config, Hooks>;
 
@@ -62,7 +58,7 @@ struct ScoreElements {
   static constexpr Copies kMaskCopies = copies_of(Hooks::kMaskSize);
   // Whether scores begin with what score_mod adds, a table's tile, and not with 0: its instructions then run
   // beside the first products. (f32 adds its products up elsewhere.)
-  static constexpr bool kBeginsWithAddend = Hooks::kAddendIsProduct && Hooks::kStagesElements && !kHasShift &&
+  static constexpr bool kBeginsWithAddend = Score::kIsProduct && Hooks::kStagesElements &&
                                             kScoreCopies == Copies::all &&
                                             Products<typename Config::Element>::kStagesOutput;
   // Whether that takes products alone (common/score/element_product.cuh).
@@ -111,11 +107,12 @@ struct ScoreElements {
     const int first = first_row_of_thread(params);
     if constexpr (kRowIsLong) {
       rotate_rows([&](int i, typename Hooks::Row& row) {
-        row = row_at(params, head, first + Place::row_offset(Row::of(i)));
+        row = row_at(params, head, first + Place::row_offset(ThreadRow::of(i)));
       });
     } else {
-      Place::for_each_row(
-          [&](Row row) { Place::of_row(rows, row) = row_at(params, head, first + Place::row_offset(row)); });
+      Place::for_each_row([&](ThreadRow row) {
+        Place::of_row(rows, row) = row_at(params, head, first + Place::row_offset(row));
+      });
     }
   }
 
@@ -158,6 +155,11 @@ struct ScoreElements {
     Place::template for_each_diagonal<(Place::kDiagonalPairs * kSize > kMostCode)>(
         s, [&](int offset) { return of(distance_at(params, kv0, offset)); },
         [&](int column) { return !kColumnsApart || kv0 + column < item.kv_len(params); }, body);
+  }
+
+  /// What the hooks know of this thread's first row.
+  __device__ __forceinline__ const typename Hooks::Row& first_row_values() const {
+    return Place::of_row(rows, ThreadRow::of(0));
   }
 
   static __device__ __forceinline__ const unsigned char* staged() {
@@ -214,7 +216,7 @@ struct ScoreElements {
       typename Hooks::Column columns[2] = {column(0), column(1)};
       static_assert(kColumns == 2);
       const int first_row = Place::first_row();
-      Place::for_each_row([&](Row row) {
+      Place::for_each_row([&](ThreadRow row) {
         const auto two =
             Reads::pair(staged(), first_row + Place::row_offset(row), Place::first_column() + offset);
 #pragma unroll
@@ -228,7 +230,7 @@ struct ScoreElements {
       for (int i = 0; i < kColumns; ++i) {
         const typename Hooks::Column of_rows = column(i);
         Place::for_each_row(
-            [&](Row row) { body(Place::score(s, row, group, i), Place::of_row(rows, row), of_rows); });
+            [&](ThreadRow row) { body(Place::score(s, row, group, i), Place::of_row(rows, row), of_rows); });
       }
     }
   }
@@ -239,11 +241,11 @@ struct ScoreElements {
     for (int row = 0; row < kRows; ++row)
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
-        const float first = Place::score(s, Row::of(row), 0, i);
+        const float first = Place::score(s, ThreadRow::of(row), 0, i);
 #pragma unroll
         for (int group = 1; group < Place::kGroups; ++group)
-          Place::score(s, Row::of(row), group - 1, i) = Place::score(s, Row::of(row), group, i);
-        Place::score(s, Row::of(row), Place::kGroups - 1, i) = first;
+          Place::score(s, ThreadRow::of(row), group - 1, i) = Place::score(s, ThreadRow::of(row), group, i);
+        Place::score(s, ThreadRow::of(row), Place::kGroups - 1, i) = first;
       }
   }
 
@@ -252,11 +254,12 @@ struct ScoreElements {
   __device__ __forceinline__ void rotate_rows(Body body) {
 #pragma unroll 1
     for (int i = 0; i < kRows; ++i) {
-      body(i, Place::of_row(rows, Row::of(0)));
-      const typename Hooks::Row first = Place::of_row(rows, Row::of(0));
+      body(i, Place::of_row(rows, ThreadRow::of(0)));
+      const typename Hooks::Row first = Place::of_row(rows, ThreadRow::of(0));
 #pragma unroll
-      for (int j = 1; j < kRows; ++j) Place::of_row(rows, Row::of(j - 1)) = Place::of_row(rows, Row::of(j));
-      Place::of_row(rows, Row::of(kRows - 1)) = first;
+      for (int j = 1; j < kRows; ++j)
+        Place::of_row(rows, ThreadRow::of(j - 1)) = Place::of_row(rows, ThreadRow::of(j));
+      Place::of_row(rows, ThreadRow::of(kRows - 1)) = first;
     }
   }
 
@@ -266,16 +269,18 @@ struct ScoreElements {
                                                      const typename Hooks::Head& head, int first_column,
                                                      Body body) {
     float in_memory[Place::kScores];
-    for_each_number([&](int e, Row row, int group, int i) { in_memory[e] = Place::score(s, row, group, i); });
+    for_each_number(
+        [&](int e, ThreadRow row, int group, int i) { in_memory[e] = Place::score(s, row, group, i); });
     const int first = first_row_of_thread(params);
 #pragma unroll 1
     for (int e = 0; e < Place::kScores; ++e) {
-      const int q_idx = first + Place::row_offset(Row::of(e / (Place::kGroups * kColumns)));
+      const int q_idx = first + Place::row_offset(ThreadRow::of(e / (Place::kGroups * kColumns)));
       const int kv_idx = first_column + Place::column_offset(e / kColumns % Place::kGroups, e % kColumns);
       body(in_memory[e], row_at(params, head, q_idx),
            column_at(params, head, kv_idx, static_cast<float>(kv_idx)));
     }
-    for_each_number([&](int e, Row row, int group, int i) { Place::score(s, row, group, i) = in_memory[e]; });
+    for_each_number(
+        [&](int e, ThreadRow row, int group, int i) { Place::score(s, row, group, i) = in_memory[e]; });
   }
 
   /// `body(number, row, group, column)` on all elements of this thread, in the order of the loop above.
@@ -287,7 +292,7 @@ struct ScoreElements {
       for (int group = 0; group < Place::kGroups; ++group)
 #pragma unroll
         for (int i = 0; i < kColumns; ++i)
-          body((row * Place::kGroups + group) * kColumns + i, Row::of(row), group, i);
+          body((row * Place::kGroups + group) * kColumns + i, ThreadRow::of(row), group, i);
   }
 };
 

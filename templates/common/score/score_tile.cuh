@@ -1,10 +1,9 @@
-// The hooks on one kv tile of scores: which way of score_elements.cuh each takes, and the masks of many
-// operations, which a loop writes down as bits.
+// The hooks on one kv tile of scores: the strategy that makes logits of scores (common/score/strategy/),
+// then the mask. Masks of many operations are written down as bits by a loop.
 #pragma once
 
 #include "common/score/head_case.cuh"
 #include "common/score/hooks.cuh"
-#include "common/score/linear_addend.cuh"
 #include "common/score/score_elements.cuh"
 #include "params.h"
 
@@ -14,15 +13,13 @@ template <class Config, class Hooks, class Classes>
 struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   using Elements = ScoreElements<Config, Hooks, Classes>;
   using Elements::item;
-  using Elements::kHasShift;
-  using Elements::kIdentity;
   using Elements::kMaskCopies;
   using Elements::kRows;
-  using Elements::kScoreCopies;
   using Elements::kTileKv;
   using Elements::rows;
   using Elements::s;
   using typename Elements::Place;
+  using typename Elements::Score;
   // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
   static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
 
@@ -68,7 +65,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
           if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
           const typename Hooks::Column column =
               Hooks::column(params, head, kv_idx, static_cast<float>(kv_idx));
-          Place::for_each_row([&](typename Place::Row row) {
+          Place::for_each_row([&](typename Place::ThreadRow row) {
             if (Hooks::mask(params, head, Place::of_row(rows, row), column))
               bits |= 1u << (row.number() * kColumns + i);
           });
@@ -77,7 +74,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
       }
 #pragma unroll
       for (int group = 0; group < kServed; ++group)
-        Place::for_each_row([&](typename Place::Row row) {
+        Place::for_each_row([&](typename Place::ThreadRow row) {
 #pragma unroll
           for (int i = 0; i < kColumns; ++i)
             if ((kept >> (group * kBits + row.number() * kColumns + i) & 1) == 0)
@@ -97,7 +94,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
 #pragma unroll(kUnrolled)
     for (int i = 0; i < kRows; ++i)
       addends[i] = Hooks::row_addend(
-          params, head, min(first + Place::row_offset(Place::Row::of(i)), item.q_len(params) - 1));
+          params, head, min(first + Place::row_offset(Place::ThreadRow::of(i)), item.q_len(params) - 1));
 #pragma unroll
     for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
   }
@@ -111,14 +108,14 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     const typename OfCase::Head head = tile.find_head(params);
     if constexpr (!OfCase::kRowIsCheap) tile.find_rows(params, head);
     const float shift = tile.apply_hooks(params, head, step, 0.0f);
-    move_scores(s, tile.s, tile.kIsRaw && !Elements::kIsRaw ? params.scale_log2 : 1.0f);
+    move_scores(s, tile.s, OfCase::Score::kIsRaw && !Score::kIsRaw ? params.scale_log2 : 1.0f);
     return shift;
   }
 
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
   /// -inf. `slope` is a linear addend's, of raw scores.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                               WalkStep step, [[maybe_unused]] float slope) {
+                                               WalkStep step, float slope) {
     if constexpr (Hooks::kIsByHead) {
       if (Hooks::head_case(params, head.b, head.h)) return apply_case<typename Hooks::Holds>(params, step);
       return apply_case<typename Hooks::Fails>(params, step);
@@ -134,73 +131,23 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   }
 
   __device__ __forceinline__ float apply_own_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                                   WalkStep step, [[maybe_unused]] float slope) {
+                                                   WalkStep step, float slope) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;
-    float shift = 0.0f;
     const auto find_cheap_head = [&] {
       if constexpr (Hooks::kHeadIsCheap) head = this->find_head(params);
     };
     const auto find_cheap_rows = [&] {
       if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
     };
-    // Values of the distance are found without rows, and linear addends' columns.
-    constexpr bool kScoreAsksRows = !kIdentity && !Hooks::kAddendIsRelative && !Hooks::kAddendIsLinear;
-    if constexpr (!kIdentity && !Hooks::kAddendIsLinear) find_cheap_head();
-    if constexpr (kScoreAsksRows) find_cheap_rows();
-    if constexpr (Hooks::kScoreForm == ScoreForm::general) {
-      this->template for_each_element<kScoreCopies>(params, head, kv0,
-                                                    [&](float& x, const Row& row, const Column& column) {
-                                                      x = Hooks::logit(x, params, head, row, column);
-                                                    });
-    } else if constexpr (Hooks::kAddendIsLinear) {
-      LinearAddend<Hooks>::template add_columns<Place>(s, slope);
-    } else if constexpr (kHasShift && Hooks::kAddendIsRelative) {
-      const float inverse = 1.0f / params.scale_log2;
-      const auto relative = [&](int distance) { return Hooks::relative_addend(params, head, distance); };
-      if (step.plain()) {
-        shift = relative(this->distance_at(params, kv0, 0));
-      } else {
-        this->template for_each_diagonal<Hooks::kRelativeAddendSize>(
-            params, kv0, [&](int distance) { return relative(distance) * inverse; },
-            [](float& x, float addend) { x += addend; });
-      }
-    } else if constexpr (kHasShift) {
-      if (step.plain()) {
-        const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params, head, Place::of_row(rows, Place::Row::of(0)), first);
-      } else {
-        const float inverse = 1.0f / params.scale_log2;
-        this->template for_each_element<kScoreCopies>(
-            params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend(params, head, row, column), inverse, x);
-            });
-      }
-    } else if constexpr (Hooks::kAddendIsProduct) {
-      [[maybe_unused]] const float factor = Hooks::addend_factor() / params.scale_log2;
-      if constexpr (!Elements::kBeginsWithAddend)
-        this->template for_each_element<kScoreCopies>(
-            params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend_term(params, head, row, column), factor, x);
-            });
-    } else if constexpr (Hooks::kAddendIsRelative) {
-      const Column first = Hooks::column(params, head, kv0, static_cast<float>(kv0));
-      const float multiplier = Hooks::multiplier(params, head, Row{}, first);  // uniform
-      this->template for_each_diagonal<Hooks::kRelativeAddendSize>(
-          params, kv0, [&](int distance) { return Hooks::relative_addend(params, head, distance); },
-          [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
-    } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
-      this->template for_each_element<kScoreCopies>(params, head, kv0,
-                                                    [&](float& x, const Row& row, const Column& column) {
-                                                      x = fmaf(Hooks::multiplier(params, head, row, column),
-                                                               x, Hooks::addend(params, head, row, column));
-                                                    });
-    }
+    if constexpr (Score::kAsksHead) find_cheap_head();
+    if constexpr (Score::kAsksRows) find_cheap_rows();
+    const float shift = Score::template apply<Hooks>(*this, params, head, step, slope);
     if (kWalkTells && step.full()) return shift;
     const bool is_cut = kv0 + kTileKv > item.kv_len(params);  // asked here: after the mask, ptxas spills more
     if constexpr (Hooks::kHasMask) {
-      if constexpr (kIdentity || Hooks::kAddendIsLinear) find_cheap_head();
+      if constexpr (!Score::kAsksHead) find_cheap_head();
       if constexpr (Hooks::kMaskIsRelative) {
         const auto most = [&](int distance) {
           return Hooks::relative_mask(params, head, distance) ? -negative_infinity() : negative_infinity();
@@ -208,7 +155,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         this->template for_each_diagonal<Hooks::kRelativeMaskSize>(
             params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
       } else {
-        if constexpr (!kScoreAsksRows) find_cheap_rows();
+        if constexpr (!Score::kAsksRows) find_cheap_rows();
         if constexpr (Hooks::kMaskIsHeavy && kMaskCopies != Copies::one) {
           apply_heavy_mask(params, head, kv0);
         } else {

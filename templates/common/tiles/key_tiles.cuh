@@ -7,8 +7,8 @@
 
 namespace fa {
 
-/// Their classes are in the tile map, or `Classes::tile_class` finds them here. What classes are asked with is
-/// found again every time: the kv loop has no register to spare.
+/// Their classes are in the tile map, or `Classes::tile_class` finds them here. What classes are asked
+/// with is found again every time: the kv loop has no register to spare.
 template <class Classes_, int kTileQ, int kTileKv, bool kKeepsQTile>
 struct KeyTiles {
   using Classes = Classes_;

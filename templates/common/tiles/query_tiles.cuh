@@ -7,7 +7,8 @@
 
 namespace fa {
 
-/// `Item` says what the CTA works on: `head`, `q_len`, `kv_len` as in common/placement.cuh, and `kv_tile(params)`.
+/// `Item` says what the CTA works on: `head`, `q_len`, `kv_len` as in common/placement.cuh, and
+/// `kv_tile(params)`.
 template <class Classes_, int kTileQ, int kTileKv, class Item>
 struct QueryTiles {
   using Classes = Classes_;

@@ -14,7 +14,6 @@
 #include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
 #include "common/tiles/tile_blocks.cuh"
-#include "common/tiles/tile_class.cuh"
 #include "common/tiles/tile_parts.h"
 #include "params.h"
 
@@ -23,8 +22,7 @@ namespace fa {
 template <class Classes, int kTileQ, int kTileKv>
 class TileMapPass {
  public:
-  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params)
-      : p_(params), b_(block_index().z), h_(block_index().y), warp_(warp_of_cta()), lane_(lane_of_warp()) {}
+  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params) : p_(params) {}
 
   __device__ __forceinline__ void run() {
     let_forward_start();
@@ -395,7 +393,8 @@ class TileMapPass {
   }
 
   const ForwardParams& p_;
-  const int b_, h_, warp_, lane_;
+  const int b_ = block_index().z, h_ = block_index().y;
+  const int warp_ = static_cast<int>(warp_of_cta()), lane_ = static_cast<int>(lane_of_warp());
 };
 
 }  // namespace fa

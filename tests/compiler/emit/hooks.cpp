@@ -116,7 +116,8 @@ ForwardParams launch_arguments(const tools::Problem& problem) {
 void* compile(const std::string& text) {
   namespace fs = std::filesystem;
   const fs::path templates = fs::path(FA_SOURCE_DIR) / "templates";
-  if (std::system("c++ --version > /dev/null 2>&1") != 0 || !fs::exists(templates / "common" / "hooks.cuh")) {
+  if (std::system("c++ --version > /dev/null 2>&1") != 0 ||
+      !fs::exists(templates / "common" / "score" / "hooks.cuh")) {
     tests::skip("compiling the hooks' text needs c++ and the templates folder");
     return nullptr;
   }

@@ -7,6 +7,7 @@
 #include "common/lane_store.cuh"
 #include "common/registers.cuh"
 #include "common/score/hooks.cuh"
+#include "common/score/strategy/strategy.cuh"
 #include "common/softmax.cuh"
 #include "params.h"
 
@@ -37,15 +38,6 @@ struct LinearAddend {
                                                     SoftmaxRow (&softmax)[kMTiles][2]) {
     move(to, static_cast<int>(store.get_word(kCountFrom)), params.scale_log2 * slope(store), softmax);
     store.put_word(kCountFrom, static_cast<unsigned>(to));
-  }
-
-  /// What columns add beyond the tile's first, to raw scores.
-  template <class Place>
-  static __device__ __forceinline__ void add_columns(typename Place::Scores& s, float slope) {
-    // hidden, or it is kept: f32 would spill up to 180 bytes
-    const float first = static_cast<float>(hidden(static_cast<int>(Place::first_column())));
-    Place::for_each_column(
-        s, [&](float& x, int offset) { x = fmaf(slope, static_cast<float>(offset) + first, x); });
   }
 
   /// The rest, after the last tile: asked for where the q tile's first row meets the diagonal, since what
@@ -80,6 +72,25 @@ struct LinearAddend {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) softmax[m][half].m -= rise;
+  }
+};
+
+/// What columns add beyond the tile's first, to raw scores. `slope` is that of raw scores.
+struct LinearScores : ScoreStrategy {
+  static constexpr bool kIsRaw = true;
+  static constexpr bool kIsLinear = true;
+  static constexpr bool kAsksHead = false;
+  static constexpr bool kAsksRows = false;
+
+  template <class Hooks, class Tile>
+  static __device__ __forceinline__ float apply(Tile& tile, const ForwardParams&, const typename Hooks::Head&,
+                                                WalkStep, float slope) {
+    using Place = typename Tile::Place;
+    // hidden, or it is kept: f32 would spill up to 180 bytes
+    const float first = static_cast<float>(hidden(static_cast<int>(Place::first_column())));
+    Place::for_each_column(
+        tile.s, [&](float& x, int offset) { x = fmaf(slope, static_cast<float>(offset) + first, x); });
+    return 0.0f;
   }
 };
 
