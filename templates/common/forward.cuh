@@ -190,7 +190,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = lane_of_warp();
-    const int warp_row = warp_of_cta() * kRowsPerWarp;
+    const int warp_row = thread_of_cta() / 32 * kRowsPerWarp;
     const int q0 = item.template q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
     const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
