@@ -52,8 +52,8 @@ double dropout_instructions(const Plan& plan) {
   return plan.tile_kv % kDropoutColumns == 0 ? kDropoutInstructions : 2 * kDropoutInstructions;
 }
 
-// for_each_diagonal (templates/common/score/score_tile.cuh) in a warp's 32 x 64 scores: six evaluations a
-// lane, then a shuffle for three elements and an addition or minimum for each.
+// for_each_diagonal (templates/common/mma_place.cuh) in a warp's 32 x 64 scores: six evaluations a lane,
+// then a shuffle for three elements and an addition or minimum for each.
 double diagonal_instructions(const Facts& facts) {
   constexpr double kEvaluations = 6.0 / 64;
   constexpr double kFetch = 1.4;

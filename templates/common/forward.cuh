@@ -23,11 +23,11 @@
 #include "common/output_tile.cuh"
 #include "common/products.cuh"
 #include "common/score/hooks.cuh"
-#include "common/score/linear_addend.cuh"
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/softmax.cuh"
 #include "common/tile.cuh"
+#include "common/tiles/key_tiles.cuh"
 #include "common/tiles/shared_map.cuh"
 #include "common/tiles/tile_walk.cuh"
 #include "params.h"
@@ -43,16 +43,17 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Output::kDTiles;
   using Output::o;
   using Output::softmax;
+  using Scores::item;
   using Scores::k_lane;
-  using Scores::kHasShift;
   using Scores::kHooksKeepQTile;
-  using Scores::kIsRaw;
   using Scores::kMTiles;
   using Scores::kRowsPerWarp;
   using Scores::kTileKv;
   using Scores::q_lane;
   using Scores::s;
   using typename Output::OTile;
+  using typename Scores::Place;
+  using typename Scores::Score;
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
@@ -76,18 +77,18 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr bool kEndsCopies =
       Product::kLosesInfinities && (Config::kHeadDim <= 64 || Config::kHeadDim > 128);
 
-  using Walk = typename WalkOf<Classes, Config::kTileQ, kTileKv, Config::kDropout>::Type;
+  using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
   // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice:
   // up to 15% of the instructions. f32 spills more with it, up to 380 bytes.
   static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
 
-  /// The same in the first V buffer: Q's address elsewhere, with V's lane pattern. Computed again each time,
-  /// because one more register would spill.
+  /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
+  /// would spill.
   __device__ __forceinline__ unsigned v_lane() const {
-    const int lane = threadIdx.x % 32;
-    return q_lane + kVOffset - threadIdx.x / 32 * kRowsPerWarp * 128 - Product::lane_offset_q(lane) +
-           Product::lane_offset_v(lane);
+    const int lane = lane_of_warp();
+    const unsigned shared_start = q_lane - Place::first_row_of_warp() * 128 - Product::lane_offset_q(lane);
+    return shared_start + kVOffset + Product::lane_offset_v(lane);
   }
 
   static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
@@ -102,15 +103,16 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        reference[m][half] = kHasShift ? softmax[m][half].m - shift : softmax[m][half].m;
+        reference[m][half] = Score::kHasShift ? softmax[m][half].m - shift : softmax[m][half].m;
     PhiloxWords words[Config::kDropout ? kMTiles : 1][2];
     constexpr int kTilesOfStep = Product::kDepth / 8;
 #pragma unroll
     for (int step = 0; step < kTileKv / Product::kDepth; ++step) {
       if constexpr (Config::kDropout) {
         if (step * Product::kDepth % kDrawnColumns == 0)
-          draw_dropout<kDrawnColumns>(params, this->first_row(params) + threadIdx.x / 32 * kRowsPerWarp,
-                                      kv0 + step * Product::kDepth, words);
+          draw_dropout<kDrawnColumns, Place>(params, item,
+                                             this->first_row(params) + Place::first_row_of_warp(),
+                                             kv0 + step * Product::kDepth, words);
       }
       unsigned p[kMTiles][Product::kPWords];
 #pragma unroll
@@ -144,7 +146,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         m_new[m][half] = quad_max(tile_max[m][half]) * scale;
-        if constexpr (kHasShift) m_new[m][half] += shift;
+        if constexpr (Score::kHasShift) m_new[m][half] += shift;
         stale |= softmax[m][half].is_stale(m_new[m][half]);
       }
     if (!__any_sync(0xffffffffu, stale)) return;
@@ -163,51 +165,60 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   __device__ __forceinline__ void load_elements(unsigned char* to, const ForwardParams& params,
                                                 const typename Hooks::Head& head, int tile) const {
-    Reads::start_elements(to, params, this->head_of_tile(params, head), this->first_row(params),
+    Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
                           tile * kTileKv);
   }
 
   __device__ __forceinline__ typename Reads::Found find_columns(const ForwardParams& params,
                                                                 const typename Hooks::Head& head,
                                                                 int tile) const {
-    return Reads::find_columns(params, this->head_of_tile(params, head), tile * kTileKv);
+    return Reads::find_columns(params, item, this->head_of_tile(params, head), tile * kTileKv);
   }
 
   __device__ __forceinline__ void run(const ForwardParams& params) {
+    if constexpr (WorkItem::kDoesMany) {
+      for (item.first(params); item.exists(params, Config::kTileQ); item.next(params)) {
+        run_item(params);
+        __syncthreads();  // the next item overwrites shared memory
+      }
+    } else {
+      run_item(params);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
-    const int lane = threadIdx.x % 32;
-    const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
-    const auto [b, h] = block_head(params);
+    const int lane = lane_of_warp();
+    const int warp_row = thread_of_cta() / 32 * kRowsPerWarp;
+    const int q0 = item.template q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
+    const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
     k_lane = smem + kKOffset + Product::lane_offset_k(lane);
 
     // Row 0 of K and of V.
-    const int kv_head = h / params.call.group_size;
+    const int kv_head = Sequence::kv_head(params.call, h);
     LaneStore base;
-    base.put(kBaseK, static_cast<const char*>(params.k) +
-                         Element::kBytes * (b * params.k_strides.batch + kv_head * params.k_strides.head));
-    base.put(kBaseV, static_cast<const char*>(params.v) +
-                         Element::kBytes * (b * params.v_strides.batch + kv_head * params.v_strides.head));
-    if constexpr (Hooks::kAddendIsLinear) Linear::keep(base, params, this->find_head(params));
+    base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
+    base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
+    if constexpr (Score::kIsLinear) Linear::keep(base, params, this->find_head(params));
     base.seal();
     const unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
     Copy<VTile, kThreads> v_copy;
     const auto load_k = [&](int tile, int stage) {
       k_copy.start(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
-                   static_cast<int>(params.k_strides.row), tile * kTileKv, params.call.kv_len);
+                   static_cast<int>(params.k_strides.row), tile * kTileKv, item.kv_len(params));
     };
     const auto load_v = [&](int tile, int stage) {
       v_copy.start(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
-                   static_cast<int>(params.v_strides.row), tile * kTileKv, params.call.kv_len);
+                   static_cast<int>(params.v_strides.row), tile * kTileKv, item.kv_len(params));
     };
 
-    const char* q = static_cast<const char*>(params.q) +
-                    Element::kBytes * (b * params.q_strides.batch + h * params.q_strides.head);
+    const char* q = Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h);
     Copy<QTile, kThreads> q_copy;
-    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, params.call.q_len);
+    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, item.q_len(params));
     q_copy.settle(copy_to);
     close_copies();
     if constexpr (Config::kQInRegisters) {
@@ -218,7 +229,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
-    Walk walk;
+    Walk walk{{item}};
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
     const auto copy_first = [&] {
@@ -245,7 +256,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
-    const float scale = kIsRaw ? params.call.scale_log2 : 1.0f;
+    const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
     int stage = 0;
     const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
@@ -258,10 +269,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         load_k(then.tile(), other);
       }
       close_copies();
-      if constexpr (Hooks::kAddendIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
+      if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
       this->multiply_qk(params, k_lane + stage * KTile::kBytes);
-      const float slope = Hooks::kAddendIsLinear ? Linear::slope(base) : 0.0f;
+      const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[kMTiles][2];
       this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
@@ -311,18 +322,20 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
     }
-    if constexpr (Hooks::kAddendIsLinear) Linear::add_rest(*this, base, params, head, softmax);
+    if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     if constexpr (Hooks::kHasSink) {
-      const auto [sink_b, sink_h] = block_head(params);
+      const auto [sink_b, sink_h] = item.head(params);
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
-    this->store(params, shared);
+    this->store(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))
         OddOutputs<Config, Hooks>::restore(
-            params, block_q_tile<false>(params, Config::kTileQ) * Config::kTileQ + warp_row);
+            params, item,
+            item.template q_tile<false>(params, Config::kTileQ) * Config::kTileQ +
+                Place::first_row_of_warp());
     }
   }
 };

@@ -5,6 +5,8 @@
 // addresses) would be spilled to local memory. A shuffle brings it back for less.
 #pragma once
 
+#include "common/placement.cuh"
+
 namespace fa {
 
 struct LaneStore {
@@ -12,7 +14,7 @@ struct LaneStore {
 
   /// Before `seal`.
   __device__ __forceinline__ void put(int i, const void* value) {
-    const int lane = threadIdx.x % 32;
+    const int lane = lane_of_warp();
     const auto bits = reinterpret_cast<unsigned long long>(value);
     if (lane == 2 * i) word = static_cast<unsigned>(bits);
     if (lane == 2 * i + 1) word = static_cast<unsigned>(bits >> 32);
@@ -20,11 +22,11 @@ struct LaneStore {
 
   /// From here on only the word is kept. Without a shuffle that hides where it comes from, ptxas keeps the
   /// values and makes the word anew.
-  __device__ __forceinline__ void seal() { word = __shfl_sync(0xffffffffu, word, threadIdx.x % 32); }
+  __device__ __forceinline__ void seal() { word = __shfl_sync(0xffffffffu, word, lane_of_warp()); }
 
   /// A value of 32 bits, in lane `lane`, which no value above holds; also after `seal`.
   __device__ __forceinline__ void put_word(int lane, unsigned value) {
-    if (threadIdx.x % 32 == lane) word = value;
+    if (lane_of_warp() == lane) word = value;
   }
 
   /// Every lane of the warp takes part.

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "common/philox.h"
+#include "common/placement.cuh"
 #include "common/score/hooks.cuh"
 #include "common/softmax.cuh"
-#include "common/tiles/tile_walk.cuh"
 #include "params.h"
 
 namespace fa {
@@ -20,26 +20,27 @@ struct OddOutputs {
 
   /// Rows first_row.. of o, one a lane. What is NaN there becomes the sum of the infinities and NaN of V that
   /// the row keeps, if it keeps any.
-  static __device__ __forceinline__ void restore(const ForwardParams& params, int first_row) {
+  static __device__ __forceinline__ void restore(const ForwardParams& params, const WorkItem& item,
+                                                 int first_row) {
     __syncwarp();  // other lanes stored this row
-    const auto [b, h] = block_head(params);
-    const int kv_head = h / params.call.group_size;
-    const int lane = threadIdx.x % 32;
-    const bool exists = lane < kRowsPerWarp && first_row + lane < params.call.q_len;
-    const int q_idx = min(first_row + lane, params.call.q_len - 1);
+    const auto [b, h] = item.head(params);
+    const int kv_head = Sequence::kv_head(params.call, h);
+    const int lane = lane_of_warp();
+    const bool exists = lane < kRowsPerWarp && first_row + lane < item.q_len(params);
+    const int q_idx = min(first_row + lane, item.q_len(params) - 1);
     const float4* const q = row_of(params.q, params.q_strides, b, h, q_idx);
     float4* const o = const_cast<float4*>(row_of(params.o, params.o_strides, b, h, q_idx));
     const typename Hooks::Head head = Hooks::head(params.call, b, h);
     const typename Hooks::Row row = Hooks::row(params.call, head, q_idx, static_cast<float>(q_idx));
 #pragma unroll 1
-    for (int first = 0; first < params.call.kv_len; first += 32) {
+    for (int first = 0; first < item.kv_len(params); first += 32) {
       const float4* const mine =
-          row_of(params.v, params.v_strides, b, kv_head, min(first + lane, params.call.kv_len - 1));
+          row_of(params.v, params.v_strides, b, kv_head, min(first + lane, item.kv_len(params) - 1));
       float zero = 0.0f;  // 0 times an infinity is NaN
 #pragma unroll 2
       for (int i = 0; i < Config::kHeadDimV / 4; ++i)
         zero = dot(mine[i], make_float4(0.0f, 0.0f, 0.0f, 0.0f), zero);
-      unsigned odd = __ballot_sync(0xffffffffu, zero != zero && first + lane < params.call.kv_len);
+      unsigned odd = __ballot_sync(0xffffffffu, zero != zero && first + lane < item.kv_len(params));
 #pragma unroll 1
       while (odd != 0) {
         const int kv_idx = first + __ffs(odd) - 1;
@@ -70,11 +71,10 @@ struct OddOutputs {
   }
 
  private:
-  template <class Strides>
-  static __device__ __forceinline__ const float4* row_of(const void* base, const Strides& strides, int b,
-                                                         int h, int row) {
-    return reinterpret_cast<const float4*>(static_cast<const float*>(base) + b * strides.batch +
-                                           h * strides.head + row * strides.row);
+  static __device__ __forceinline__ const float4* row_of(const void* tensor, const TensorStrides& strides,
+                                                         int b, int h, int row) {
+    return reinterpret_cast<const float4*>(Sequence::head_rows<float>(tensor, strides, b, h) +
+                                           row * strides.row);
   }
 
   static __device__ __forceinline__ float dot(float4 a, float4 b, float sum) {

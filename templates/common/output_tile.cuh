@@ -2,23 +2,24 @@
 // leave at the end.
 #pragma once
 
+#include "common/placement.cuh"
 #include "common/products.cuh"
 #include "common/softmax.cuh"
 #include "common/tile.cuh"
-#include "common/tiles/tile_walk.cuh"
 #include "params.h"
 
 namespace fa {
 
-/// acc_o of this thread: element o[m][d][2 * half + pair] is row 16 m + 8 half + lane / 4 of the warp's; its
-/// column is the product's to say (common/products.cuh).
+/// acc_o of this thread: element o[m][d][2 * half + pair] is of row 2 m + half of those that a thread
+/// holds of S; its column is the product's to say (common/products.cuh).
 template <class Config, bool kKeepsQTile>
 struct OutputTile {
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using OTile = Tile<Element, Config::kTileQ, Config::kHeadDimV>;
   static constexpr int kRowsPerWarp = Config::kTileQ / Config::kWarps;
-  static constexpr int kMTiles = kRowsPerWarp / 16;  // 16-row mma tiles of a warp
+  using Place = WarpPlace<kRowsPerWarp, Config::kTileKv>;
+  static constexpr int kMTiles = Place::kMTiles;
   static constexpr int kColumnsOfCall = Product::kColumnTiles * 8;
   static constexpr int kDTiles =  // 8-column tiles of O
       (Config::kHeadDimV + kColumnsOfCall - 1) / kColumnsOfCall * Product::kColumnTiles;
@@ -32,7 +33,7 @@ struct OutputTile {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float factor = softmax[m][half].add_sink(logit, threadIdx.x % 4 == 0);
+        const float factor = softmax[m][half].add_sink(logit, Place::leads_rows(lane_of_warp()));
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d) {
           o[m][d][2 * half] *= factor;
@@ -52,12 +53,13 @@ struct OutputTile {
 
   /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
   /// leave as whole 16-byte pieces.
-  __device__ __forceinline__ void store(const ForwardParams& params, unsigned char* shared) {
-    // Found anew, so that the kv loop need not hold them.
-    const auto [b, h] = block_head(params);
-    const int lane = threadIdx.x % 32;
-    const int warp_row = threadIdx.x / 32 * kRowsPerWarp;
-    const int q0 = block_q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
+  __device__ __forceinline__ void store(const ForwardParams& params, const WorkItem& item,
+                                        unsigned char* shared) {
+    // Found again, so that the kv loop need not hold them.
+    const auto [b, h] = item.head(params);
+    const int lane = lane_of_warp();
+    const int warp_row = warp_of_cta() * kRowsPerWarp;
+    const int q0 = item.template q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
     await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
                         // room
     __syncthreads();    // every warp is done with K and V
@@ -66,13 +68,13 @@ struct OutputTile {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int row = warp_row + m * 16 + half * 8 + lane / 4;
+        const int row = warp_row + Place::row_offset({m, half}) + Place::row_of_lane(lane);
         float lse;
         float inverse = softmax[m][half].template finish<!Product::kStagesOutput>(lse);
         if constexpr (Config::kDropout) inverse *= params.call.keep_scale;
-        if (params.lse != nullptr && lane % 4 == 0 && q0 + row < params.call.q_len) {
-          const long long head_row = static_cast<long long>(b) * params.call.num_q_heads + h;
-          params.lse[head_row * params.call.q_len + q0 + row] = lse;
+        if (params.lse != nullptr && Place::leads_rows(lane) && q0 + row < item.q_len(params)) {
+          const long long head = Sequence::head_number(params.call, b, h);
+          params.lse[head * item.q_len(params) + q0 + row] = lse;
         }
         if constexpr (Product::kStagesOutput) {
 #pragma unroll
@@ -83,19 +85,19 @@ struct OutputTile {
             *reinterpret_cast<unsigned*>(shared + (d / 8) * OTile::kPageBytes + row * 128 + chunk * 16 +
                                          (lane % 4) * 4) = packed;
           }
-        } else if (q0 + row < params.call.q_len) {
-          store_row_f32(output(params) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m], half,
-                        inverse);
+        } else if (q0 + row < item.q_len(params)) {
+          store_row_f32(output(params, item) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m],
+                        half, inverse);
         }
       }
     if constexpr (Product::kStagesOutput) {
       __syncwarp();  // a warp stores the rows it staged
-      char* out = output(params);
+      char* out = output(params, item);
       constexpr int kChunks = Config::kHeadDimV / 8;
       for (int i = lane; i < kRowsPerWarp * kChunks; i += 32) {
         const int row = warp_row + i / kChunks;
         const int chunk = i % kChunks;
-        if (q0 + row >= params.call.q_len) break;
+        if (q0 + row >= item.q_len(params)) break;
         const uint4 piece = *reinterpret_cast<const uint4*>(shared + (chunk / 8) * OTile::kPageBytes +
                                                             row * 128 + ((chunk % 8) ^ (row & 7)) * 16);
         *reinterpret_cast<uint4*>(out + 2 * (q0 + row) * params.o_strides.row + chunk * 16) = piece;
@@ -104,10 +106,9 @@ struct OutputTile {
   }
 
   /// Row 0 of this CTA's head of o.
-  static __device__ __forceinline__ char* output(const ForwardParams& params) {
-    const auto [b, h] = block_head(params);
-    return static_cast<char*>(params.o) +
-           Element::kBytes * (b * params.o_strides.batch + h * params.o_strides.head);
+  static __device__ __forceinline__ char* output(const ForwardParams& params, const WorkItem& item) {
+    const auto [b, h] = item.head(params);
+    return const_cast<char*>(Sequence::head_bytes<Element::kBytes>(params.o, params.o_strides, b, h));
   }
 
   /// A thread's eight columns of each page of one f32 row (common/products.cuh), 32 bytes side by side.
@@ -115,7 +116,7 @@ struct OutputTile {
                                                        float inverse) {
 #pragma unroll
     for (int page = 0; page < kDTiles / 4; ++page) {
-      const int column = page * 32 + threadIdx.x % 4 * 8;
+      const int column = page * 32 + lane_of_warp() % 4 * 8;
       if ((page + 1) * 32 > Config::kHeadDimV && column >= Config::kHeadDimV) continue;
 #pragma unroll
       for (int side = 0; side < 2; ++side) {

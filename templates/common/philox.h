@@ -45,7 +45,7 @@ FA_HOST_DEVICE PhiloxWords dropout_words(unsigned long long seed, unsigned head,
                        static_cast<unsigned>(seed >> 32));
 }
 
-/// The element's 16 random bits; it is kept when they are >= ForwardParams::drop_threshold.
+/// The element's 16 random bits; it is kept when they are >= CallParams::drop_threshold.
 FA_HOST_DEVICE unsigned dropout_bits(unsigned long long seed, unsigned head, unsigned q_idx,
                                      unsigned kv_idx) {
   const unsigned word = dropout_words(seed, head, q_idx, kv_idx).word[kv_idx % 32 / 8];

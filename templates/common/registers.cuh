@@ -1,35 +1,8 @@
-// Special registers, and numbers whose origin is hidden, by the one instruction that does it: compilers keep
-// blockIdx from its first use on, across the kv loop, which has no register to spare, and fold what they
-// know. Host code, which has no such registers, takes the variables and the numbers themselves: tests of the
-// walk run there.
+// Numbers whose origin is hidden from compilers, which would fold what they know. Host code, where tests of
+// the walk run, takes the numbers themselves.
 #pragma once
 
 namespace fa {
-
-/// blockIdx, read anew each time.
-struct BlockIndex {
-  int x, y, z;
-};
-__device__ __forceinline__ BlockIndex block_index() {
-#ifdef __CUDA_ARCH__
-  int x, y, z;
-  asm volatile("mov.u32 %0, %%ctaid.x;\n\tmov.u32 %1, %%ctaid.y;\n\tmov.u32 %2, %%ctaid.z;"
-               : "=r"(x), "=r"(y), "=r"(z));
-  return {x, y, z};
-#else
-  return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)};
-#endif
-}
-
-__device__ __forceinline__ int block_index_x() {
-#ifdef __CUDA_ARCH__
-  int x;
-  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
-  return x;
-#else
-  return static_cast<int>(blockIdx.x);
-#endif
-}
 
 /// A number that no compiler sees.
 template <int kNumber>

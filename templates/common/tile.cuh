@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/dtype.cuh"
+#include "common/placement.cuh"
 
 namespace fa {
 
@@ -17,6 +18,11 @@ __device__ __forceinline__ const char* multiply_add(int a, int b, const char* ba
   asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(a), "r"(b), "l"(base));
   return address;
 }
+
+/// The first row and the 16-byte chunk of a page that a thread copies; eight threads copy the 128 bytes of a
+/// page row.
+__device__ __forceinline__ int copy_row() { return thread_of_cta() / 8; }
+__device__ __forceinline__ int copy_chunk() { return thread_of_cta() % 8; }
 
 template <class Element_, int kRows_, int kDim_>
 struct Tile {
@@ -41,13 +47,13 @@ struct Tile {
   static __device__ __forceinline__ void for_each_piece(unsigned to, const char* base, int row_stride,
                                                         int first_row, int length, Body body) {
     constexpr int kRowsPerPass = kThreads / 8;
-    const int chunk = threadIdx.x % 8;
-    const int first = first_row + static_cast<int>(threadIdx.x / 8);
+    const int chunk = copy_chunk();
+    const int first = first_row + copy_row();
     const char* first_from = multiply_add(Element::kBytes * first, row_stride, base + chunk * 16);
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
       const int tile_row = pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && tile_row + static_cast<int>(threadIdx.x / 8) >= kRows) break;
+      if (kRows % kRowsPerPass != 0 && tile_row + copy_row() >= kRows) break;
       const int row = first + tile_row;
       const char* from = multiply_add(row_stride, Element::kBytes * tile_row, first_from);
 #pragma unroll
@@ -75,11 +81,7 @@ struct Tile {
   }
 };
 
-/// The first row and the 16-byte chunk of a page that a thread copies; eight threads copy the 128 bytes of a
-/// page row.
-__device__ __forceinline__ int copy_row() { return threadIdx.x / 8; }
-__device__ __forceinline__ int copy_chunk() { return threadIdx.x % 8; }
-/// Where that piece lies in a tile.
+/// Where the first piece that a thread copies lies in a tile.
 __device__ __forceinline__ unsigned copy_offset() {
   return copy_row() * 128 + ((copy_chunk() ^ (copy_row() & 7)) << 4);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sm75/mma.cuh"
+#include "sm75/placement.cuh"
 #include "sm75/tile.cuh"
 // after the architecture's own
 #include "common/ffma.cuh"

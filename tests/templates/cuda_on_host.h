@@ -78,6 +78,9 @@ inline int __shfl_sync(unsigned, int mine, int lane) {
     return static_cast<int>(lanes[static_cast<unsigned>(lane) % 32]);
   });
 }
+inline float __shfl_sync(unsigned all, float mine, int lane) {
+  return std::bit_cast<float>(__shfl_sync(all, std::bit_cast<int>(mine), lane));
+}
 inline int __shfl_xor_sync(unsigned all, int mine, int bits) {
   return __shfl_sync(all, mine, static_cast<int>(threadIdx.x % 32) ^ bits);
 }

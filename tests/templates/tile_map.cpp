@@ -10,8 +10,12 @@
 #include "tests/catch.h"
 #include "tests/templates/cuda_on_host.h"
 // after cuda_on_host.h
+#include "templates/common/tiles/query_tiles.cuh"
 #include "templates/common/tiles/tile_map.cuh"
 #include "templates/common/tiles/tile_walk.cuh"
+#include "templates/sm80/placement.cuh"
+// after sm80/placement.cuh
+#include "templates/common/tiles/key_tiles.cuh"
 
 namespace {
 
@@ -196,6 +200,29 @@ struct Poor : Spans {
   static constexpr int kMostSteps = 0;
 };
 
+/// The work of a CTA that keeps K and V: the kv tile that blockIdx.x says.
+struct KvTileOfBlock : fa::BlockItem {
+  static int kv_tile(const fa::ForwardParams&) { return static_cast<int>(blockIdx.x); }
+};
+
+/// What a walk visits, as 4 * tile + 1 for a full one + 2 for a plain one.
+template <class Walk>
+std::vector<int> visit(const fa::ForwardParams& params) {
+  Walk walk;
+  std::vector<int> visited;
+  for (fa::WalkStep step = walk.first(params); step.exists(); step = walk.after(params, step))
+    visited.push_back(4 * step.tile() + (step.full() ? 1 : 0) + (step.plain() ? 2 : 0));
+  return visited;
+}
+
+/// Whether both ends of a warp visit what is expected.
+template <class Walk>
+bool visits(const fa::ForwardParams& params, const std::vector<int>& expected) {
+  std::array<std::vector<int>, 32> visited;
+  run_block(1, [&](unsigned lane) { visited[lane] = visit<Walk>(params); });
+  return visited[0] == expected && visited[31] == expected;
+}
+
 struct Wrong {
   int contradicted = 0, missed = 0, walked = 0;
 };
@@ -221,7 +248,8 @@ Wrong check(int q_len, int kv_len) {
       }
   Wrong wrong;
   for (int b = 0; b < kBatch; ++b)
-    for (int h = 0; h < kHeads; ++h)
+    for (int h = 0; h < kHeads; ++h) {
+      std::array<std::vector<int>, 2> of_keys;  // what walks over q tiles are to visit
       for (int q_tile = 0; q_tile < fa::count_tiles(q_len, kTileQ); ++q_tile) {
         std::vector<int> expected;  // as the walk has them
         for (int kv_tile = 0; kv_tile < fa::count_tiles(kv_len, kTileKv); ++kv_tile) {
@@ -246,15 +274,23 @@ Wrong check(int q_len, int kv_len) {
         }
         blockIdx = {static_cast<unsigned>(fa::count_tiles(q_len, kTileQ) - 1 - q_tile),
                     static_cast<unsigned>(h), static_cast<unsigned>(b)};
-        std::array<std::vector<int>, 32> visited;
-        if (q_tile < 2)
-          run_block(1, [&](unsigned lane) {
-            fa::ClassWalk<Classes, kTileQ, kTileKv, false> walk;
-            for (fa::WalkStep step = walk.first(params); step.exists(); step = walk.after(params, step))
-              visited[lane].push_back(4 * step.tile() + (step.full() ? 1 : 0) + (step.plain() ? 2 : 0));
-          });
-        if (q_tile < 2) wrong.walked += visited[0] != expected || visited[31] != expected;
+        using Keys = fa::KeyTiles<Classes, kTileQ, kTileKv, false>;
+        if (q_tile < 2) wrong.walked += !visits<fa::ClassWalk<Keys>>(params, expected);
+        for (int kv_tile = 0; kv_tile < 2; ++kv_tile)
+          for (const int code : expected)
+            if (code / 4 == kv_tile) {
+              const bool is_cut = (q_tile + 1) * kTileQ > q_len;
+              const int full = is_cut ? 0 : code & 1;
+              of_keys[static_cast<std::size_t>(kv_tile)].push_back(4 * q_tile + full + (code & 2));
+            }
       }
+      for (unsigned kv_tile = 0; kv_tile < 2; ++kv_tile) {
+        if (static_cast<int>(kv_tile) * kTileKv >= kv_len) break;
+        blockIdx = {kv_tile, static_cast<unsigned>(h), static_cast<unsigned>(b)};
+        using Queries = fa::QueryTiles<Classes, kTileQ, kTileKv, KvTileOfBlock>;
+        wrong.walked += !visits<fa::ClassWalk<Queries>>(params, of_keys[kv_tile]);
+      }
+    }
   return wrong;
 }
 

@@ -1,5 +1,5 @@
-// The walk of a kernel's CTA over its kv tiles, run on the host. What it visits is held to the list of tiles
-// whose class is not empty.
+// The walk of a kernel's CTA, run on the host: over the kv tiles of a q tile, and over the q tiles of a kv
+// tile. What it visits is held to the list of tiles whose class is not empty.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -8,45 +8,73 @@
 #include "tests/catch.h"
 #include "tests/templates/cuda_on_host.h"
 // after cuda_on_host.h
+#include "templates/common/tiles/query_tiles.cuh"
 #include "templates/common/tiles/tile_walk.cuh"
+#include "templates/sm80/placement.cuh"
+// after sm80/placement.cuh
+#include "templates/common/tiles/key_tiles.cuh"
 
 namespace {
 
-constexpr int kTileKv = 64;
+constexpr int kTile = 64;  // of the side that is walked
 constexpr int kPlain = 4;  // beside a tile's class
 
 /// What tiles are, and which groups of 32 are seen badly: their mask (1), their score (2).
 std::vector<int> tiles;
 std::vector<int> vague;
 
-bool is_group(int kv_lo, int kv_hi) { return kv_lo / kTileKv != kv_hi / kTileKv; }
-bool is_vague(int kv_lo, int kv_hi, int what) {
-  const auto group = static_cast<std::size_t>(kv_lo / kTileKv / 32);
-  return is_group(kv_lo, kv_hi) && (vague[group] & what) != 0;
+bool is_vague(int first, int last, int what) {
+  const bool is_group = first / kTile != last / kTile;
+  return is_group && (vague[static_cast<std::size_t>(first / kTile / 32)] & what) != 0;
 }
 
-template <bool kScore>
+/// Tiles that differ along one side.
+template <bool kOfQueries, bool kScore>
 struct TestClasses {
   static constexpr bool kHasTileClass = true;
   static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = kScore;
-  static int tile_class(const fa::CallParams&, int, int, int, int, int, int kv_lo, int kv_hi) {
-    if (is_vague(kv_lo, kv_hi, 1)) return fa::kTilePartial;
-    const auto first = tiles.begin() + kv_lo / kTileKv;
-    const auto last = tiles.begin() + kv_hi / kTileKv;
-    const bool alike = std::all_of(first, last + 1, [&](int tile) { return (tile & 3) == (*first & 3); });
-    return alike ? *first & 3 : fa::kTilePartial;
+
+  static int class_of(int first, int last) {
+    if (is_vague(first, last, 1)) return fa::kTilePartial;
+    const auto begin = tiles.begin() + first / kTile;
+    const auto end = tiles.begin() + last / kTile + 1;
+    const bool alike = std::all_of(begin, end, [&](int tile) { return (tile & 3) == (*begin & 3); });
+    return alike ? *begin & 3 : fa::kTilePartial;
   }
-  static bool score_is_plain(const fa::CallParams&, int, int, int, int, int kv_lo, int kv_hi) {
-    if (is_vague(kv_lo, kv_hi, 2)) return false;
-    return std::all_of(tiles.begin() + kv_lo / kTileKv, tiles.begin() + kv_hi / kTileKv + 1,
+  static bool is_plain(int first, int last) {
+    if (is_vague(first, last, 2)) return false;
+    return std::all_of(tiles.begin() + first / kTile, tiles.begin() + last / kTile + 1,
                        [](int tile) { return (tile & kPlain) != 0; });
+  }
+
+  static int tile_class(const fa::CallParams&, int, int, int, int q_lo, int q_hi, int kv_lo, int kv_hi) {
+    return kOfQueries ? class_of(q_lo, q_hi) : class_of(kv_lo, kv_hi);
+  }
+  static bool score_is_plain(const fa::CallParams&, int, int, int q_lo, int q_hi, int kv_lo, int kv_hi) {
+    return kOfQueries ? is_plain(q_lo, q_hi) : is_plain(kv_lo, kv_hi);
   }
 };
 
-void draw(std::mt19937& random, int kv_len) {
+constexpr int kOtherTile = 128;
+
+/// The work of a kernel that keeps K and V: the first kv tile.
+struct FirstKvTile : fa::BlockItem {
+  static int kv_tile(const fa::ForwardParams&) { return 0; }
+};
+
+template <bool kOfQueries, bool kScore>
+struct SideOf {
+  using Type = fa::KeyTiles<TestClasses<false, kScore>, kOtherTile, kTile, false>;
+};
+template <bool kScore>
+struct SideOf<true, kScore> {
+  using Type = fa::QueryTiles<TestClasses<true, kScore>, kTile, kOtherTile, FirstKvTile>;
+};
+
+void draw(std::mt19937& random, int length) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
-  const int num_tiles = (kv_len + kTileKv - 1) / kTileKv;
+  const int num_tiles = (length + kTile - 1) / kTile;
   constexpr std::array kLongest{3, 40, 100, 400, 1500};
   const int longest = kLongest[static_cast<std::size_t>(pick(5))];
   tiles.clear();
@@ -59,46 +87,82 @@ void draw(std::mt19937& random, int kv_len) {
   for (int& group : vague) group = pick(4) == 0 ? pick(4) : 0;
 }
 
-/// The tiles that a lane visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is plain.
-template <bool kScore>
+/// The tiles that a lane visits, each as 4 * tile + 1 where nothing of it is dropped + 2 where it is
+/// plain.
+template <bool kOfQueries, bool kScore>
 std::vector<int> walk(const fa::ForwardParams& params) {
-  fa::ClassWalk<TestClasses<kScore>, 128, kTileKv, false> walk;
+  fa::ClassWalk<typename SideOf<kOfQueries, kScore>::Type> walk;
   std::vector<int> visited;
   for (fa::WalkStep step = walk.first(params); step.exists(); step = walk.after(params, step))
     visited.push_back(4 * step.tile() + (step.full() ? 1 : 0) + (step.plain() ? 2 : 0));
   return visited;
 }
 
-template <bool kScore>
-void check(const fa::ForwardParams& params) {
+/// Walks tiles along a side of `length`. `other_is_cut`: the end of the other side lies in the tile that
+/// stays.
+template <bool kOfQueries, bool kScore>
+void check(int length, bool other_is_cut) {
+  fa::ForwardParams params{};
+  const int other_length = kOtherTile - (other_is_cut ? 1 : 0);
+  params.call.q_len = kOfQueries ? length : other_length;
+  params.call.kv_len = kOfQueries ? other_length : length;
   std::vector<int> expected;
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     if ((tiles[i] & 3) == fa::kTileEmpty) continue;
-    const bool is_cut = static_cast<int>(i + 1) * kTileKv > params.call.kv_len;
+    // Rows past the end of the queries are not stored; where they are added up, or keys are, they count.
+    const bool is_cut = static_cast<int>(i + 1) * kTile > length || (kOfQueries && other_is_cut);
     const bool full = (tiles[i] & 3) == fa::kTileFull && !is_cut;
     const bool plain = kScore && (tiles[i] & kPlain) != 0;
     expected.push_back(4 * static_cast<int>(i) + (full ? 1 : 0) + (plain ? 2 : 0));
   }
   std::array<std::vector<int>, 32> visited;
-  run_block(1, [&](unsigned lane) { visited[lane] = walk<kScore>(params); });
+  run_block(1, [&](unsigned lane) { visited[lane] = walk<kOfQueries, kScore>(params); });
   for (const std::vector<int>& of_lane : visited) CHECK(of_lane == expected);
+}
+
+template <bool kOfQueries>
+void check_random_tiles(unsigned seed) {
+  std::mt19937 random(seed);
+  for (int i = 0; i < 200; ++i) {
+    const int most = std::array{2048, 20000, 140000, 64 * 32 * 5}[static_cast<std::size_t>(i % 4)];
+    int length = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
+    if (i % 4 == 3) length = (length / 2048 + 1) * 2048;  // whole groups
+    draw(random, length);
+    INFO("length " << length);
+    if (i % 2 == 0)
+      check<kOfQueries, false>(length, i % 5 == 0);
+    else
+      check<kOfQueries, true>(length, i % 5 == 0);
+  }
 }
 
 }  // namespace
 
-TEST_CASE("every lane visits the tiles that are not empty, in order, and knows what they are") {
-  std::mt19937 random(20261122);
-  for (int i = 0; i < 200; ++i) {
-    const int most = std::array{2048, 20000, 140000, 64 * 32 * 5}[static_cast<std::size_t>(i % 4)];
-    fa::ForwardParams params{};
-    params.call.q_len = 128;
-    params.call.kv_len = 1 + static_cast<int>(random() % static_cast<unsigned>(most));
-    if (i % 4 == 3) params.call.kv_len = (params.call.kv_len / 2048 + 1) * 2048;  // whole groups
-    draw(random, params.call.kv_len);
-    INFO("kv_len " << params.call.kv_len);
-    if (i % 2 == 0)
-      check<false>(params);
-    else
-      check<true>(params);
-  }
+TEST_CASE("every lane visits the tiles that are not empty, in order, and knows what they are",
+          "[templates]") {
+  check_random_tiles<false>(20261122);
+}
+
+TEST_CASE("the same walk visits the q tiles of a kv tile", "[templates]") {
+  check_random_tiles<true>(20261123);
+}
+
+TEST_CASE("a walk without classes visits all tiles of either side", "[templates]") {
+  struct Plain : fa::NoClasses {};
+  using Keys = fa::WalkOf<fa::KeyTiles<Plain, kOtherTile, kTile, false>>::Type;
+  using Queries = fa::WalkOf<fa::QueryTiles<Plain, kTile, kOtherTile, FirstKvTile>>::Type;
+  const auto count = [](auto walk, const fa::ForwardParams& params) {
+    int tiles_visited = 0;
+    for (fa::WalkStep step = walk.first(params); step.exists(); step = walk.after(params, step))
+      ++tiles_visited;
+    return tiles_visited;
+  };
+  fa::ForwardParams params{};
+  params.call.q_len = 300;
+  params.call.kv_len = 128;
+  CHECK(count(Keys{}, params) == 2);
+  CHECK(count(Queries{}, params) == 5);
+  params.call.q_len = params.call.kv_len = 0;
+  CHECK(count(Keys{}, params) == 0);
+  CHECK(count(Queries{}, params) == 0);
 }

@@ -11,6 +11,9 @@
 #include "tests/templates/cuda_on_host.h"
 // after cuda_on_host.h
 #include "templates/common/tiles/tile_walk.cuh"
+#include "templates/sm80/placement.cuh"
+// after sm80/placement.cuh
+#include "templates/common/tiles/key_tiles.cuh"
 
 namespace {
 
@@ -34,7 +37,7 @@ struct DrawnClasses {
   static bool score_is_plain(const fa::CallParams&, int, int, int, int, int, int) { return false; }
 };
 
-using Walk = fa::ClassWalk<DrawnClasses, 128, kTileKv, false>;
+using Walk = fa::ClassWalk<fa::KeyTiles<DrawnClasses, 128, kTileKv, false>>;
 
 void draw(std::mt19937& random, int kv_len) {
   const auto pick = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };

@@ -74,7 +74,7 @@ std::string print_classes(const HookIr& hooks, const TileClasses& classes, const
       pairs += fmt::format(
           fmt::runtime(classes.summaries[j].is_float ? ", ordered_float(s{}.{})" : ", s{}.{}"), j, end);
   }
-  const std::string of_launch = print_uniforms(hooks.args);
+  const std::string of_launch = print_uniforms(hooks.args, "b");
   const std::string tile = "b, h, q_lo, q_hi, kv_lo, kv_hi" + of_launch;
   std::string reads;
   for (std::size_t j = 0; j < classes.summaries.size(); ++j)

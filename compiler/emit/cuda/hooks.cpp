@@ -12,6 +12,7 @@
 #include "compiler/emit/cuda/hook_stages.h"
 #include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/staging.h"
+#include "compiler/emit/cuda/strategy.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -56,21 +57,24 @@ std::string_view pointer_type(DType dtype) {
 
 }  // namespace
 
-std::string print_uniform(const HookArg& arg) {
+std::string print_uniform(const HookArg& arg, std::string_view b) {
   switch (arg.kind) {
     case HookArgKind::param:
       return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
     case HookArgKind::tensor:
       return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
+    case HookArgKind::q_len:
+    case HookArgKind::kv_len:
+      return fmt::format("Sequence::{}(p, {})", arg.name, b);
     default:
-      return "p." + arg.name;  // batch, q_len, scale, ...: CallParams has their names
+      return "p." + arg.name;  // batch, scale, ...: CallParams has their names
   }
 }
 
-std::string print_uniforms(const HookSignature& args) {
+std::string print_uniforms(const HookSignature& args, std::string_view b) {
   std::string text;
   for (const HookArg& arg : args)
-    if (arg.is_uniform()) text += ", " + print_uniform(arg);
+    if (arg.is_uniform()) text += ", " + print_uniform(arg, b);
   return text;
 }
 
@@ -102,8 +106,14 @@ AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element)
 
 class HooksPrinter {
  public:
-  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room)
-      : spec_(spec), hooks_(hooks), facts_(facts), room_(room), split_(hooks.args) {}
+  HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room,
+               bool has_score_class)
+      : spec_(spec),
+        hooks_(hooks),
+        facts_(facts),
+        room_(room),
+        has_score_class_(has_score_class),
+        split_(hooks.args) {}
 
   PrintedHooks print();
 
@@ -124,6 +134,7 @@ class HooksPrinter {
   const HookIr& hooks_;
   const Facts& facts_;
   const StagingRoom& room_;
+  const bool has_score_class_;
   StageSplit split_;
   Staging staging_;
   std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
@@ -146,7 +157,7 @@ std::string HooksPrinter::print_argument(const HookArg& arg, Stage at) const {
     case HookArgKind::kv_idx:
       return from(Stage::column, "kv_idx");
     default:
-      return print_uniform(arg);
+      return print_uniform(arg, from(Stage::head, "b"));
   }
 }
 
@@ -229,7 +240,7 @@ std::string HooksPrinter::print_whole(const llvm::Function& function, std::strin
                                    {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
   functions_ += "\n";
   const std::string arguments =
-      fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args));
+      fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args, "head.b"));
   return print_function(fmt::format("{} {}(const CallParams& p, const Head& head, int {})",
                                     cpp_type(*region_of(function).result), name, index),
                         fmt::format("    return {}_of({});\n", name, arguments));
@@ -254,7 +265,7 @@ PrintedHooks HooksPrinter::print() {
       !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
   AddendProduct product;
   if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !relative_addend &&
-      !facts_.addend_is_linear)
+      !facts_.addend_is_linear && !has_score_class_)
     product = product_of(*split_.result(*facts_.logits.addend), addend);
   const bool asks_elements =
       room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
@@ -265,7 +276,12 @@ PrintedHooks HooksPrinter::print() {
   if (stages_columns) stage_columns(staging_, split_, room_);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
 
-  const std::string_view form = is_general ? "general" : is_affine ? "affine" : "identity";
+  const std::string_view strategy = score_strategy({.is_general = is_general,
+                                                    .is_affine = is_affine,
+                                                    .is_linear = facts_.addend_is_linear,
+                                                    .is_relative = relative_addend,
+                                                    .is_product = product.term != nullptr,
+                                                    .has_class = has_score_class_});
   // What is as in IdentityHooks is not written.
   const auto flag = [](std::string_view name, bool value, bool otherwise = false) {
     return value == otherwise ? std::string()
@@ -276,7 +292,7 @@ PrintedHooks HooksPrinter::print() {
     return value <= kFew ? std::string() : fmt::format("  static constexpr int {} = {};\n", name, value);
   };
   std::string text = "struct Hooks : IdentityHooks {\n";
-  text += fmt::format("  static constexpr ScoreForm kScoreForm = ScoreForm::{};\n", form);
+  if (strategy != "RawScores") text += fmt::format("  using Score = {};\n", strategy);
   text += flag("kHasMask", has_mask);
   const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
   // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
@@ -299,8 +315,6 @@ PrintedHooks HooksPrinter::print() {
                              (!relative_mask && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
   text += flag("kHasRowAddend", facts_.has_row_addend);
-  text += flag("kAddendIsLinear", facts_.addend_is_linear);
-  text += flag("kAddendIsRelative", relative_addend);
   text += flag("kMaskIsRelative", relative_mask);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
@@ -308,7 +322,6 @@ PrintedHooks HooksPrinter::print() {
   text += flag("kStagesColumns", !staging_.columns.empty());
   text += flag("kStagesElements", staging_.element != nullptr);
   text += flag("kStagedRowsAreEven", staging_.rows_are_even);
-  text += flag("kAddendIsProduct", product.term != nullptr);
   std::string_view staged_type = type_of_widened(staging_, split_, product.term);
   if (!staged_type.empty() && !is_two_numbers_of(staged_type, product.factor->getValueAPF().convertToFloat() /
                                                                   (spec_.scale * std::numbers::log2e)))
@@ -366,8 +379,8 @@ PrintedHooks HooksPrinter::print() {
 }  // namespace
 
 PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                         const StagingRoom& room) {
-  return HooksPrinter(spec, hooks, facts, room).print();
+                         const StagingRoom& room, bool has_score_class) {
+  return HooksPrinter(spec, hooks, facts, room, has_score_class).print();
 }
 
 }  // namespace fa

@@ -1,5 +1,6 @@
-// Prints a spec's hooks as the `struct Hooks` that kernels are instantiated with (templates/common/score/hooks.cuh
-// is the contract), split into head, row, column and element work by what each value depends on.
+// Prints a spec's hooks as the `struct Hooks` that kernels are instantiated with
+// (templates/common/score/hooks.cuh is the contract), split into head, row, column and element work by
+// what each value depends on.
 #pragma once
 
 #include <string>
@@ -17,14 +18,15 @@ struct StagingRoom {
 };
 
 struct PrintedHooks {
-  // `struct Hooks` and the functions of the spec that it calls, in namespace fa; it needs common/score/hooks.cuh
-  // and print_exact_functions' text (exact.h) before it and nothing else.
+  // `struct Hooks` and the functions of the spec that it calls, in namespace fa; it needs
+  // common/score/hooks.cuh and print_exact_functions' text (exact.h) before it and nothing else.
   std::string text;
   int staged_bytes = 0;  // of shared memory
 };
 
+/// `has_score_class`: the kernel's walk says in which tiles score_mod adds one number to all scores.
 PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                         const StagingRoom& room = {});
+                         const StagingRoom& room = {}, bool has_score_class = false);
 
 /// A spec's sink as functions before `struct Hooks` and members of it.
 struct PrintedSink {
@@ -33,9 +35,10 @@ struct PrintedSink {
 /// `sink` is null where there is none; then both are empty.
 PrintedSink print_sink(const llvm::Function* sink, const HookSignature& args, DType dtype);
 
-/// An argument that is the same for the whole call, as device code reads it from `p`.
-std::string print_uniform(const HookArg& arg);
+/// An argument that is the same for all elements of a batch entry, as device code reads it from `p`. `b`
+/// is the entry, as an expression.
+std::string print_uniform(const HookArg& arg, std::string_view b);
 /// All of them, each behind a comma.
-std::string print_uniforms(const HookSignature& args);
+std::string print_uniforms(const HookSignature& args, std::string_view b);
 
 }  // namespace fa

@@ -18,7 +18,7 @@ PrintedSink print_sink(const llvm::Function* sink, const HookSignature& args, DT
     return 1.44269504f * sink_of(0.0f, b, h, 0, 0{});
   }}
 )",
-                                 print_uniforms(args))};
+                                 print_uniforms(args, "b"))};
 }
 
 }  // namespace fa

@@ -51,7 +51,7 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
   }}
 {}}};
 )",
-                      print_uniforms(hooks.args), sink.members);
+                      print_uniforms(hooks.args, "b"), sink.members);
   return text;
 }
 
@@ -98,8 +98,9 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
                             .has_async_copies = traits_of(plan.family).has_async_copies};
-  const PrintedHooks printed = cases == nullptr ? print_hooks(spec, hooks, facts, room)
-                                                : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
+  const PrintedHooks printed = cases == nullptr
+                                   ? print_hooks(spec, hooks, facts, room, score_class.function != nullptr)
+                                   : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
   const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
   Program program;
   std::string includes, entries;

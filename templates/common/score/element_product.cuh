@@ -12,6 +12,7 @@
 #pragma once
 
 #include "common/math.cuh"
+#include "common/placement.cuh"
 #include "common/products.cuh"
 #include "common/score/staged_reads.cuh"
 
@@ -27,7 +28,7 @@ struct ElementProduct {
   template <bool kFirst, int kM, int kN>
   static __device__ __forceinline__ void by_product(float (&s)[kM][kN][4], const unsigned char* tile, int row,
                                                     float factor) {
-    const int lane = threadIdx.x % 32;
+    const int lane = lane_of_warp();
     const unsigned hi = pack<Type>(factor, 0.0f);
     const unsigned lo = pack<Type>(factor - widened(Type{}, static_cast<unsigned short>(hi)), 0.0f);
     const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(tile));
@@ -53,7 +54,7 @@ struct ElementProduct {
   template <int kM>
   static __device__ __forceinline__ void one_by_one(float (&s)[kM][2][4], const unsigned char* tile, int row,
                                                     int n, float factor) {
-    const int lane = threadIdx.x % 32;
+    const int lane = lane_of_warp();
 #pragma unroll
     for (int m = 0; m < kM; ++m)
 #pragma unroll

@@ -7,16 +7,23 @@
 
 namespace fa {
 
+/// Finished logits, unless both cases leave scores as they are.
+template <class OfTrue, class OfFalse>
+struct ScoreOfCases {
+  using Type = GeneralScores;
+};
+template <>
+struct ScoreOfCases<RawScores, RawScores> {
+  using Type = RawScores;
+};
+
 /// The generated `Hooks` inherits this and adds `static bool head_case(const CallParams&, int b, int h)`.
 template <class OfTrue, class OfFalse>
 struct HooksByHead : IdentityHooks {
   using Holds = OfTrue;
   using Fails = OfFalse;
   static constexpr bool kIsByHead = true;
-  // Finished logits, unless both leave scores raw.
-  static constexpr bool kIsIdentity =
-      Holds::kScoreForm == ScoreForm::identity && Fails::kScoreForm == ScoreForm::identity;
-  static constexpr ScoreForm kScoreForm = kIsIdentity ? ScoreForm::identity : ScoreForm::general;
+  using Score = typename ScoreOfCases<typename Holds::Score, typename Fails::Score>::Type;
   static constexpr bool kHasMask = Holds::kHasMask || Fails::kHasMask;
   static constexpr bool kHasRowAddend = Holds::kHasRowAddend || Fails::kHasRowAddend;
   static constexpr int kRowAddendSize = Holds::kRowAddendSize + Fails::kRowAddendSize;

@@ -1,19 +1,19 @@
-// The hooks a kernel is instantiated with: what a spec's score_mod and mask_mod become, split by what depends
-// on what. The compiler prints one such struct a spec (compiler/emit/cuda/hooks.cpp); this file is the contract,
-// and `IdentityHooks`, which every such struct inherits, is plain scaled dot-product attention.
+// The hooks a kernel is instantiated with: what a spec's score_mod and mask_mod become, split by what
+// depends on what. The compiler prints one such struct a spec (compiler/emit/cuda/hooks.cpp); this file
+// is the contract, and `IdentityHooks`, which every such struct inherits, is plain scaled dot-product
+// attention.
 //
 // A kernel asks in four stages, each on the values of the ones before:
 //   head(b, h)                          once a CTA       everything that depends on neither q_idx nor kv_idx
 //   row(head, q_idx)                    once a row       what depends on q_idx but not on kv_idx
 //   column(head, kv_idx)                once a column    what depends on kv_idx but not on q_idx
 //   logit | multiplier, addend; mask    once an element  the rest
-// The logit is in base 2 with the scale folded in: prob = exp2(logit - row_max). With s = q . k, the raw dot
-// product:
-//   identity  logit = p.scale_log2 * s
-//   affine    logit = multiplier * s + addend: fold the multiplication into the FMA before exp2 where addend
-//             is zero
-//   general   logit(s)
-// `logit` exists in every form; `multiplier` and `addend` in the identity and affine forms.
+// The logit is in base 2 with the scale folded in: prob = exp2(logit - row_max). `Score` names the
+// strategy by which a tile's scores become logits. With s = q . k, the raw dot product:
+//   RawScores      logit = p.scale_log2 * s
+//   GeneralScores  logit(s)
+//   all others     logit = multiplier * s + addend
+// `logit` exists with every strategy; `multiplier` and `addend` with all but GeneralScores.
 // `mask` is true where the element is kept. It does not depend on s.
 //
 // Where kHasRowAddend, row_addend(p, head, q_idx) belongs to every logit of the row and is in none of the
@@ -21,17 +21,17 @@
 //
 // Where kHasSink, sink(p, b, h) is one more base-2 logit of every row, that of a key without a value.
 //
-// Where kAddendIsProduct, the multiplier is p.scale_log2 and the addend addend_factor() * addend_term(p,
+// With ProductScores, the multiplier is p.scale_log2 and the addend addend_factor() * addend_term(p,
 // head, row, column): tiles may add it to raw scores in one instruction. Where kAddendTermIsElement, that
 // term is the staged element alone, of type StagedType.
 //
-// Where kAddendIsLinear, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
+// With LinearScores, the multiplier is p.scale_log2, and addend_slope(p, head) is by how much the addend
 // grows from one kv_idx to the next.
 //
-// What depends on q_idx and kv_idx through q_idx - kv_idx alone, and is worth it, may be asked of a distance
-// instead, once for all elements that share it: where kAddendIsRelative, relative_addend(p, head, distance)
-// is the addend; where kMaskIsRelative, relative_mask(p, head, distance) is the mask. -kv_len < distance <
-// q_len.
+// What depends on q_idx and kv_idx through q_idx - kv_idx alone, and is worth it, may be asked of a
+// distance instead, once for all elements that share it: with ScoresByDiagonal and ShiftedByDiagonal,
+// relative_addend(p, head, distance) is the addend; where kMaskIsRelative, relative_mask(p, head,
+// distance) is the mask. -kv_len < distance < q_len.
 //
 // Where kStagesColumns, to_stage(column) is what column(head, kv_idx) found, and from_stage(staged, kv_idx,
 // kv_idx_f) the column again. Where kStagesElements, one table is read at row(..)'s staged_row(row) + kv_idx,
@@ -45,14 +45,23 @@
 
 #include "common/dtype.cuh"
 #include "common/math.cuh"
+#include "common/sequence.cuh"
 #include "params.h"
 
 namespace fa {
 
-enum class ScoreForm { identity, affine, general };
+// The strategies, one of which hooks name (common/score/strategy/).
+struct RawScores;
+struct GeneralScores;
+struct AffineScores;
+struct ScoresByDiagonal;
+struct ShiftedScores;
+struct ShiftedByDiagonal;
+struct LinearScores;
+struct ProductScores;
 
 struct IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
+  using Score = RawScores;
   static constexpr bool kHasMask = false;
   static constexpr bool kIsByHead = false;     // common/score/head_case.cuh
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
@@ -60,8 +69,6 @@ struct IdentityHooks {
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
   static constexpr bool kHasRowAddend = false;
   static constexpr bool kHasSink = false;
-  static constexpr bool kAddendIsLinear = false;
-  static constexpr bool kAddendIsRelative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;       // memory is read at what follows from q_idx
   static constexpr bool kColumnReads = false;    // at what follows from kv_idx
@@ -69,7 +76,6 @@ struct IdentityHooks {
   static constexpr bool kStagesColumns = false;  // common/score/staged_reads.cuh
   static constexpr bool kStagesElements = false;
   static constexpr bool kStagedRowsAreEven = false;  // staged_row grows by one number from row to row
-  static constexpr bool kAddendIsProduct = false;
   static constexpr bool kAddendTermIsElement = false;
   using StagedType = Bf16;
 

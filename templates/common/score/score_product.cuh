@@ -13,10 +13,10 @@ namespace fa {
 template <class Config, class Hooks, class Classes>
 struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
   using Scores = ScoreTile<Config, Hooks, Classes>;
-  using Scores::kMTiles;
-  using Scores::kNTiles;
-  using Scores::kRowsPerWarp;
   using Scores::s;
+  using typename Scores::Place;
+  static constexpr int kMTiles = Place::kMTiles;
+  static constexpr int kNTiles = Place::kNTiles;
   using Product = Products<typename Config::Element>;
   using QTile = typename SharedMap<Config, Hooks>::QTile;
   using KTile = typename SharedMap<Config, Hooks>::KTile;
@@ -89,7 +89,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
     for (int n = 0; n < kNTiles; n += 2) {
       float again[kMTiles][2][4] = {};
       if constexpr (Scores::kBeginsByProduct)
-        Scores::Begin::one_by_one(again, this->staged(), threadIdx.x / 32 * kRowsPerWarp, n,
+        Scores::Begin::one_by_one(again, this->staged(), Place::first_row_of_warp(), n,
                                   Hooks::addend_factor() / params.call.scale_log2);
 #pragma unroll(Config::kQInRegisters ? kKSteps : 1)
       for (int step = 0; step < kKSteps; ++step) {

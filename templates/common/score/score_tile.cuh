@@ -1,10 +1,9 @@
-// The hooks on one kv tile of scores: which way of score_elements.cuh each takes, and the masks of many
-// operations, which a loop writes down as bits.
+// The hooks on one kv tile of scores: the strategy that makes logits of scores (common/score/strategy/),
+// then the mask. Masks of many operations are written down as bits by a loop.
 #pragma once
 
 #include "common/score/head_case.cuh"
 #include "common/score/hooks.cuh"
-#include "common/score/linear_addend.cuh"
 #include "common/score/score_elements.cuh"
 #include "params.h"
 
@@ -13,15 +12,14 @@ namespace fa {
 template <class Config, class Hooks, class Classes>
 struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   using Elements = ScoreElements<Config, Hooks, Classes>;
-  using Elements::kHasShift;
-  using Elements::kIdentity;
+  using Elements::item;
   using Elements::kMaskCopies;
-  using Elements::kMTiles;
-  using Elements::kNTiles;
-  using Elements::kScoreCopies;
+  using Elements::kRows;
   using Elements::kTileKv;
   using Elements::rows;
   using Elements::s;
+  using typename Elements::Place;
+  using typename Elements::Score;
   // Whether the walk tells what tiles lose nothing, to the mask or to kv_len.
   static constexpr bool kWalkTells = Classes::kHasTileClass || Classes::kHasScoreClass;
 
@@ -29,7 +27,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
                                                int kv0) {
     if constexpr (Elements::kBeginsByProduct) {
-      Elements::Begin::template by_product<true>(s, this->staged(), threadIdx.x / 32 * Elements::kRowsPerWarp,
+      Elements::Begin::template by_product<true>(s, this->staged(), Place::first_row_of_warp(),
                                                  Hooks::addend_factor() / params.call.scale_log2);
     } else if constexpr (Elements::kBeginsWithAddend) {
       const typename Hooks::Head head = this->head_of_tile(params, kept);
@@ -41,12 +39,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
             x = Hooks::addend_term(params.call, head, row, column) * factor;
           });
     } else {
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-        for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-          for (int i = 0; i < 4; ++i) s[m][n][i] = 0.0f;
+      Place::for_each(s, [](float& x) { x = 0.0f; });
     }
   }
 
@@ -55,52 +48,53 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   /// be there once for each of a thread's elements, and half of the compile time would go there.
   __device__ __forceinline__ void apply_heavy_mask(const ForwardParams& params,
                                                    const typename Hooks::Head& head, int kv0) {
-    constexpr int kBits = 2 * kMTiles * 2;  // of one 8-column mma tile in this thread
-    constexpr int kGroup = kNTiles * kBits <= 64 ? kNTiles : 64 / kBits;  // mma tiles a loop serves
-    static_assert(kNTiles % kGroup == 0);
+    constexpr int kColumns = Elements::kColumns;
+    constexpr int kBits = kRows * kColumns;  // of one group of columns in this thread
+    constexpr int kAll = Place::kGroups;
+    constexpr int kServed = kAll * kBits <= 64 ? kAll : 64 / kBits;  // groups that a loop serves
+    static_assert(kAll % kServed == 0);
 #pragma unroll
-    for (int n0 = 0; n0 < kNTiles; n0 += kGroup) {
+    for (int first = 0; first < kAll; first += kServed) {
       unsigned long long kept = 0;
 #pragma unroll 1
-      for (int n = 0; n < kGroup; ++n) {
+      for (int group = 0; group < kServed; ++group) {
         unsigned bits = 0;
 #pragma unroll
-        for (int pair = 0; pair < 2; ++pair) {
-          int kv_idx = kv0 + 2 * (threadIdx.x % 4) + (n0 + n) * 8 + pair;
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, params.call.kv_len - 1);
+        for (int i = 0; i < kColumns; ++i) {
+          int kv_idx = kv0 + Place::first_column() + Place::column_offset(first + group, i);
+          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
           const typename Hooks::Column column =
               Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
-#pragma unroll
-          for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-            for (int half = 0; half < 2; ++half)
-              if (Hooks::mask(params.call, head, rows[m][half], column))
-                bits |= 1u << ((m * 2 + half) * 2 + pair);
+          Place::for_each_row([&](typename Place::ThreadRow row) {
+            if (Hooks::mask(params.call, head, Place::of_row(rows, row), column))
+              bits |= 1u << (row.number() * kColumns + i);
+          });
         }
-        kept |= static_cast<unsigned long long>(bits) << (n * kBits);
+        kept |= static_cast<unsigned long long>(bits) << (group * kBits);
       }
 #pragma unroll
-      for (int n = 0; n < kGroup; ++n)
+      for (int group = 0; group < kServed; ++group)
+        Place::for_each_row([&](typename Place::ThreadRow row) {
 #pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-          for (int i = 0; i < 4; ++i)
-            if ((kept >> (n * kBits + m * 4 + i) & 1) == 0) s[m][n0 + n][i] = negative_infinity();
+          for (int i = 0; i < kColumns; ++i)
+            if ((kept >> (group * kBits + row.number() * kColumns + i) & 1) == 0)
+              Place::score(s, row, first + group, i) = negative_infinity();
+        });
     }
   }
 
   /// What all logits of a row gain, after the last tile.
   __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
-                                                  SoftmaxRow (&softmax)[kMTiles][2]) {
-    if (params.call.kv_len == 0) return;
+                                                  SoftmaxRow (&softmax)[kRows / 2][2]) {
+    if (item.kv_len(params) == 0) return;
     const typename Hooks::Head head = this->find_head(params);
     const int first = this->first_row_of_thread(params);
-    constexpr int kRows = 2 * kMTiles;
     constexpr int kUnrolled = kRows * Hooks::kRowAddendSize > Elements::kMostCode ? 1 : kRows;
     float addends[kRows];
 #pragma unroll(kUnrolled)
     for (int i = 0; i < kRows; ++i)
-      addends[i] = Hooks::row_addend(params.call, head, min(first + i * 8, params.call.q_len - 1));
+      addends[i] = Hooks::row_addend(
+          params.call, head, min(first + Place::row_offset(Place::ThreadRow::of(i)), item.q_len(params) - 1));
 #pragma unroll
     for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
   }
@@ -109,18 +103,19 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   template <class OfCase>
   __device__ __forceinline__ float apply_case(const ForwardParams& params, WalkStep step) {
     ScoreTile<Config, OfCase, Classes> tile;
+    tile.item = item;
     move_scores(tile.s, s, 1.0f);
     const typename OfCase::Head head = tile.find_head(params);
     if constexpr (!OfCase::kRowIsCheap) tile.find_rows(params, head);
     const float shift = tile.apply_hooks(params, head, step, 0.0f);
-    move_scores(s, tile.s, tile.kIsRaw && !Elements::kIsRaw ? params.call.scale_log2 : 1.0f);
+    move_scores(s, tile.s, OfCase::Score::kIsRaw && !Score::kIsRaw ? params.call.scale_log2 : 1.0f);
     return shift;
   }
 
   /// Scores to base-2 logits (less the scale and the returned number, where they stay raw), masked ones to
   /// -inf. `slope` is a linear addend's, of raw scores.
   __device__ __forceinline__ float apply_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                               WalkStep step, [[maybe_unused]] float slope) {
+                                               WalkStep step, float slope) {
     if constexpr (Hooks::kIsByHead) {
       if (Hooks::head_case(params.call, head.b, head.h))
         return apply_case<typename Hooks::Holds>(params, step);
@@ -131,84 +126,29 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   }
 
  private:
-  static __device__ __forceinline__ void move_scores(float (&to)[kMTiles][kNTiles][4],
-                                                     const float (&from)[kMTiles][kNTiles][4], float scale) {
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) to[m][n][i] = from[m][n][i] * scale;
+  static __device__ __forceinline__ void move_scores(typename Place::Scores& to, typename Place::Scores& from,
+                                                     float scale) {
+    Place::for_each(to, from, [&](float& x, float before) { x = before * scale; });
   }
 
   __device__ __forceinline__ float apply_own_hooks(const ForwardParams& params, typename Hooks::Head head,
-                                                   WalkStep step, [[maybe_unused]] float slope) {
+                                                   WalkStep step, float slope) {
     using Row = typename Hooks::Row;
     using Column = typename Hooks::Column;
     const int kv0 = step.tile() * kTileKv;
-    float shift = 0.0f;
     const auto find_cheap_head = [&] {
       if constexpr (Hooks::kHeadIsCheap) head = this->find_head(params);
     };
     const auto find_cheap_rows = [&] {
       if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
     };
-    // Values of the distance are found without rows, and linear addends' columns.
-    constexpr bool kScoreAsksRows = !kIdentity && !Hooks::kAddendIsRelative && !Hooks::kAddendIsLinear;
-    if constexpr (!kIdentity && !Hooks::kAddendIsLinear) find_cheap_head();
-    if constexpr (kScoreAsksRows) find_cheap_rows();
-    if constexpr (Hooks::kScoreForm == ScoreForm::general) {
-      this->template for_each_element<kScoreCopies>(params, head, kv0,
-                                                    [&](float& x, const Row& row, const Column& column) {
-                                                      x = Hooks::logit(x, params.call, head, row, column);
-                                                    });
-    } else if constexpr (Hooks::kAddendIsLinear) {
-      LinearAddend<Hooks>::add_columns(s, slope);
-    } else if constexpr (kHasShift && Hooks::kAddendIsRelative) {
-      const float inverse = 1.0f / params.call.scale_log2;
-      const auto relative = [&](int distance) { return Hooks::relative_addend(params.call, head, distance); };
-      if (step.plain()) {
-        shift = relative(this->distance_at(params, kv0, 0));
-      } else {
-        this->template for_each_diagonal<Hooks::kRelativeAddendSize>(
-            params, kv0, [&](int distance) { return relative(distance) * inverse; },
-            [](float& x, float addend) { x += addend; });
-      }
-    } else if constexpr (kHasShift) {
-      if (step.plain()) {
-        const Column first = Hooks::column(params.call, head, kv0, static_cast<float>(kv0));
-        shift = Hooks::addend(params.call, head, rows[0][0], first);
-      } else {
-        const float inverse = 1.0f / params.call.scale_log2;
-        this->template for_each_element<kScoreCopies>(
-            params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend(params.call, head, row, column), inverse, x);
-            });
-      }
-    } else if constexpr (Hooks::kAddendIsProduct) {
-      [[maybe_unused]] const float factor = Hooks::addend_factor() / params.call.scale_log2;
-      if constexpr (!Elements::kBeginsWithAddend)
-        this->template for_each_element<kScoreCopies>(
-            params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-              x = fmaf(Hooks::addend_term(params.call, head, row, column), factor, x);
-            });
-    } else if constexpr (Hooks::kAddendIsRelative) {
-      const Column first = Hooks::column(params.call, head, kv0, static_cast<float>(kv0));
-      const float multiplier = Hooks::multiplier(params.call, head, Row{}, first);  // uniform
-      this->template for_each_diagonal<Hooks::kRelativeAddendSize>(
-          params, kv0, [&](int distance) { return Hooks::relative_addend(params.call, head, distance); },
-          [&](float& x, float addend) { x = fmaf(multiplier, x, addend); });
-    } else if constexpr (Hooks::kScoreForm == ScoreForm::affine) {
-      this->template for_each_element<kScoreCopies>(
-          params, head, kv0, [&](float& x, const Row& row, const Column& column) {
-            x = fmaf(Hooks::multiplier(params.call, head, row, column), x,
-                     Hooks::addend(params.call, head, row, column));
-          });
-    }
+    if constexpr (Score::kAsksHead) find_cheap_head();
+    if constexpr (Score::kAsksRows) find_cheap_rows();
+    const float shift = Score::template apply<Hooks>(*this, params, head, step, slope);
     if (kWalkTells && step.full()) return shift;
-    const bool is_cut = kv0 + kTileKv > params.call.kv_len;  // asked here: after the mask, ptxas spills more
+    const bool is_cut = kv0 + kTileKv > item.kv_len(params);  // asked here: after the mask, ptxas spills more
     if constexpr (Hooks::kHasMask) {
-      if constexpr (kIdentity || Hooks::kAddendIsLinear) find_cheap_head();
+      if constexpr (!Score::kAsksHead) find_cheap_head();
       if constexpr (Hooks::kMaskIsRelative) {
         const auto most = [&](int distance) {
           return Hooks::relative_mask(params.call, head, distance) ? -negative_infinity()
@@ -217,7 +157,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         this->template for_each_diagonal<Hooks::kRelativeMaskSize>(
             params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
       } else {
-        if constexpr (!kScoreAsksRows) find_cheap_rows();
+        if constexpr (!Score::kAsksRows) find_cheap_rows();
         if constexpr (Hooks::kMaskIsHeavy && kMaskCopies != Copies::one) {
           apply_heavy_mask(params, head, kv0);
         } else {
@@ -228,7 +168,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         }
       }
     }
-    if (is_cut) this->drop_from(params.call.kv_len - kv0);
+    if (is_cut) this->drop_from(item.kv_len(params) - kv0);
     return shift;
   }
 };

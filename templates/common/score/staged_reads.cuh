@@ -11,6 +11,7 @@
 // next hooks.
 #pragma once
 
+#include "common/placement.cuh"
 #include "common/score/hooks.cuh"
 #include "params.h"
 
@@ -68,17 +69,19 @@ struct StagedReads {
   /// the end are zeros, or copies of the last row: the scores there end as -inf, or are not stored, but must
   /// not be NaN, which would spread (common/score/element_product.cuh).
   static __device__ __forceinline__ void start_elements(unsigned char* to, const ForwardParams& params,
+                                                        const WorkItem& item,
                                                         const typename Hooks::Head& head, int first_row,
                                                         int kv0) {
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
     bool odd = false;
     if constexpr (kRowsAreEven) {
-      const Piece piece = piece_of(0, params, head, first_row, kv0);
+      const Piece piece = piece_of(0, params, item, head, first_row, kv0);
       const long long step =
           kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
       odd = !is_whole(piece) || static_cast<unsigned long long>(step) * sizeof(Value) % 16 != 0;
       if (!odd) {
-        const int rows = piece.left > 0 ? params.call.q_len - piece.row : 0;  // from the first of this thread
+        const int rows =
+            piece.left > 0 ? item.q_len(params) - piece.row : 0;  // from the first of this thread
         const Value* from = piece.from;
 #pragma unroll
         for (int i = 0; i < kPieces; ++i, from += step)
@@ -87,7 +90,7 @@ struct StagedReads {
     } else {
 #pragma unroll 4  // all of them at once would take registers that scores hold
       for (int i = 0; i < kPieces; ++i) {
-        const Piece piece = piece_of(i, params, head, first_row, kv0);
+        const Piece piece = piece_of(i, params, item, head, first_row, kv0);
         if (is_whole(piece))
           copy_async_16(smem + piece.to, piece.from, piece.left > 0);
         else
@@ -97,7 +100,7 @@ struct StagedReads {
     if (!odd) return;
 #pragma unroll 1
     for (int i = 0; i < kPieces; ++i) {
-      const Piece piece = piece_of(i, params, head, first_row, kv0);
+      const Piece piece = piece_of(i, params, item, head, first_row, kv0);
       if (!kRowsAreEven && is_whole(piece)) continue;
 #pragma unroll
       for (int value = 0; value < kValuesOfChunk; ++value)
@@ -112,12 +115,12 @@ struct StagedReads {
     Column columns[kMost];
   };
 
-  static __device__ __forceinline__ Found find_columns(const ForwardParams& params,
+  static __device__ __forceinline__ Found find_columns(const ForwardParams& params, const WorkItem& item,
                                                        const typename Hooks::Head& head, int kv0) {
     Found found;
 #pragma unroll
     for (int i = 0; i < Found::kMost; ++i) {
-      const int kv_idx = min(kv0 + i * kThreads + static_cast<int>(threadIdx.x), params.call.kv_len - 1);
+      const int kv_idx = min(kv0 + i * kThreads + static_cast<int>(thread_of_cta()), item.kv_len(params) - 1);
       found.columns[i] =
           Hooks::to_stage(Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx)));
     }
@@ -127,7 +130,7 @@ struct StagedReads {
   static __device__ __forceinline__ void store_columns(unsigned char* to, const Found& found) {
 #pragma unroll
     for (int i = 0; i < Found::kMost; ++i) {
-      const int column = i * kThreads + static_cast<int>(threadIdx.x);
+      const int column = i * kThreads + static_cast<int>(thread_of_cta());
       if (column < kTileKv) reinterpret_cast<Column*>(to + kElementBytes)[column] = found.columns[i];
     }
   }
@@ -154,13 +157,13 @@ struct StagedReads {
   }
 
   /// A row past the end is the last one.
-  static __device__ __forceinline__ Piece piece_of(int i, const ForwardParams& params,
+  static __device__ __forceinline__ Piece piece_of(int i, const ForwardParams& params, const WorkItem& item,
                                                    const typename Hooks::Head& head, int first_row, int kv0) {
-    const int piece = i * kThreads + static_cast<int>(threadIdx.x);
+    const int piece = i * kThreads + static_cast<int>(thread_of_cta());
     const int row = piece / kChunks;
     const int column = piece % kChunks * kValuesOfChunk;
-    return {row_at(params, head, min(first_row + row, params.call.q_len - 1)) + (kv0 + column),
-            first_row + row, place(row, column), params.call.kv_len - (kv0 + column)};
+    return {row_at(params, head, min(first_row + row, item.q_len(params) - 1)) + (kv0 + column),
+            first_row + row, place(row, column), item.kv_len(params) - (kv0 + column)};
   }
 
   /// Whether one copy brings it: it is aligned, and kv_len does not cut it.

@@ -65,6 +65,8 @@ __device__ __forceinline__ bool is_empty_for_any_tensor(const ForwardParams& p, 
          kTileEmpty;
 }
 
+enum { kTilePlain = 4 };  // beside a tile's class: score_mod adds one number to all of it
+
 /// What a word of the map says of its 32 tiles.
 struct MapWord {
   unsigned some, full, plain;

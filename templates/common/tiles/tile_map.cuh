@@ -12,8 +12,8 @@
 #pragma once
 
 #include "common/dependent_launch.cuh"
+#include "common/placement.cuh"
 #include "common/tiles/tile_blocks.cuh"
-#include "common/tiles/tile_class.cuh"
 #include "common/tiles/tile_parts.h"
 #include "params.h"
 
@@ -22,13 +22,12 @@ namespace fa {
 template <class Classes, int kTileQ, int kTileKv>
 class TileMapPass {
  public:
-  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params)
-      : p_(params), b_(blockIdx.z), h_(blockIdx.y), warp_(threadIdx.x / 32), lane_(threadIdx.x % 32) {}
+  __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params) : p_(params) {}
 
   __device__ __forceinline__ void run() {
     let_next_pass_start();
     const int bytes = kBytesAWord * map_words(p_.call, kTileKv);
-    const int rounds = count_tiles(count_tiles(p_.call.q_len, kTileQ), kMapTiles);
+    const int rounds = count_tiles(count_tiles(Sequence::q_len(p_.call, b_), kTileQ), kMapTiles);
     if constexpr (kByBlocks)
       run_by_blocks(bytes, rounds);
     else
@@ -103,9 +102,9 @@ class TileMapPass {
   __device__ __forceinline__ void clear() {
     using Of = Side<kOfQuery>;
     constexpr int2 kNothing = {0x7fffffff, -0x7fffffff - 1};
-    for (int i = threadIdx.x; i < Of::kSums * Of::kParts_; i += blockDim.x)
+    for (int i = thread_of_cta(); i < Of::kSums * Of::kParts_; i += threads_of_cta())
       pairs_of<kOfQuery>(0)[i] = kNothing;
-    for (int i = threadIdx.x; i < Of::kSums * Of::kTiles; i += blockDim.x)
+    for (int i = thread_of_cta(); i < Of::kSums * Of::kTiles; i += threads_of_cta())
       tiles_of<kOfQuery>(0)[i] = kNothing;
   }
 
@@ -113,7 +112,7 @@ class TileMapPass {
   __device__ __forceinline__ void run_in_turns(int bytes, int rounds) {
     const int stays = kQueriesStay ? rounds : bytes;
     const int others = kQueriesStay ? bytes : rounds;
-    const int block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+    const int block = block_index().x, blocks = grid_width();
     const int shares = max(1, blocks / stays);
     if (blocks >= stays && block >= stays * shares) return;
 #pragma unroll 1
@@ -125,11 +124,12 @@ class TileMapPass {
         const int byte = kQueriesStay ? other : own;
         const int first_kv = byte * kTilesPerByte;
         if constexpr (kNeedsSummaries) {
-          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, p_.call.q_len) - 1,
+          const TileBox all = {first_q * kTileQ,
+                               min((first_q + kMapTiles) * kTileQ, Sequence::q_len(p_.call, b_)) - 1,
                                first_kv * kTileKv,
-                               min((first_kv + kTilesPerByte) * kTileKv, p_.call.kv_len) - 1};
+                               min((first_kv + kTilesPerByte) * kTileKv, Sequence::kv_len(p_.call, b_)) - 1};
           if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
-            if (threadIdx.x < kMapTiles) store(first_q + threadIdx.x, byte, 0, 0, 0);
+            if (thread_of_cta() < kMapTiles) store(first_q + thread_of_cta(), byte, 0, 0, 0);
             continue;
           }
           if (is_first) clear<kQueriesStay>();
@@ -144,8 +144,8 @@ class TileMapPass {
         __syncthreads();
         search(first_q, first_kv);
         __syncthreads();
-        if (threadIdx.x < kMapTiles)
-          store(first_q + threadIdx.x, byte, shared().some, shared().full, shared().plain);
+        if (thread_of_cta() < kMapTiles)
+          store(first_q + thread_of_cta(), byte, shared().some, shared().full, shared().plain);
         __syncwarp();  // the first warp writes them in the next round
       }
     }
@@ -153,10 +153,9 @@ class TileMapPass {
 
   /// A warp at a time, a tile a lane. What is left of the blocks has nothing to do.
   __device__ __forceinline__ void run_by_blocks(int bytes, int rounds) {
-    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int warps = static_cast<int>(threads_of_cta()) / 32;
 #pragma unroll 1
-    for (int unit = static_cast<int>(blockIdx.x) * warps + warp_; unit < bytes * rounds;
-         unit += static_cast<int>(gridDim.x) * warps) {
+    for (int unit = block_index().x * warps + warp_; unit < bytes * rounds; unit += grid_width() * warps) {
       const int byte = unit % bytes;
       const int first_q = unit / bytes * kMapTiles;
       const int first_kv = byte * kTilesPerByte;
@@ -194,9 +193,9 @@ class TileMapPass {
     constexpr int kMostUnrolled = 16;
     [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
     if constexpr (Of::kSums > 0) {
-      const int length = kOfQuery ? p_.call.q_len : p_.call.kv_len;
+      const int length = kOfQuery ? Sequence::q_len(p_.call, b_) : Sequence::kv_len(p_.call, b_);
 #pragma unroll 1
-      for (int line = threadIdx.x; line < Of::kLines; line += blockDim.x) {
+      for (int line = thread_of_cta(); line < Of::kLines; line += threads_of_cta()) {
         const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
         const bool exists = line % Of::kPadded < Of::kTile && idx < length;
         int values[Of::kSums];
@@ -222,7 +221,7 @@ class TileMapPass {
   __device__ __noinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
     constexpr int kWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
     constexpr unsigned kAll = 0xffffffffu;
-    const int lane = threadIdx.x % 32;
+    const int lane = lane_of_warp();
     const int before = __shfl_up_sync(kAll, value, 1);
     int2 extrema = {exists ? value : 0x7fffffff, exists ? value : -0x7fffffff - 1};
 #pragma unroll
@@ -239,8 +238,8 @@ class TileMapPass {
   }
 
   __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
-    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, p_.call.q_len) - 1, kv_tile * kTileKv,
-            min(kv_tile * kTileKv + kTileKv, p_.call.kv_len) - 1};
+    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, Sequence::q_len(p_.call, b_)) - 1,
+            kv_tile * kTileKv, min(kv_tile * kTileKv + kTileKv, Sequence::kv_len(p_.call, b_)) - 1};
   }
 
   /// The extrema of a summary over a tile or a part of it: those of summary 0, and how far the next lies.
@@ -310,7 +309,7 @@ class TileMapPass {
     const ForwardParams& p;
     int b, h, row, column;
 
-    static __device__ __forceinline__ int lane() { return threadIdx.x % 32; }
+    static __device__ __forceinline__ int lane() { return lane_of_warp(); }
 
     template <class Ask>
     __device__ __forceinline__ unsigned ballot(Ask ask) const {
@@ -330,7 +329,7 @@ class TileMapPass {
       return (of_rows ? Queries::kSums : Keys::kSums) > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
     }
     __device__ __forceinline__ unsigned short* lines(bool of_rows) const {
-      return shared().lines[threadIdx.x / 32] + (of_rows ? 0 : kTileQ);
+      return shared().lines[warp_of_cta()] + (of_rows ? 0 : kTileQ);
     }
 
     template <class At>
@@ -368,7 +367,7 @@ class TileMapPass {
   /// All warps: the tiles that bounds leave open.
   __device__ __forceinline__ void search(int first_q, int first_kv) const {
 #pragma unroll 1
-    for (int i = warp_; i < shared().open_count; i += blockDim.x / 32) {
+    for (int i = warp_; i < shared().open_count; i += threads_of_cta() / 32) {
       const int number = shared().open[i];
       const int found = search_tile(first_q, first_kv, number, shared().alike[i]);
       if (lane_ != 0 || found == kTileEmpty) continue;
@@ -380,9 +379,10 @@ class TileMapPass {
   /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
   /// past the end are to be dropped.
   __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
-    if (q_tile >= count_tiles(p_.call.q_len, kTileQ)) return;
+    if (q_tile >= count_tiles(Sequence::q_len(p_.call, b_), kTileQ)) return;
     const int shift = q_tile % kMapTiles * kTilesPerByte;
-    const int whole = p_.call.kv_len / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const int whole =
+        Sequence::kv_len(p_.call, b_) / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
     const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
     int* const words = p_.tile_map + map_row(Classes::kMap, p_.call, kTileQ, kTileKv, b_, h_, q_tile) +
                        byte / kBytesAWord * bits_a_tile(Classes::kMap);
@@ -394,7 +394,8 @@ class TileMapPass {
   }
 
   const ForwardParams& p_;
-  const int b_, h_, warp_, lane_;
+  const int b_ = block_index().z, h_ = block_index().y;
+  const int warp_ = static_cast<int>(warp_of_cta()), lane_ = static_cast<int>(lane_of_warp());
 };
 
 }  // namespace fa

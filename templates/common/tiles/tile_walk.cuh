@@ -1,25 +1,32 @@
-// The kv tiles a CTA visits, in order: all of them, or those the mask's tile class leaves.
+// The tiles a CTA visits, in order: all of a side, or those the mask's tile class leaves. A side says which
+// tiles these are: the kv tiles of a q tile (common/tiles/key_tiles.cuh) or the q tiles of a kv tile
+// (common/tiles/query_tiles.cuh), by
+//
+//   using Classes = ...;                 // of the mask
+//   static constexpr int kTile;          // rows or columns of a tile
+//   int length(params), num_tiles(params); // of the sequence that the tiles cut; how many tiles that makes
+//   int classify(params, first, count);  // the class of one tile or of 32, empty past the end
 //
 // Classes are found as the walk goes, 32 at a time, one lane each; every warp of the CTA finds the same ones,
 // so that no barrier is needed. A first look at groups of 32 tiles skips empty stretches 1024 tiles at a
 // time. Neighbours of one class are a run: inside it a step costs one addition.
 #pragma once
 
+#include "common/placement.cuh"
 #include "common/registers.cuh"
 #include "common/tiles/tile_class.cuh"
 #include "params.h"
 
 namespace fa {
 
-/// One step of a walk, in one register: a bit where the mask keeps all of the tile and no column of it lies
-/// past kv_len, a bit where score_mod adds one number to all of it, five bits for how many tiles alike follow
+/// One step of a walk, in one register: a bit where the mask keeps all of the tile and no end cuts it, a bit where score_mod adds one number to all of it, five bits for how many tiles alike follow
 /// it, then the tile.
 struct WalkStep {
   int code;
 
   static constexpr int kOneMore = 4;
   static constexpr int kOneTile = 128;
-  static constexpr int kEnd = 1 << 27;  // tile 2^20, past every kv_len; what is copied of it are zeros
+  static constexpr int kEnd = 1 << 27;  // tile 2^20, past every length; what is copied of it are zeros
 
   /// The step before the first, of tile -1. Made where no compiler sees it: one that knew would take a loop's
   /// first turn, with a second copy of the search, out of the loop.
@@ -35,33 +42,11 @@ struct WalkStep {
   __device__ __forceinline__ WalkStep more() const { return {code + (kOneTile - kOneMore)}; }
 };
 
-/// The q tile of this CTA. Launched from the last to the first: with a causal mask that is the longest first,
-/// so that what runs last is short.
-/// Read again like block_head, unless it may be kept.
-template <bool kMayBeKept>
-__device__ __forceinline__ int block_q_tile(const ForwardParams& params, int tile_q) {
-  const int x = kMayBeKept ? static_cast<int>(blockIdx.x) : block_index_x();
-  return (params.call.q_len + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
-}
-
-/// The head this CTA works on.
-struct BlockHead {
-  int b;
-  int h;
-};
-
-/// Read again each time (common/registers.cuh).
-__device__ __forceinline__ BlockHead block_head(const ForwardParams& params) {
-  const auto [x, y, z] = block_index();
-  const int of_turn = x & ((1 << params.head_shift) - 1);
-  return {z, (y << params.head_shift) + of_turn};
-}
-
 /// The value of one lane, the same `lane` in the whole warp. By a reduction where there is one: ptxas knows
 /// that its result is one for the warp, and keeps what follows free of code for a warp gone apart.
 __device__ __forceinline__ int of_lane(int value, int lane) {
 #if __CUDA_ARCH__ >= 800
-  return static_cast<int>(__reduce_or_sync(0xffffffffu, threadIdx.x % 32 == lane ? value : 0));
+  return static_cast<int>(__reduce_or_sync(0xffffffffu, lane_of_warp() == lane ? value : 0));
 #else
   return __shfl_sync(0xffffffffu, value, lane);
 #endif
@@ -69,26 +54,30 @@ __device__ __forceinline__ int of_lane(int value, int lane) {
 
 /// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
 /// registers.
-template <int kTileKv>
+template <class Side>
 struct FullWalk {
+  Side side;
+
   static constexpr bool kSearches = false;
 
   __device__ __forceinline__ WalkStep first(const ForwardParams& params) {
-    return {params.call.kv_len > 0 ? 0 : WalkStep::kEnd};
+    return {side.length(params) > 0 ? 0 : WalkStep::kEnd};
   }
 
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
     // Whether anything is dropped is not known.
-    return {tile * kTileKv < params.call.kv_len ? WalkStep::kOneTile * tile : WalkStep::kEnd};
+    return {tile * Side::kTile < side.length(params) ? WalkStep::kOneTile * tile : WalkStep::kEnd};
   }
 };
 
-/// A walk by the classes of the tiles of one q tile: those in the map, or those that `Classes::tile_class`
-/// finds here. The kv loop has no register to spare, so what is known of 32 tiles and 32 groups is one word
-/// of each lane, and what classes are asked with is found again every time.
-template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
+/// A walk by the classes of tiles. The loops of kernels have no register to spare, so what is known of 32
+/// tiles and 32 groups is one word of each lane.
+template <class Side>
 struct ClassWalk {
+  using Classes = typename Side::Classes;
+  Side side;
+
   // Of lane i: the step to the first non-empty tile from the group's tile i on, with tiles counted from the
   // group's first; beside it the bits below.
   int lanes = 0;
@@ -105,45 +94,15 @@ struct ClassWalk {
     return now.has_more() ? now.more() : search(params, now.tile() + 1);
   }
 
-  static __device__ __forceinline__ int num_tiles(const ForwardParams& params) {
-    return (params.call.kv_len + kTileKv - 1) / kTileKv;
-  }
-
-  static constexpr int kPlain = 4;  // beside a tile's class
-  static constexpr int kWhole = kTileFull | (Classes::kHasScoreClass ? kPlain : 0);
-
-  /// The class of `count` tiles from `first` on, one tile or a group, and kPlain; empty past the end, and not
-  /// full where the end cuts it.
-  static __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) {
-    if (first >= num_tiles(params)) return kTileEmpty;
-    const auto [b, h] = block_head(params);
-    const int q_tile = block_q_tile<kKeepsQTile>(params, kTileQ);
-    if constexpr (Classes::kHasTileMap) {
-      const MapWord word = read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, first / kTilesPerWord);
-      const unsigned tiles = count == 1 ? 1u << first % kTilesPerWord : 0xffffffffu;
-      if ((word.some & tiles) == 0) return kTileEmpty;
-      return ((word.full & tiles) == tiles ? kTileFull : kTilePartial) |
-             (Classes::kHasScoreClass && (word.plain & tiles) == tiles ? kPlain : 0);
-    } else {
-      const int q_lo = q_tile * kTileQ;
-      const int q_hi = min(q_lo + kTileQ, params.call.q_len) - 1;
-      const int kv_lo = first * kTileKv;
-      const int kv_hi = min(kv_lo + count * kTileKv, params.call.kv_len) - 1;
-      int tile_class = Classes::tile_class(params.call, 0, b, h, q_lo, q_hi, kv_lo, kv_hi);
-      if (tile_class == kTileFull && kv_lo + count * kTileKv > params.call.kv_len) tile_class = kTilePartial;
-      if constexpr (!Classes::kHasScoreClass) return tile_class;
-      const bool plain = Classes::score_is_plain(params.call, b, h, q_lo, q_hi, kv_lo, kv_hi);
-      return tile_class != kTileEmpty && plain ? tile_class | kPlain : tile_class;
-    }
-  }
+  static constexpr int kWhole = kTileFull | (Classes::kHasScoreClass ? kTilePlain : 0);
 
   /// The bits of `lanes` that tell of tiles, from the class of each lane's tile; the tiles `found` are not
   /// empty.
   static __device__ __forceinline__ int runs(unsigned found, int tile_class) {
     const unsigned all = 0xffffffffu;
-    const unsigned full = __ballot_sync(all, (tile_class & ~kPlain) == kTileFull);
-    const unsigned plain = Classes::kHasScoreClass ? __ballot_sync(all, (tile_class & kPlain) != 0) : 0;
-    const int lane = threadIdx.x % 32;
+    const unsigned full = __ballot_sync(all, (tile_class & ~kTilePlain) == kTileFull);
+    const unsigned plain = Classes::kHasScoreClass ? __ballot_sync(all, (tile_class & kTilePlain) != 0) : 0;
+    const int lane = lane_of_warp();
     const int start = __ffs(found & all << lane) - 1;
     if (start < 0) return 0;
     const int kind = static_cast<int>((full >> start & 1) + 2 * (plain >> start & 1));
@@ -162,9 +121,9 @@ struct ClassWalk {
   /// The first step at or after `tile`, the first tile not visited yet. Groups and tiles take turns on one
   /// call of `classify`: inlined once, it costs half the code.
   __device__ __forceinline__ WalkStep search(const ForwardParams& params, int tile) {
-    const int lane = threadIdx.x % 32;
+    const int lane = lane_of_warp();
     bool asked = false;  // for the groups that start at `tile`
-    while (tile < num_tiles(params)) {
+    while (tile < side.num_tiles(params)) {
       if (tile % kTilesPerWord == 0) {
         const bool by_group = tile % (32 * kTilesPerWord) == 0 && !asked;
         if (!by_group) {
@@ -181,7 +140,7 @@ struct ClassWalk {
           if ((whole >> empty & 1) != 0) return whole_group(tile);  // its tiles need no look
         }
         const int tile_class =
-            classify(params, tile + (by_group ? kTilesPerWord : 1) * lane, by_group ? kTilesPerWord : 1);
+            side.classify(params, tile + (by_group ? kTilesPerWord : 1) * lane, by_group ? kTilesPerWord : 1);
         if (by_group) {
           lanes = (tile_class != kTileEmpty ? kGroup : 0) | (tile_class == kWhole ? kWholeGroup : 0);
           asked = true;
@@ -206,14 +165,13 @@ struct ClassWalk {
 };
 
 /// Which of the two a kernel walks.
-template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile,
-          bool kHasClasses = Classes::kHasTileClass || Classes::kHasScoreClass>
+template <class Side, bool kHasClasses = Side::Classes::kHasTileClass || Side::Classes::kHasScoreClass>
 struct WalkOf {
-  using Type = FullWalk<kTileKv>;
+  using Type = FullWalk<Side>;
 };
-template <class Classes, int kTileQ, int kTileKv, bool kKeepsQTile>
-struct WalkOf<Classes, kTileQ, kTileKv, kKeepsQTile, true> {
-  using Type = ClassWalk<Classes, kTileQ, kTileKv, kKeepsQTile>;
+template <class Side>
+struct WalkOf<Side, true> {
+  using Type = ClassWalk<Side>;
 };
 
 }  // namespace fa

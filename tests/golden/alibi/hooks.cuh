@@ -1,7 +1,6 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
+  using Score = LinearScores;
   static constexpr bool kHasMask = true;
-  static constexpr bool kAddendIsLinear = true;
 
   struct Head {
     int b;
@@ -12,7 +11,7 @@ struct Hooks : IdentityHooks {
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
-    return {b, h, slopes * 1.442695f, p.kv_len - p.q_len};
+    return {b, h, slopes * 1.442695f, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {

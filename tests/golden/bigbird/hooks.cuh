@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
@@ -18,7 +17,7 @@ struct Hooks : IdentityHooks {
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int bounded = max(wrap_add(p.params[0].i32, p.params[0].i32 < 0 ? 1 : 0) >> 1, -524287);
     const int bounded_2 = min(bounded, 524287);
-    return {b, h, -bounded_2, bounded_2, wrap_mul(h, 1000003), (p.kv_len + 63) >> 6};
+    return {b, h, -bounded_2, bounded_2, wrap_mul(h, 1000003), (Sequence::kv_len(p, b) + 63) >> 6};
   }
 
   struct Row {

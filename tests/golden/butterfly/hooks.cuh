@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kMaskIsHeavy = true;
 

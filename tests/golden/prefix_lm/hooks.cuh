@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kHeadIsCheap = false;
 
@@ -12,7 +11,7 @@ struct Hooks : IdentityHooks {
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const int prefix_len = __ldg(static_cast<const int*>(p.tensors[0]) + b);
-    return {b, h, prefix_len, p.kv_len - p.q_len};
+    return {b, h, prefix_len, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {

@@ -1,5 +1,5 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::general;
+  using Score = GeneralScores;
   static constexpr bool kHeadIsCheap = false;
   static constexpr int kScoreSize = 10;
 

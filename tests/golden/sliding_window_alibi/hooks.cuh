@@ -1,7 +1,6 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
+  using Score = LinearScores;
   static constexpr bool kHasMask = true;
-  static constexpr bool kAddendIsLinear = true;
 
   struct Head {
     int b;
@@ -13,7 +12,7 @@ struct Hooks : IdentityHooks {
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const float slopes = __ldg(static_cast<const float*>(p.tensors[0]) + h);
-    const int difference = p.kv_len - p.q_len;
+    const int difference = Sequence::kv_len(p, b) - Sequence::q_len(p, b);
     return {b, h, slopes * 1.442695f, difference, difference - min(max(p.params[0].i32, -67108863), 67108863)};
   }
 

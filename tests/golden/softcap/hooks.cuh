@@ -1,5 +1,5 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::general;
+  using Score = GeneralScores;
 
   struct Head {
     int b;

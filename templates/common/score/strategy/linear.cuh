@@ -7,6 +7,7 @@
 #include "common/lane_store.cuh"
 #include "common/registers.cuh"
 #include "common/score/hooks.cuh"
+#include "common/score/strategy/strategy.cuh"
 #include "common/softmax.cuh"
 #include "params.h"
 
@@ -39,20 +40,6 @@ struct LinearAddend {
     store.put_word(kCountFrom, static_cast<unsigned>(to));
   }
 
-  /// What columns add beyond the tile's first, to raw scores (score_tile.cuh says where each stands).
-  template <int kMTiles, int kNTiles>
-  static __device__ __forceinline__ void add_columns(float (&s)[kMTiles][kNTiles][4], float slope) {
-    // hidden, or it is kept: f32 would spill up to 180 bytes
-    const float first = static_cast<float>(hidden(static_cast<int>(2 * (threadIdx.x % 4))));
-#pragma unroll
-    for (int n = 0; n < kNTiles; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-#pragma unroll
-        for (int m = 0; m < kMTiles; ++m)
-          s[m][n][i] = fmaf(slope, static_cast<float>(n * 8 + i % 2) + first, s[m][n][i]);
-  }
-
   /// The rest, after the last tile: asked for where the q tile's first row meets the diagonal, since what
   /// grows with the distance from there is small.
   template <class Scores, int kMTiles>
@@ -61,11 +48,11 @@ struct LinearAddend {
                                                   SoftmaxRow (&softmax)[kMTiles][2]) {
     const int from = static_cast<int>(store.get_word(kCountFrom));
     const float of_logits = params.call.scale_log2 * slope(store);
-    if (params.call.kv_len == 0) return;
+    if (scores.item.kv_len(params) == 0) return;
     if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
     if constexpr (Hooks::kRowIsCheap) scores.find_rows(params, head);
-    const int kv_idx = max(
-        0, min(scores.first_row(params) + params.call.kv_len - params.call.q_len, params.call.kv_len - 1));
+    const int q_len = scores.item.q_len(params), kv_len = scores.item.kv_len(params);
+    const int kv_idx = max(0, min(scores.first_row(params) + kv_len - q_len, kv_len - 1));
     move(kv_idx, from, of_logits, softmax);
     const typename Hooks::Column column =
         Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
@@ -73,7 +60,8 @@ struct LinearAddend {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        softmax[m][half].add(Hooks::addend(params.call, head, scores.rows[m][half], column));
+        softmax[m][half].add(
+            Hooks::addend(params.call, head, Scores::Place::of_row(scores.rows, {m, half}), column));
   }
 
  private:
@@ -85,6 +73,25 @@ struct LinearAddend {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) softmax[m][half].m -= rise;
+  }
+};
+
+/// What columns add beyond the tile's first, to raw scores. `slope` is that of raw scores.
+struct LinearScores : ScoreStrategy {
+  static constexpr bool kIsRaw = true;
+  static constexpr bool kIsLinear = true;
+  static constexpr bool kAsksHead = false;
+  static constexpr bool kAsksRows = false;
+
+  template <class Hooks, class Tile>
+  static __device__ __forceinline__ float apply(Tile& tile, const ForwardParams&, const typename Hooks::Head&,
+                                                WalkStep, float slope) {
+    using Place = typename Tile::Place;
+    // hidden, or it is kept: f32 would spill up to 180 bytes
+    const float first = static_cast<float>(hidden(static_cast<int>(Place::first_column())));
+    Place::for_each_column(
+        tile.s, [&](float& x, int offset) { x = fmaf(slope, static_cast<float>(offset) + first, x); });
+    return 0.0f;
   }
 };
 

@@ -1,0 +1,97 @@
+// Where a thread stands and what its CTA works on. threadIdx and blockIdx are read here and in the
+// architectures' folders, nowhere else: a kernel whose CTAs take several items each, or whose warps have
+// different roles, then changes its own folder alone.
+//
+// An architecture's placement.cuh chooses what the templates in common/ use by these names:
+//   WorkItem   what a CTA works on; BlockItem below is one
+//   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
+#pragma once
+
+#include "common/sequence.cuh"
+#include "params.h"
+
+namespace fa {
+
+// Unsigned, so that dividing them by a power of two is one shift.
+__device__ __forceinline__ unsigned thread_of_cta() { return threadIdx.x; }
+__device__ __forceinline__ unsigned warp_of_cta() { return threadIdx.x / 32; }
+__device__ __forceinline__ unsigned lane_of_warp() { return threadIdx.x % 32; }
+__device__ __forceinline__ unsigned threads_of_cta() { return blockDim.x; }
+
+/// thread_of_cta, read again at each call: the compiler cannot keep the number in a register.
+__device__ __forceinline__ unsigned reread_thread() {
+  unsigned thread = threadIdx.x;
+#ifdef __CUDA_ARCH__
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+#endif
+  return thread;
+}
+
+/// The CTA's place in its grid.
+struct BlockIndex {
+  int x, y, z;
+};
+__device__ __forceinline__ BlockIndex block_index() {
+  return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)};
+}
+/// How many CTAs the grid has along x.
+__device__ __forceinline__ int grid_width() { return static_cast<int>(gridDim.x); }
+
+/// The same, read again at each call. Compilers keep blockIdx from its first use on, across the kv loop,
+/// which has no register to spare.
+__device__ __forceinline__ BlockIndex reread_block_index() {
+#ifdef __CUDA_ARCH__
+  int x, y, z;
+  asm volatile("mov.u32 %0, %%ctaid.x;\n\tmov.u32 %1, %%ctaid.y;\n\tmov.u32 %2, %%ctaid.z;"
+               : "=r"(x), "=r"(y), "=r"(z));
+  return {x, y, z};
+#else
+  return block_index();
+#endif
+}
+__device__ __forceinline__ int reread_block_index_x() {
+#ifdef __CUDA_ARCH__
+  int x;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(x));
+  return x;
+#else
+  return block_index().x;
+#endif
+}
+
+struct BatchHead {
+  int b;
+  int h;  // of q
+};
+
+/// The work of a CTA that does one item, a q tile of one head: its place in the grid says which. It has no
+/// state, so that passing it on costs no register. An architecture whose CTAs do several items gives a type
+/// with the same functions, state, kDoesMany, and `first(params)`, `exists(params, tile_q)` and
+/// `next(params)`, by which common/forward.cuh goes from item to item.
+struct BlockItem {
+  static constexpr bool kDoesMany = false;
+
+  __device__ __forceinline__ BatchHead head(const ForwardParams& params) const {
+    const auto [x, y, z] = reread_block_index();
+    const int of_turn = x & ((1 << params.head_shift) - 1);
+    return {z, (y << params.head_shift) + of_turn};
+  }
+
+  /// CTAs start from the last tile to the first: with a causal mask that is the longest first, so that what
+  /// runs last is short. The number is computed again at each call, unless `kMayBeKept`.
+  template <bool kMayBeKept>
+  __device__ __forceinline__ int q_tile(const ForwardParams& params, int tile_q) const {
+    const int x = kMayBeKept ? block_index().x : reread_block_index_x();
+    return (q_len(params) + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
+  }
+
+  /// The lengths of the item's sequences.
+  __device__ __forceinline__ int q_len(const ForwardParams& params) const {
+    return Sequence::q_len(params.call, Sequence::kAnyEntry);
+  }
+  __device__ __forceinline__ int kv_len(const ForwardParams& params) const {
+    return Sequence::kv_len(params.call, Sequence::kAnyEntry);
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,14 @@
+// How work and scores are placed on sm_75: a CTA does one item, and scores lie as products of m16n8 leave
+// them.
+#pragma once
+
+#include "common/mma_place.cuh"
+#include "common/placement.cuh"
+
+namespace fa {
+
+using WorkItem = BlockItem;
+template <int kRowsPerWarp, int kTileKv>
+using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
+
+}  // namespace fa
