@@ -155,8 +155,13 @@ bool is_arithmetic(const llvm::Instruction& instruction) {
   return true;
 }
 
-void count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
-  if (function == nullptr) return;
+/// A value that q_idx - kv_idx alone decides is found once a diagonal, and fetched from another thread of the
+/// warp, where it reads memory or takes more operations than this: two comparisons and their `and`.
+constexpr int kMostForEachElement = 3;
+
+/// Adds what `function` costs, and returns whether it is found once a diagonal.
+bool count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
+  if (function == nullptr) return false;
   int element_ops = 0;
   bool reads = false;
   Dependence dependence(*function);
@@ -178,8 +183,9 @@ void count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
         break;
     }
   });
-  const bool is_shared = is_relative && (reads || element_ops > kMostNotShared);
-  (is_shared ? facts.diagonal_ops : facts.element_ops) += element_ops;
+  const bool is_by_diagonal = is_relative && (reads || element_ops > kMostForEachElement);
+  (is_by_diagonal ? facts.diagonal_ops : facts.element_ops) += element_ops;
+  return is_by_diagonal;
 }
 
 std::string_view name_of(ScoreForm form) {
@@ -220,10 +226,10 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
   if (facts.addend_is_linear) {
     facts.element_ops += 1;  // a multiply-add; the rest is found once a row
   } else {
-    count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
+    facts.addend_is_by_diagonal = count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
     count_ops(logits.row_addend, false, facts);
   }
-  count_ops(hooks.mask_mod, facts.mask_is_relative, facts);
+  facts.mask_is_by_diagonal = count_ops(hooks.mask_mod, facts.mask_is_relative, facts);
   return facts;
 }
 

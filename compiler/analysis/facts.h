@@ -18,10 +18,6 @@ enum class ScoreForm : std::uint8_t {
   general
 };
 
-/// A value that q_idx - kv_idx alone decides is found once a diagonal, and fetched from another thread of the
-/// warp, where it reads memory or takes more operations than this: two comparisons and their `and`.
-constexpr int kMostNotShared = 3;
-
 /// Whether kernels may add to raw scores what stands beside scaled ones: an addend divided by the scale stays
 /// far from the largest float.
 constexpr bool can_divide_by(double scale) { return scale >= 1e-10 && scale <= 1e10; }
@@ -43,6 +39,9 @@ struct Facts {
   // multiplier is one: GPU kernels then add multiples of that number.
   bool addend_is_linear = false;
   bool mask_is_relative = false;
+  // Whether GPU kernels find it once a diagonal: it is relative, and worth the fetch from another thread.
+  bool addend_is_by_diagonal = false;
+  bool mask_is_by_diagonal = false;
   bool has_sink = false;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;

@@ -68,7 +68,7 @@ struct OutputTile {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int row = warp_row + Place::row_offset({m, half}) + Place::row_of_lane(lane);
+        const int row = warp_row + m * 16 + half * 8 + Place::row_of_lane(lane);
         float lse;
         float inverse = softmax[m][half].template finish<!Product::kStagesOutput>(lse);
         if constexpr (Config::kDropout) inverse *= params.call.keep_scale;

@@ -54,8 +54,6 @@ int StageBody::size(bool fast) const {
   return sum;
 }
 
-bool StageBody::is_worth_sharing() const { return items.size() > kMostNotShared || reads(); }
-
 const llvm::Value* StageSplit::canonical(const llvm::Value& value) const {
   const auto found = canonical_.find(&value);
   return found == canonical_.end() ? &value : found->second;

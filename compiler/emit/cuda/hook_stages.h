@@ -31,9 +31,6 @@ struct StageBody {
   bool is_heavy() const;
   /// Its instructions (compiler/analysis/code_size.h).
   int size(bool fast) const;
-  /// Whether evaluating it once for all elements that share its value is worth fetching the value from
-  /// another thread of the warp.
-  bool is_worth_sharing() const;
 };
 
 class StageSplit {

@@ -259,16 +259,13 @@ PrintedHooks HooksPrinter::print() {
   if (is_affine) multiplier = split_.add(*facts_.logits.multiplier);
   if (is_affine) addend = split_.add(*facts_.logits.addend);
   const bool fast = spec_.dtype != DType::f32;
-  const bool uniform =
-      !is_affine || (!facts_.multiplier.has(DependsOn::q) && !facts_.multiplier.has(DependsOn::kv));
-  const bool relative_addend =
-      !facts_.addend_is_linear && facts_.addend_is_relative && uniform && addend.is_worth_sharing();
+  const bool addend_by_diagonal = is_affine && facts_.addend_is_by_diagonal;
   AddendProduct product;
-  if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !relative_addend &&
+  if (is_affine && facts_.multiplier_is_one && can_divide_by(spec_.scale) && !addend_by_diagonal &&
       !facts_.addend_is_linear && !has_score_class_)
     product = product_of(*split_.result(*facts_.logits.addend), addend);
   const bool asks_elements =
-      room_.bytes > 0 && (is_general || is_affine) && !relative_addend && !facts_.addend_is_linear;
+      room_.bytes > 0 && (is_general || is_affine) && !addend_by_diagonal && !facts_.addend_is_linear;
   if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
   const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
   if (facts_.addend_is_linear) slope = split_.add(*facts_.logits.addend_slope);
@@ -279,7 +276,7 @@ PrintedHooks HooksPrinter::print() {
   const std::string_view strategy = score_strategy({.is_general = is_general,
                                                     .is_affine = is_affine,
                                                     .is_linear = facts_.addend_is_linear,
-                                                    .is_relative = relative_addend,
+                                                    .is_by_diagonal = addend_by_diagonal,
                                                     .is_product = product.term != nullptr,
                                                     .has_class = has_score_class_});
   // What is as in IdentityHooks is not written.
@@ -294,7 +291,7 @@ PrintedHooks HooksPrinter::print() {
   std::string text = "struct Hooks : IdentityHooks {\n";
   if (strategy != "RawScores") text += fmt::format("  using Score = {};\n", strategy);
   text += flag("kHasMask", has_mask);
-  const bool relative_mask = mask != nullptr && facts_.mask_is_relative && keep.is_worth_sharing();
+  const bool mask_by_diagonal = mask != nullptr && facts_.mask_is_by_diagonal;
   // Where only the mask asks, heads and rows are needed in partial tiles alone: many values that take few
   // operations are better found there than kept in the registers of every tile.
   // Of a linear addend tiles need the slope alone, which kernels keep.
@@ -311,11 +308,11 @@ PrintedHooks HooksPrinter::print() {
   };
   text += flag("kHeadIsCheap", found_anew(Stage::head), true);
   text += flag("kRowIsCheap", found_anew(Stage::row), true);
-  const bool element_reads = logit.reads() || multiplier.reads() || (!relative_addend && addend.reads()) ||
-                             (!relative_mask && keep.reads());
+  const bool element_reads = logit.reads() || multiplier.reads() || (!addend_by_diagonal && addend.reads()) ||
+                             (!mask_by_diagonal && keep.reads());
   text += flag("kMaskIsHeavy", keep.is_heavy());
   text += flag("kHasRowAddend", facts_.has_row_addend);
-  text += flag("kMaskIsRelative", relative_mask);
+  text += flag("kMaskIsRelative", mask_by_diagonal);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
   text += flag("kColumnReads", element_reads || split_.stage(Stage::column).reads());
   text += flag("kElementReads", element_reads);
@@ -332,9 +329,9 @@ PrintedHooks HooksPrinter::print() {
   text += size("kMaskSize", keep.size(fast));
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
   text += size("kColumnSize", split_.stage(Stage::column).size(fast));
-  if (relative_addend) text += size("kRelativeAddendSize", code_size(*facts_.logits.addend, fast));
+  if (addend_by_diagonal) text += size("kRelativeAddendSize", code_size(*facts_.logits.addend, fast));
   if (facts_.has_row_addend) text += size("kRowAddendSize", code_size(*facts_.logits.row_addend, fast));
-  if (relative_mask) text += size("kRelativeMaskSize", code_size(*mask, fast));
+  if (mask_by_diagonal) text += size("kRelativeMaskSize", code_size(*mask, fast));
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) {
     const bool is_staged = stage == Stage::column && staging_.element != nullptr;
     if (split_.stage(stage).fields.empty() && !is_staged) continue;
@@ -370,8 +367,8 @@ PrintedHooks HooksPrinter::print() {
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
   if (facts_.has_row_addend) text += "\n" + print_whole(*facts_.logits.row_addend, "row_addend", "q_idx");
-  if (relative_addend) text += "\n" + print_whole(*facts_.logits.addend, "relative_addend", "distance");
-  if (relative_mask) text += "\n" + print_whole(*mask, "relative_mask", "distance");
+  if (addend_by_diagonal) text += "\n" + print_whole(*facts_.logits.addend, "relative_addend", "distance");
+  if (mask_by_diagonal) text += "\n" + print_whole(*mask, "relative_mask", "distance");
   const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);
   return {.text = functions_ + sink.functions + text + sink.members + "};\n", .staged_bytes = staging_.bytes};
 }

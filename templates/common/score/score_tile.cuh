@@ -65,10 +65,10 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
           if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
           const typename Hooks::Column column =
               Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
-          Place::for_each_row([&](typename Place::ThreadRow row) {
-            if (Hooks::mask(params.call, head, Place::of_row(rows, row), column))
-              bits |= 1u << (row.number() * kColumns + i);
-          });
+#pragma unroll
+          for (int number = 0; number < kRows; ++number)
+            if (Hooks::mask(params.call, head, Place::of_row(rows, Place::ThreadRow::of(number)), column))
+              bits |= 1u << (number * kColumns + i);
         }
         kept |= static_cast<unsigned long long>(bits) << (group * kBits);
       }

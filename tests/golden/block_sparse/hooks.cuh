@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kHeadIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
@@ -15,8 +14,8 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    const int quotient = (p.kv_len + 127) >> 7;
-    const long long stride = static_cast<long long>(quotient) * static_cast<long long>((p.q_len + 127) >> 7);
+    const int quotient = (Sequence::kv_len(p, b) + 127) >> 7;
+    const long long stride = static_cast<long long>(quotient) * static_cast<long long>((Sequence::q_len(p, b) + 127) >> 7);
     const signed char* layout_at = static_cast<const signed char*>(p.tensors[0]) + static_cast<long long>(h) * stride;
     return {b, h, layout_at, quotient};
   }

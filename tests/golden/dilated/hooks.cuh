@@ -11,7 +11,6 @@ __device__ __forceinline__ bool relative_mask_of(float score, int b, int h, int 
 }
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsRelative = true;
@@ -28,7 +27,7 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    const int side = p.kv_len - p.q_len;
+    const int side = Sequence::kv_len(p, b) - Sequence::q_len(p, b);
     const int bounded = min(max(wrap_mul(p.params[0].i32, p.params[1].i32), -67108863), 67108863);
     const bool holds = static_cast<unsigned>(wrap_add(p.params[1].i32, 1)) < static_cast<unsigned>(2);
     return {b, h, side, side - bounded, holds ? 1 : p.params[1].i32};
@@ -64,6 +63,6 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ bool relative_mask(const CallParams& p, const Head& head, int distance) {
-    return relative_mask_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, p.params[0].i32, p.params[1].i32);
+    return relative_mask_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, p.params[0].i32, p.params[1].i32);
   }
 };

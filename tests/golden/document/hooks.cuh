@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kRowReads = true;
@@ -13,8 +12,8 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    const int* document_id_at = static_cast<const int*>(p.tensors[0]) + static_cast<long long>(b) * static_cast<long long>(p.kv_len);
-    return {b, h, document_id_at, p.kv_len - p.q_len};
+    const long long offset = static_cast<long long>(b) * static_cast<long long>(Sequence::kv_len(p, b));
+    return {b, h, static_cast<const int*>(p.tensors[0]) + offset, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {

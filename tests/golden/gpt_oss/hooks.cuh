@@ -4,7 +4,6 @@ __device__ __forceinline__ float sink_of(float score, int b, int h, int q_idx, i
 }
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
 
   struct Head {
@@ -34,6 +33,6 @@ struct Hooks : IdentityHooks {
   static constexpr bool kHasSink = true;
 
   static __device__ __forceinline__ float sink(const CallParams& p, int b, int h) {
-    return 1.44269504f * sink_of(0.0f, b, h, 0, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, p.params[0].i32, static_cast<const float*>(p.tensors[0]));
+    return 1.44269504f * sink_of(0.0f, b, h, 0, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, b), Sequence::kv_len(p, b), p.scale, p.params[0].i32, static_cast<const float*>(p.tensors[0]));
   }
 };

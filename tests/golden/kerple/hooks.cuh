@@ -6,10 +6,9 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
 }
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
+  using Score = ScoresByDiagonal;
   static constexpr bool kHasMask = true;
   static constexpr bool kHeadIsCheap = false;
-  static constexpr bool kAddendIsRelative = true;
   static constexpr int kRelativeAddendSize = 22;
 
   struct Head {
@@ -23,7 +22,7 @@ struct Hooks : IdentityHooks {
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
     const float r1 = __ldg(static_cast<const float*>(p.tensors[0]) + h);
     const float r2 = __ldg(static_cast<const float*>(p.tensors[1]) + h);
-    return {b, h, r1, r2, p.kv_len - p.q_len};
+    return {b, h, r1, r2, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {
@@ -52,6 +51,6 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
-    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]), static_cast<const float*>(p.tensors[1]));
+    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, static_cast<const float*>(p.tensors[0]), static_cast<const float*>(p.tensors[1]));
   }
 };

@@ -5,8 +5,7 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
 }
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
-  static constexpr bool kAddendIsRelative = true;
+  using Score = ScoresByDiagonal;
   static constexpr int kScoreSize = 9;
   static constexpr int kRelativeAddendSize = 13;
 
@@ -30,6 +29,6 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
-    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
+    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, static_cast<const float*>(p.tensors[0]));
   }
 };

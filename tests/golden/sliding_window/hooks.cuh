@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
 
   struct Head {
@@ -10,7 +9,7 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    const int side = p.kv_len - p.q_len;
+    const int side = Sequence::kv_len(p, b) - Sequence::q_len(p, b);
     return {b, h, side, side - min(max(p.params[0].i32, -67108863), 67108863)};
   }
 

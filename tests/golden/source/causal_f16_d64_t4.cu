@@ -4,7 +4,6 @@
 namespace fa {
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
 
   struct Head {
@@ -14,7 +13,7 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    return {b, h, p.kv_len - p.q_len};
+    return {b, h, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {
@@ -45,7 +44,7 @@ struct Classes {
   template <class Pairs>
   static __device__ __forceinline__ int tile_class(const CallParams& p, Pairs pairs, int b, int h, int q_lo, int q_hi, int kv_lo,
                                                    int kv_hi) {
-    return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale);
+    return tile_class_of(b, h, q_lo, q_hi, kv_lo, kv_hi, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, b), Sequence::kv_len(p, b), p.scale);
   }
 
   static __device__ __forceinline__ bool score_is_plain(const CallParams& p, int b, int h, int q_lo, int q_hi, int kv_lo, int kv_hi) {

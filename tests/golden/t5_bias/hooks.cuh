@@ -9,9 +9,8 @@ __device__ __forceinline__ float relative_addend_of(float s_value, int b, int h,
 }
 
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::affine;
+  using Score = ScoresByDiagonal;
   static constexpr bool kHasMask = true;
-  static constexpr bool kAddendIsRelative = true;
   static constexpr int kScoreSize = 102;
   static constexpr int kRelativeAddendSize = 110;
 
@@ -23,7 +22,7 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    return {b, h, static_cast<const float*>(p.tensors[0]) + h, p.kv_len - p.q_len};
+    return {b, h, static_cast<const float*>(p.tensors[0]) + h, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {
@@ -55,6 +54,6 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
-    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, p.q_len, p.kv_len, p.scale, static_cast<const float*>(p.tensors[0]));
+    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, static_cast<const float*>(p.tensors[0]));
   }
 };

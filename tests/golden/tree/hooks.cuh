@@ -1,5 +1,4 @@
 struct Hooks : IdentityHooks {
-  static constexpr ScoreForm kScoreForm = ScoreForm::identity;
   static constexpr bool kHasMask = true;
   static constexpr bool kRowIsCheap = false;
   static constexpr bool kMaskIsHeavy = true;
@@ -14,7 +13,7 @@ struct Hooks : IdentityHooks {
   };
 
   static __device__ __forceinline__ Head head(const CallParams& p, int b, int h) {
-    return {b, h, p.kv_len - p.q_len};
+    return {b, h, Sequence::kv_len(p, b) - Sequence::q_len(p, b)};
   }
 
   struct Row {
