@@ -3,9 +3,9 @@
 // Blocks       (bytes of a word x words x shares, heads, batch): a byte of the map is 8 kv tiles, a round 4 q
 //              tiles. A block has one of either and goes through its share of the others, so that what it
 //              finds once is the side with more to find.
-// A round      summaries -> bounds -> search, a barrier after each. Summaries: the minimum and maximum of
-//              each, over every tile and every part of it (common/tiles/tile_parts.h). Bounds: one warp, a tile a
-//              lane. Search: the tiles that bounds leave open, a warp for one.
+// A round      summaries, bounds, search, a barrier after each. Summaries: the minimum and maximum of each,
+//              over every tile and its parts (common/tiles/tile_parts.h). Bounds: one warp, a tile a lane.
+//              Search: the tiles that bounds leave open, a warp for one.
 // By blocks    Where tiles are a few blocks of lines that are alike, a lane asks the mask once a block; each
 //              warp goes through rounds of its own, and nothing is shared.
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
@@ -23,11 +23,10 @@ template <class Classes, int kTileQ, int kTileKv>
 class TileMapPass {
  public:
   __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params) : p_(params) {}
-
   __device__ __forceinline__ void run() {
     let_next_pass_start();
     const int bytes = kBytesAWord * map_words(p_.call, kTileKv);
-    const int rounds = count_tiles(count_tiles(Sequence::q_len(p_.call, b_), kTileQ), kMapTiles);
+    const int rounds = count_tiles(count_tiles(q_len(), kTileQ), kMapTiles);
     if constexpr (kByBlocks)
       run_by_blocks(bytes, rounds);
     else
@@ -124,10 +123,8 @@ class TileMapPass {
         const int byte = kQueriesStay ? other : own;
         const int first_kv = byte * kTilesPerByte;
         if constexpr (kNeedsSummaries) {
-          const TileBox all = {first_q * kTileQ,
-                               min((first_q + kMapTiles) * kTileQ, Sequence::q_len(p_.call, b_)) - 1,
-                               first_kv * kTileKv,
-                               min((first_kv + kTilesPerByte) * kTileKv, Sequence::kv_len(p_.call, b_)) - 1};
+          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, q_len()) - 1,
+                               first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, kv_len()) - 1};
           if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
             if (thread_of_cta() < kMapTiles) store(first_q + thread_of_cta(), byte, 0, 0, 0);
             continue;
@@ -193,7 +190,7 @@ class TileMapPass {
     constexpr int kMostUnrolled = 16;
     [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
     if constexpr (Of::kSums > 0) {
-      const int length = kOfQuery ? Sequence::q_len(p_.call, b_) : Sequence::kv_len(p_.call, b_);
+      const int length = kOfQuery ? q_len() : kv_len();
 #pragma unroll 1
       for (int line = thread_of_cta(); line < Of::kLines; line += threads_of_cta()) {
         const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
@@ -238,8 +235,8 @@ class TileMapPass {
   }
 
   __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
-    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, Sequence::q_len(p_.call, b_)) - 1,
-            kv_tile * kTileKv, min(kv_tile * kTileKv + kTileKv, Sequence::kv_len(p_.call, b_)) - 1};
+    return {q_tile * kTileQ, min(q_tile * kTileQ + kTileQ, q_len()) - 1, kv_tile * kTileKv,
+            min(kv_tile * kTileKv + kTileKv, kv_len()) - 1};
   }
 
   /// The extrema of a summary over a tile or a part of it: those of summary 0, and how far the next lies.
@@ -379,10 +376,9 @@ class TileMapPass {
   /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
   /// past the end are to be dropped.
   __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
-    if (q_tile >= count_tiles(Sequence::q_len(p_.call, b_), kTileQ)) return;
+    if (q_tile >= count_tiles(q_len(), kTileQ)) return;
     const int shift = q_tile % kMapTiles * kTilesPerByte;
-    const int whole =
-        Sequence::kv_len(p_.call, b_) / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
+    const int whole = kv_len() / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
     const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
     int* const words = p_.tile_map + map_row(Classes::kMap, p_.call, kTileQ, kTileKv, b_, h_, q_tile) +
                        byte / kBytesAWord * bits_a_tile(Classes::kMap);
@@ -393,9 +389,12 @@ class TileMapPass {
       to[2 * kBytesAWord] = static_cast<unsigned char>((plain & some) >> shift);
   }
 
+  __device__ __forceinline__ int q_len() const { return Sequence::q_len(p_.call, b_); }
+  __device__ __forceinline__ int kv_len() const { return Sequence::kv_len(p_.call, b_); }
+
   const ForwardParams& p_;
   const int b_ = block_index().z, h_ = block_index().y;
-  const int warp_ = static_cast<int>(warp_of_cta()), lane_ = static_cast<int>(lane_of_warp());
+  const int warp_ = warp_of_cta(), lane_ = lane_of_warp();
 };
 
 }  // namespace fa
