@@ -66,9 +66,12 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
           const typename Hooks::Column column =
               Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
 #pragma unroll
-          for (int number = 0; number < kRows; ++number)
-            if (Hooks::mask(params.call, head, Place::of_row(rows, Place::ThreadRow::of(number)), column))
-              bits |= 1u << (number * kColumns + i);
+          for (int m = 0; m < kRows / 2; ++m)
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+              if (const typename Place::ThreadRow row{m, half};
+                  Hooks::mask(params.call, head, Place::of_row(rows, row), column))
+                bits |= 1u << (row.number() * kColumns + i);
         }
         kept |= static_cast<unsigned long long>(bits) << (group * kBits);
       }
