@@ -16,6 +16,7 @@
 #include "compiler/spec/spec.h"
 #include "templates/params.h"
 #include "tests/compiler/ir/random_hooks.h"
+#include "tests/effort.h"
 #include "tests/golden.h"
 #include "tests/skip.h"
 
@@ -176,7 +177,7 @@ TEST_CASE("the printed hooks compute what the IR says") {
     units.push_back({name, small_problem(spec, 3, size), nullptr});
   };
   for (const std::string& name : all_specs()) add(name, Spec::load(spec_path(name)));
-  for (std::uint32_t seed = 1; seed <= 80; ++seed) {
+  for (std::uint32_t seed = 1; seed <= static_cast<std::uint32_t>(fa::tests::made_up(80)); ++seed) {
     const std::string random = RandomHooks(seed).spec(true);
     add(random, Spec::parse(random));
   }

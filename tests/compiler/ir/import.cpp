@@ -13,6 +13,7 @@
 #include "compiler/spec/print.h"
 #include "runtime/store/memory_cache.h"
 #include "tests/compiler/ir/random_hooks.h"
+#include "tests/effort.h"
 #include "tests/golden.h"
 #include "tests/import/head.h"
 #include "tests/runtime/system/temporary.h"
@@ -113,7 +114,7 @@ TEST_CASE("files of clang and rustc mean what they say", "[import]") {
         const tools::Problem problem = small_problem(imported(hook, path.string()), 3, size);
         const HookEval eval(problem, HookEval::Fuse::forbidden);
         ReferenceEval reference(problem);
-        agree(eval, reference, size, 300);
+        agree(eval, reference, size, fa::tests::made_up(300));
       }
     }
   CHECK(hooks >= 20);
@@ -155,7 +156,7 @@ TEST_CASE("an imported hook is the same hook in the language", "[import]") {
       const tools::Problem same = small_problem(Spec::parse(kImportHead + std::string(c.same)), 3, size);
       const HookEval eval(problem, HookEval::Fuse::forbidden);
       ReferenceEval reference(same);
-      agree(eval, reference, size, 300);
+      agree(eval, reference, size, fa::tests::made_up(300));
     }
 }
 
