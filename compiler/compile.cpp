@@ -5,6 +5,7 @@
 #include "compiler/emit/cuda/source.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
+#include "compiler/spec/check/gradient.h"
 
 namespace fa {
 namespace {
@@ -35,6 +36,7 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
   spec.score_from = spec.mask_from = {};  // expressions now: every later stage lowers those
   compiled.hooks = lower(spec);
   compiled.facts = analyse(spec, compiled.hooks);
+  if (has_grad(spec)) compiled.derivatives = derive(spec);
   if (compiled.facts.has_mask && !compiled.facts.mask_is_always_true)
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)

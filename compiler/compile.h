@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/derive/derive.h"
 #include "compiler/emit/cuda/source.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/schedule/plan.h"
@@ -17,6 +18,7 @@ namespace fa {
 struct Compiled {
   HookIr hooks;
   Facts facts;
+  std::optional<Derivatives> derivatives;  // where the spec marks something `grad`
   TileClasses classes;
   Choice choice;
   std::optional<HookCases> cases;  // GPU targets, where a condition of the head chooses between hooks

@@ -9,21 +9,29 @@
 #include <llvm/Support/ModRef.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <tuple>
 
 #include "compiler/ir/decisions.h"
 #include "compiler/ir/hook_ir.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/lower/expr.h"
+#include "compiler/ir/lower/part.h"
 #include "compiler/ir/range/bounds.h"
 #include "compiler/ir/simplify.h"
 
 namespace fa {
 namespace {
 
+llvm::Type* type_of(llvm::LLVMContext& context, Type type) {
+  if (type == Type::boolean) return llvm::Type::getInt1Ty(context);
+  return type == Type::f32 ? llvm::Type::getFloatTy(context) : llvm::Type::getInt32Ty(context);
+}
+
 llvm::Type* argument_type(llvm::LLVMContext& context, const HookArg& arg) {
   if (arg.kind == HookArgKind::tensor) return llvm::PointerType::getUnqual(context);
-  return arg.type == Type::f32 ? llvm::Type::getFloatTy(context) : llvm::Type::getInt32Ty(context);
+  return type_of(context, arg.type);
 }
 
 void set_argument_attributes(llvm::Argument& value, const HookArg& arg) {
@@ -59,16 +67,23 @@ void set_argument_attributes(llvm::Argument& value, const HookArg& arg) {
   value.addAttrs(attributes);
 }
 
+// After the arguments of all hooks, an index for each of `num_loops` reductions that the caller runs.
 llvm::Function* declare(llvm::Module& module, const std::vector<HookArg>& args, const char* name,
-                        llvm::Type* result, bool reads_memory) {
+                        llvm::Type* result, bool reads_memory, std::size_t num_loops) {
   std::vector<llvm::Type*> types;
   for (const HookArg& arg : args) types.push_back(argument_type(module.getContext(), arg));
+  types.resize(types.size() + num_loops, llvm::Type::getInt32Ty(module.getContext()));
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                           llvm::Function::ExternalLinkage, name, module);
   for (std::size_t i = 0; i < args.size(); ++i) {
     llvm::Argument& value = *function->getArg(static_cast<unsigned>(i));
     value.setName(args[i].name);
     set_argument_attributes(value, args[i]);
+  }
+  for (std::size_t i = 0; i < num_loops; ++i) {
+    llvm::Argument& index = *function->getArg(static_cast<unsigned>(args.size() + i));
+    index.setName("i" + std::to_string(i));
+    index.addAttr(llvm::Attribute::NoUndef);
   }
   function->setDoesNotThrow();
   function->setWillReturn();
@@ -80,12 +95,11 @@ llvm::Function* declare(llvm::Module& module, const std::vector<HookArg>& args, 
 }
 
 llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bounds, const char* name,
-                           const Expr& expr) {
+                           const Expr& expr, std::span<const int> loops = {}) {
   llvm::LLVMContext& context = *hooks.context;
   const bool is_score = expr.type == Type::f32;
-  llvm::Function* function = declare(
-      *hooks.module, hooks.args, name,
-      is_score ? llvm::Type::getFloatTy(context) : llvm::Type::getInt1Ty(context), !spec.tensors.empty());
+  llvm::Function* function = declare(*hooks.module, hooks.args, name, type_of(context, expr.type),
+                                     !spec.tensors.empty(), loops.size());
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   if (is_score) {
     llvm::FastMathFlags flags;
@@ -93,6 +107,8 @@ llvm::Function* lower_hook(const CheckedSpec& spec, HookIr& hooks, Bounds& bound
     builder.setFastMathFlags(flags);
   }
   ExprLowering lowering(spec, bounds, *function, builder, hooks.clamped);
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    lowering.open_loop(loops[i], *function->getArg(static_cast<unsigned>(hooks.args.size() + i)));
   builder.CreateRet(lowering.lower(expr));
   verify(*function, "lower");
   if (is_score) keep_decisions_exact(*function);
@@ -106,6 +122,11 @@ llvm::Function* lower_condition(const CheckedSpec& spec, HookIr& hooks, const ch
                                 const Expr& condition) {
   Bounds bounds(spec);
   return lower_hook(spec, hooks, bounds, name, condition);
+}
+
+llvm::Function* lower_part(const CheckedSpec& spec, HookIr& hooks, Bounds& bounds, const std::string& name,
+                           const Expr& expr, std::span<const int> loops) {
+  return lower_hook(spec, hooks, bounds, name.c_str(), expr, loops);
 }
 
 HookIr lower(const CheckedSpec& written) {
