@@ -53,6 +53,8 @@ class Interpreter {
   std::span<const double> evaluate_f32(const Environment& environment, int lanes);
   /// Results of an i32 or boolean (0 / 1) root.
   std::span<const std::int32_t> evaluate_i32(const Environment& environment, int lanes);
+  /// The index of a reduction that is not part of the expression, for the calls that follow.
+  void set_loop(int loop, std::int32_t index) { loop_values_[loop] = index; }
   /// Of the last call's results, f32 ones: how far a kernel's may be away.
   std::span<const double> errors() const;
   /// Of the last call's result in one lane.
