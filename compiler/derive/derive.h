@@ -1,16 +1,16 @@
-// The stage `derive`: what the backward pass needs to know about the hooks. Of score_mod its derivative by the
-// score and, where the spec marks params or captured tensors `grad`, by each of those; of the sink the same.
-// Reverse mode over the typed expressions, which hooks from files are by now, too (docs/backward.md); the
-// results are lowered like any hook, so that indices are proved, decisions stay exact and loops are counted
-// by the code that does it for the forward pass.
+// The stage `derive`: what the backward pass needs to know about the hooks. Of score_mod its derivative by
+// the score and, where the spec marks params or captured tensors `grad`, by each of those; of the sink the
+// same. Reverse mode over the typed expressions, which hooks from files are by now, too (docs/backward.md);
+// the results are lowered like any hook, so that indices are proved, decisions stay exact and loops are
+// counted by the code that does it for the forward pass.
 //
 //   float @d_score(...)             d score_mod / d score
 //   float @d_p.NAME(...)            d score_mod / d a param
 //   float @d_t.NAME.N(...)          d score_mod / d the element that one read of a tensor reads
 //   i32   @d_t.NAME.N.index.D(...)  which element that is: its index along dimension D, inside the tensor
 //
-// with the arguments of all hooks; `@d_sink...` for the sink's. A read inside a reduction has one derivative an
-// iteration: its functions take the index of each reduction around it that it depends on (%i0, %i1, ...).
+// with the arguments of all hooks; `@d_sink...` for the sink's. A read inside a reduction has one derivative
+// an iteration: its functions take the index of each reduction around it that it depends on (%i0, %i1, ...).
 // What comes out as a number needs no function and has none.
 #pragma once
 
@@ -74,8 +74,8 @@ struct Derivatives {
   std::string print() const;
 };
 
-/// Throws SpecError where a gradient that the spec asks for cannot come about (hooks from files; of others the
-/// checker knows).
+/// Throws SpecError where a gradient that the spec asks for cannot come about (hooks from files; of others
+/// the checker knows).
 Derivatives derive(const CheckedSpec& spec);
 
 }  // namespace fa

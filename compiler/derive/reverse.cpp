@@ -1,6 +1,6 @@
-// A reduction is a region of its own: the nodes that change with its index. What they pass on to nodes outside
-// is added up over the iterations by another reduction of the same range, so that every gradient outside
-// is free of the index. A read inside keeps its gradient by iteration.
+// A reduction is a region of its own: the nodes that change with its index. What they pass on to nodes
+// outside is added up over the iterations by another reduction of the same range, so that every gradient
+// outside is free of the index. A read inside keeps its gradient by iteration.
 #include "compiler/derive/reverse.h"
 
 #include <algorithm>

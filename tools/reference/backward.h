@@ -1,5 +1,5 @@
-// The fp64 reference of the backward pass: standard attention's gradients by the definition (Algorithm 3 of the
-// FlashAttention paper), one row at a time, P kept whole. Slow and plain on purpose.
+// The fp64 reference of the backward pass: standard attention's gradients by the definition (Algorithm 3 of
+// the FlashAttention paper), one row at a time, P kept whole. Slow and plain on purpose.
 //
 // The derivatives of score_mod and the sink are those of the stage `derive`, evaluated in fp64. They are no
 // second opinion: what tells whether they are right is that the gradients here agree with differences of
@@ -24,7 +24,8 @@ struct InputGradients {
   std::vector<std::vector<double>> tensors;  // likewise; empty where not marked
 };
 
-/// A row that keeps no key gives nothing, and neither does a key of probability 0, whatever derivative it has.
+/// A row that keeps no key gives nothing, and neither does a key of probability 0, whatever derivative it
+/// has.
 InputGradients reference_backward(const Problem& problem, const OutputGradients& outputs);
 
 }  // namespace fa::tools
