@@ -52,6 +52,10 @@ ExprLowering::ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Functi
       args_(spec),
       scopes_(1) {}
 
+void ExprLowering::open_loop(int loop, llvm::Value& index) {
+  scopes_.push_back({.loop = loop, .variable = &index, .values = {}, .floats = {}});
+}
+
 llvm::Value* ExprLowering::lower(const Expr& expr) {
   if (auto& values = scope_of(expr).values; values.contains(&expr)) return values[&expr];
   llvm::Value* value = lower_new(expr);

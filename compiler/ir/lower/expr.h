@@ -31,6 +31,9 @@ class ExprLowering {
   ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Function& function,
                llvm::IRBuilderBase& builder, std::vector<ClampedRead>& clamped);
 
+  /// Before anything is lowered: `index` is the index of the reduction `loop`, which the caller runs.
+  void open_loop(int loop, llvm::Value& index);
+
   /// The value of `expr` at the builder's place. Equal nodes give the same value.
   llvm::Value* lower(const Expr& expr);
 
