@@ -9,6 +9,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/analysis/relative.h"
+#include "compiler/derive/length.h"
 #include "compiler/derive/reverse.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/lower/part.h"
@@ -17,6 +18,10 @@
 
 namespace fa {
 namespace {
+
+/// Operations of all functions of a hook's derivatives together. Each has those of its own that others have,
+/// too: of a hook of n operations that reads n elements there are n * n.
+constexpr std::size_t kMostOperations = std::size_t{1} << 16;
 
 Per per_of(DependsOn depends, bool is_relative) {
   const bool row = depends.has(DependsOn::q), column = depends.has(DependsOn::kv);
@@ -43,8 +48,9 @@ class Derivation {
   HookDerivatives run(const ExprPtr& hook, Algebra& algebra) {
     Gradients gradients = differentiate(spec_, hook, algebra);
     HookDerivatives result;
-    result.score = lowered("score", gradients.score, {});
-    for (auto& [index, gradient] : gradients.params) result.adjoints.push_back(of_param(index, gradient));
+    result.score = lowered("score", gradients.score, {}, *hook);
+    for (auto& [index, gradient] : gradients.params)
+      result.adjoints.push_back(of_param(index, gradient, *hook));
     std::ranges::stable_sort(gradients.reads, {}, [](const ReadGradient& read) { return read.read->index; });
     for (const ReadGradient& read : gradients.reads)
       if (read.value) result.adjoints.push_back(of_read(read, algebra));
@@ -52,9 +58,16 @@ class Derivation {
   }
 
  private:
-  Derived lowered(const std::string& name, const ExprPtr& expr, const std::vector<int>& loops) {
+  /// `place`: what the spec has there.
+  Derived lowered(const std::string& name, const ExprPtr& expr, const std::vector<int>& loops,
+                  const Expr& place) {
     Derived result{.expr = expr ? expr : make_float(0)};
     if (is_literal(*result.expr)) return result;
+    num_operations_ += length_.of(*result.expr, kMostOperations);
+    if (num_operations_ > kMostOperations)
+      throw_too_long(spec_, place.line, place.column,
+                     fmt::format("takes more than {} operations, counted for each element that it reads",
+                                 kMostOperations));
     result.function = lowering_.lower(prefix_ + name, *result.expr, loops);
     const auto* end = llvm::cast<llvm::ReturnInst>(result.function->back().getTerminator());
     result.depends = Dependence(*result.function).of(*end->getReturnValue());
@@ -62,12 +75,12 @@ class Derivation {
     return result;
   }
 
-  Adjoint of_param(int index, const ExprPtr& gradient) {
+  Adjoint of_param(int index, const ExprPtr& gradient, const Expr& hook) {
     const std::string& name = spec_.params[static_cast<std::size_t>(index)].name;
     return {.of = Adjoint::Of::param,
             .index = index,
             .name = name,
-            .value = lowered("p." + name, gradient, {}),
+            .value = lowered("p." + name, gradient, {}, hook),
             .indices = {},
             .loops = {}};
   }
@@ -92,10 +105,10 @@ class Derivation {
                               .count = loop->count,
                               .range = loop->args.size() > 1 ? loop->args[1] : nullptr});
     }
-    result.value = lowered(title, read.value, ids);
+    result.value = lowered(title, read.value, ids, *read.read);
     for (std::size_t d = 0; d < read.read->args.size(); ++d) {
       const ExprPtr index = inside(read.read->args[d], tensor.extents[d], algebra);
-      result.indices.push_back(lowered(fmt::format("{}.index.{}", title, d), index, ids));
+      result.indices.push_back(lowered(fmt::format("{}.index.{}", title, d), index, ids, *read.read));
       result.place = both(result.place, result.indices.back().per);
     }
     return result;
@@ -113,6 +126,8 @@ class Derivation {
   PartLowering& lowering_;
   std::string prefix_;
   std::map<int, int> num_reads_;
+  Length length_;
+  std::size_t num_operations_ = 0;
 };
 
 /// The checker cannot look into a hook from a file.

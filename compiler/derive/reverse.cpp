@@ -3,31 +3,36 @@
 // outside is free of the index. A read inside keeps its gradient by iteration.
 #include "compiler/derive/reverse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "compiler/derive/rules.h"
 #include "compiler/spec/check/gradient.h"
+#include "compiler/spec/walk.h"
 
 namespace fa {
 namespace {
 
 using Loops = std::vector<const Expr*>;
 
+/// Of one spec. A score_mod in use takes a hundred nodes, and a spec as long as the language allows stays below,
+/// unless many reductions nest: each is copied for each that it stands in.
+constexpr std::size_t kMostMade = std::size_t{1} << 18;
+constexpr int kDeepestMade = 2048;
+
 /// Nodes in the order they were met, each with its gradient so far.
 struct Sums {
   std::vector<ExprPtr> nodes;
-  std::unordered_map<const Expr*, ExprPtr> gradients;
+  std::unordered_map<const Expr*, Sum> gradients;
 
   void add(const ExprPtr& node, const ExprPtr& gradient, Algebra& algebra) {
     if (!gradient) return;
-    const auto [at, is_new] = gradients.try_emplace(node.get(), gradient);
-    if (is_new)
-      nodes.push_back(node);
-    else
-      at->second = algebra.add(at->second, gradient);
+    const auto [at, is_new] = gradients.try_emplace(node.get());
+    if (is_new) nodes.push_back(node);
+    at->second.add(gradient, algebra);
   }
 };
 
@@ -37,7 +42,7 @@ class Reverse {
 
   Gradients run(const ExprPtr& hook) {
     Loops loops;
-    sweep(hook, algebra_.number(1), loops);
+    sweep(algebra_.unified(hook), algebra_.number(1), loops);
     return std::move(result_);
   }
 
@@ -52,9 +57,18 @@ class Reverse {
   /// Whether a wanted gradient passes through the node.
   bool is_active(const Expr& expr) {
     if (const auto found = active_.find(&expr); found != active_.end()) return found->second;
-    bool active = is_wanted(expr);
-    for (const ExprPtr& arg : differentiable_args(expr)) active = is_active(*arg) || active;
-    return active_[&expr] = active;
+    const auto unknown_args = [&](const Expr* node) {
+      std::vector<const Expr*> args;
+      for (const ExprPtr& arg : differentiable_args(*node))
+        if (!active_.contains(arg.get())) args.push_back(arg.get());
+      return args;
+    };
+    visit_operands_first(&expr, unknown_args, [&](const Expr* node) {
+      bool active = is_wanted(*node);
+      for (const ExprPtr& arg : differentiable_args(*node)) active = active_.at(arg.get()) || active;
+      active_[node] = active;
+    });
+    return active_.at(&expr);
   }
 
   bool is_inside(const Expr& node, const Loops& loops) {
@@ -65,16 +79,13 @@ class Reverse {
   const std::vector<ExprPtr>& outside(const ExprPtr& reduce) {
     if (const auto found = outside_.find(reduce.get()); found != outside_.end()) return found->second;
     std::vector<ExprPtr> nodes;
-    std::unordered_set<const Expr*> seen;
-    collect_outside(reduce->args[0], reduce->index, nodes, seen);
+    visit_users_first(reduce->args[0], [&](const ExprPtr& node) {
+      if (!is_active(*node)) return std::vector<ExprPtr>();
+      if (algebra_.depends_on_loop(*node, reduce->index)) return operands(node);
+      nodes.push_back(node);
+      return std::vector<ExprPtr>();
+    });
     return outside_[reduce.get()] = std::move(nodes);
-  }
-
-  void collect_outside(const ExprPtr& node, int loop, std::vector<ExprPtr>& nodes,
-                       std::unordered_set<const Expr*>& seen) {
-    if (!is_active(*node) || !seen.insert(node.get()).second) return;
-    if (!algebra_.depends_on_loop(*node, loop)) return nodes.push_back(node);
-    for (const ExprPtr& operand : operands(node)) collect_outside(operand, loop, nodes, seen);
   }
 
   /// What the node passes gradients on to; a reduction does to what stands outside of it.
@@ -82,20 +93,35 @@ class Reverse {
     return node->kind == ExprKind::reduce ? outside(node) : differentiable_args(*node);
   }
 
-  /// Operands before their users.
-  void order(const ExprPtr& node, const Loops& loops, std::vector<ExprPtr>& nodes,
-             std::unordered_set<const Expr*>& seen) {
-    if (!is_active(*node) || !is_inside(*node, loops) || !seen.insert(node.get()).second) return;
-    for (const ExprPtr& operand : operands(node)) order(operand, loops, nodes, seen);
-    nodes.push_back(node);
+  /// The nodes of a region, operands before their users.
+  std::vector<ExprPtr> in_order(const ExprPtr& root, const Loops& loops) {
+    std::vector<ExprPtr> nodes;
+    const auto is_of_region = [&](const ExprPtr& node) {
+      return is_active(*node) && is_inside(*node, loops);
+    };
+    const auto operands_inside = [&](const ExprPtr& node) {
+      std::vector<ExprPtr> inside = operands(node);
+      std::erase_if(inside, [&](const ExprPtr& operand) { return !is_of_region(operand); });
+      return inside;
+    };
+    if (is_of_region(root))
+      visit_operands_first(root, operands_inside, [&](const ExprPtr& node) { nodes.push_back(node); });
+    return nodes;
+  }
+
+  /// Where what was made is too long, or nests too deep for those that walk it by recursion.
+  void bound(const Expr& node) const {
+    const bool is_long = algebra_.num_made() > kMostMade;
+    if (!is_long && algebra_.deepest() <= kDeepestMade) return;
+    throw_too_long(spec_, node.line, node.column,
+                   is_long ? fmt::format("takes more than {} operations", kMostMade)
+                           : fmt::format("nests more than {} deep", kDeepestMade));
   }
 
   /// Passes the gradient of `root` on through the region of the innermost of `loops`. Returns what nodes
   /// outside of the region get in one iteration.
   Sums sweep(const ExprPtr& root, const ExprPtr& gradient, Loops& loops) {
-    std::vector<ExprPtr> nodes;
-    std::unordered_set<const Expr*> seen;
-    order(root, loops, nodes, seen);
+    const std::vector<ExprPtr> nodes = in_order(root, loops);
     Sums inside, outside;
     const auto give = [&](const ExprPtr& node, const ExprPtr& share) {
       if (is_active(*node)) (is_inside(*node, loops) ? inside : outside).add(node, share, algebra_);
@@ -103,13 +129,14 @@ class Reverse {
     give(root, gradient);
     for (std::size_t i = nodes.size(); i-- > 0;) {
       const ExprPtr& node = nodes[i];
-      const ExprPtr total = inside.gradients[node.get()];
+      const ExprPtr total = inside.gradients[node.get()].total(algebra_);
       if (!total) continue;
+      bound(*node);
       if (is_wanted(*node)) {
         keep(node, total, loops);
       } else if (node->kind == ExprKind::reduce) {
         const Sums shares = through(node, total, loops);
-        for (const ExprPtr& arg : shares.nodes) give(arg, shares.gradients.at(arg.get()));
+        for (const ExprPtr& arg : shares.nodes) give(arg, shares.gradients.at(arg.get()).total(algebra_));
       } else {
         for (const auto& [arg, share] : shares_of(node, total, algebra_)) give(arg, share);
       }
@@ -126,7 +153,7 @@ class Reverse {
     loops.pop_back();
     Sums all;
     for (const ExprPtr& node : once.nodes)
-      all.add(node, algebra_.sum_over(*copy, once.gradients.at(node.get())), algebra_);
+      all.add(node, algebra_.sum_over(*copy, once.gradients.at(node.get()).total(algebra_)), algebra_);
     return all;
   }
 
@@ -144,10 +171,9 @@ class Reverse {
 
   void keep(const ExprPtr& leaf, const ExprPtr& gradient, const Loops& loops) {
     if (leaf->kind == ExprKind::builtin) {
-      result_.score = algebra_.add(result_.score, gradient);
+      result_.score = gradient;
     } else if (leaf->kind == ExprKind::param) {
-      ExprPtr& sum = result_.params[leaf->index];
-      sum = algebra_.add(sum, gradient);
+      result_.params[leaf->index] = gradient;
     } else {
       keep_read(leaf, gradient, loops);
     }
@@ -173,6 +199,13 @@ class Reverse {
 };
 
 }  // namespace
+
+void throw_too_long(const CheckedSpec& spec, int line, int column, const std::string& what) {
+  throw SpecError({Diagnostic{.place = {.file = spec.file, .line = line, .column = column},
+                              .message = "the derivative of the hook, from here on, " + what,
+                              .remedy = "let the hook compute less, or mark fewer of its names 'grad'",
+                              .source_line = line > 0 ? spec.ast->source->line(line) : ""}});
+}
 
 Gradients differentiate(const CheckedSpec& spec, const ExprPtr& hook, Algebra& algebra) {
   return Reverse(spec, algebra).run(hook);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "compiler/derive/algebra.h"
@@ -24,7 +25,11 @@ struct Gradients {
   std::vector<ReadGradient> reads;
 };
 
-/// `algebra` keeps what is made; it must outlive nothing but the call.
+/// Refuses what would be too long: derivatives that "take more than 7 operations".
+[[noreturn]] void throw_too_long(const CheckedSpec& spec, int line, int column, const std::string& what);
+
+/// Throws SpecError where the derivatives would be too long. `algebra` knows the nodes of the hook by their
+/// addresses.
 Gradients differentiate(const CheckedSpec& spec, const ExprPtr& hook, Algebra& algebra);
 
 }  // namespace fa

@@ -113,7 +113,7 @@ struct Lowering {
     ExprLowering lowering(spec, bounds, *function, builder, clamped);
     for (std::size_t i = 0; i < loops.size(); ++i)
       lowering.open_loop(loops[i], *function->getArg(static_cast<unsigned>(args.size() + i)));
-    builder.CreateRet(lowering.lower(expr));
+    builder.CreateRet(lowering.lower_all(expr));
     verify(*function, "lower");
     if (is_score) keep_decisions_exact(*function);
     simplify(*function);

@@ -62,9 +62,14 @@ void Bounds::read_extents(const CheckedSpec& spec) {
 }
 
 void Bounds::collect_loops(const Expr& expr) {
-  if (!visited_.insert(&expr).second) return;
-  if (expr.kind == ExprKind::reduce) loops_[expr.index] = &expr;
-  for (const ExprPtr& arg : expr.args) collect_loops(*arg);
+  std::vector<const Expr*> open = {&expr};
+  while (!open.empty()) {
+    const Expr& next = *open.back();
+    open.pop_back();
+    if (!visited_.insert(&next).second) continue;
+    if (next.kind == ExprKind::reduce) loops_[next.index] = &next;
+    for (std::size_t i = next.args.size(); i-- > 0;) open.push_back(next.args[i].get());
+  }
 }
 
 Linear Bounds::atom(const Expr& expr) {

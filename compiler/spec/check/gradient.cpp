@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
+
+#include "compiler/spec/walk.h"
 
 namespace fa {
 namespace {
@@ -19,16 +20,18 @@ struct Names {
   }
 };
 
-void collect_all(const Expr& expr, Names& names, std::unordered_set<const Expr*>& seen) {
-  if (!seen.insert(&expr).second) return;
-  names.add(expr);
-  for (const ExprPtr& arg : expr.args) collect_all(*arg, names, seen);
+void collect_all(const ExprPtr& hook, Names& names) {
+  visit_users_first(hook, [&](const ExprPtr& node) {
+    names.add(*node);
+    return node->args;
+  });
 }
 
-void collect_reached(const Expr& expr, Names& names, std::unordered_set<const Expr*>& seen) {
-  if (!seen.insert(&expr).second) return;
-  names.add(expr);
-  for (const ExprPtr& arg : differentiable_args(expr)) collect_reached(*arg, names, seen);
+void collect_reached(const ExprPtr& hook, Names& names) {
+  visit_users_first(hook, [&](const ExprPtr& node) {
+    names.add(*node);
+    return differentiable_args(*node);
+  });
 }
 
 }  // namespace
@@ -71,11 +74,10 @@ bool has_grad(const CheckedSpec& spec) {
 void refuse_unreached(const CheckedSpec& spec, const Ast& ast, Findings& findings) {
   if (!has_grad(spec)) return;
   Names used, reached;
-  std::unordered_set<const Expr*> seen, seen_reached;
   for (const ExprPtr& hook : {spec.score_mod, spec.sink})
-    if (hook) collect_reached(*hook, reached, seen_reached);
+    if (hook) collect_reached(hook, reached);
   for (const ExprPtr& hook : {spec.score_mod, spec.mask_mod, spec.sink})
-    if (hook) collect_all(*hook, used, seen);
+    if (hook) collect_all(hook, used);
 
   int param = 0, tensor = 0;
   for (const AstItem& item : ast.items) {
