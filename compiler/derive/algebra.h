@@ -1,10 +1,10 @@
 // Makes the expressions of derivatives, each in the simplest form that is seen at once: a factor of one, a
 // term of zero and a double negation leave nothing behind. That is what makes an additive score cost nothing.
 //
-// A gradient of zero is a null pointer. A gradient that only holds under a condition, `where(condition, x, 0)`,
-// is a *guard*: it keeps its zero outside. A factor goes into the arm, so that an infinite derivative of the
-// arm that was not taken (log at 0) never meets the zero and makes no NaN. A guard inside of a guard becomes
-// one guard, whose condition is both.
+// A gradient of zero is a null pointer. A gradient that holds under a condition alone, `where(condition, x,
+// 0)`, is a *guard*: it keeps its zero outside. A factor goes into the arm, so that an infinite derivative of
+// the arm that was not taken (log at 0) never meets the zero and makes no NaN. A guard inside of a guard
+// becomes one guard, whose condition is both.
 //
 // Nothing here looks deeper than a few levels, so that each call makes a few nodes, however long the hook is.
 #pragma once

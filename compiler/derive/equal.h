@@ -1,5 +1,5 @@
-// Makes one node of what a spec says twice: every mention of a param, and `score + bias[h]` at each place where it
-// is written, is a node of its own at first. One node gets one gradient.
+// Makes one node of what a spec says twice: every mention of a param, and `score + bias[h]` at each place
+// where it is written, is a node of its own at first. One node gets one gradient.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace fa {
 /// Keeps what it returns. No node that it was asked about may be freed while this object lives.
 class Equals {
  public:
-  /// The same expression, in which equal parts are shared: those of this and of all calls before. A part's place
-  /// is where it first stands.
+  /// The same expression, in which equal parts are shared: those of this and of all calls before. A part's
+  /// place is where it first stands.
   ExprPtr unified(const ExprPtr& expr);
 
  private:

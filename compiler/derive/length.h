@@ -12,8 +12,8 @@ namespace fa {
 /// Nodes are known by their addresses, so none may be freed while this object lives.
 class Length {
  public:
-  /// The operations of a function that returns `expr`: what is shared counts once, the body of a reduction once
-  /// for each reduction that runs it. Right up to `most`; then any number above it.
+  /// The operations of a function that returns `expr`: what is shared counts once, the body of a reduction
+  /// once for each reduction that runs it. Right up to `most`; then any number above it.
   std::size_t of(const Expr& expr, std::size_t most);
 
  private:

@@ -18,8 +18,8 @@ namespace {
 
 using Loops = std::vector<const Expr*>;
 
-/// Of one spec. A score_mod in use takes a hundred nodes, and a spec as long as the language allows stays below,
-/// unless many reductions nest: each is copied for each that it stands in.
+/// Of one spec. A score_mod in use takes a hundred nodes, and a spec as long as the language allows stays
+/// below, unless many reductions nest: each is copied for each that it stands in.
 constexpr std::size_t kMostMade = std::size_t{1} << 18;
 constexpr int kDeepestMade = 2048;
 

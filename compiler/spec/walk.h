@@ -9,8 +9,8 @@
 
 namespace fa {
 
-/// Calls `visit(node)` for `root` and for all that `operands_of` leads to from there, each node once, operands
-/// before their users. A node is a pointer; `operands_of(node)` returns a vector of nodes, in their order.
+/// Calls `visit(node)` for `root` and for all that `operands_of` leads to from there, each node once,
+/// operands before their users. A node is a pointer; `operands_of(node)` returns a vector of nodes, in order.
 template <class Node, class OperandsOf, class Visit>
 void visit_operands_first(const Node& root, const OperandsOf& operands_of, const Visit& visit) {
   struct Open {
@@ -34,8 +34,8 @@ void visit_operands_first(const Node& root, const OperandsOf& operands_of, const
   }
 }
 
-/// Calls `visit(node)` for `root` and for all that it leads to, each node once, users before their operands and
-/// those from left to right. `visit` returns a vector of the nodes to go on to.
+/// Calls `visit(node)` for `root` and for all that it leads to, each node once, from left to right and deep
+/// before wide: each before what it leads to. `visit` returns a vector of the nodes to go on to.
 template <class Node, class Visit>
 void visit_users_first(const Node& root, const Visit& visit) {
   std::unordered_set<const void*> seen;

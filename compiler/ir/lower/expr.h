@@ -26,7 +26,8 @@ constexpr int kLargestExpansion = 32;
 constexpr int kLargestExpandedNodes = 1024;
 
 /// Lowering recurses from a node to its operands. Where that would go deeper than this, operands are lowered
-/// first: derivatives nest several times deeper than hooks, and a caller's thread may have half a MiB of stack.
+/// first: derivatives nest several times deeper than hooks, and a caller's thread may have half a MiB of
+/// stack.
 constexpr int kDeepestLowering = 64;
 
 class ExprLowering {

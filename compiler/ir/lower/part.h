@@ -10,8 +10,8 @@
 
 namespace fa {
 
-/// Functions of one stage, in a module of that stage. An index that is not proved to be in range is moved into
-/// it, as in the hooks, whose value says so (HookIr::clamped).
+/// Functions of one stage, in a module of that stage. An index that is not proved to be in range is moved
+/// into it, as in the hooks, whose value says so (HookIr::clamped).
 class PartLowering {
  public:
   /// `hooks` are those of `spec`, the module gets `name`. Both must outlive this object.

@@ -61,17 +61,6 @@ void Bounds::read_extents(const CheckedSpec& spec) {
   linears_.clear();
 }
 
-void Bounds::collect_loops(const Expr& expr) {
-  std::vector<const Expr*> open = {&expr};
-  while (!open.empty()) {
-    const Expr& next = *open.back();
-    open.pop_back();
-    if (!visited_.insert(&next).second) continue;
-    if (next.kind == ExprKind::reduce) loops_[next.index] = &next;
-    for (std::size_t i = next.args.size(); i-- > 0;) open.push_back(next.args[i].get());
-  }
-}
-
 Linear Bounds::atom(const Expr& expr) {
   Linear form;
   form.terms[expr_key(expr)] = {.coefficient = 1,

@@ -1,5 +1,5 @@
-// Derivatives of long hooks: as long as the hook times a small number, right, and refused with a line where they
-// would be longer than any use. tests/tools/command/long_specs.cpp asks for the same with little stack.
+// Derivatives of long hooks: as long as the hook times a small number, right, and refused with a line where
+// they would be longer than any use. tests/tools/command/long_specs.cpp asks for the same with little stack.
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <fmt/format.h>
