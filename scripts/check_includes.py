@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STAGES = ["spec", "program", "ir", "analysis", "target", "schedule", "tune", "emit"]  # each sees itself and what is left of it
+STAGES = ["spec", "program", "ir", "analysis", "derive", "target", "schedule", "tune", "emit"]  # each sees itself and what is left of it
 LLVM_DOOR = re.compile(r"^compiler/ir/llvm(/\w+)?\.h$")
 SHARED = re.compile(r"^templates/[\w/]+\.h$")  # plain C++, shared by host and device (.cuh is for the device alone)
 # runtime/'s folders that know no compiler, as CMakeLists.txt lists them.

@@ -39,6 +39,7 @@ class AstDump {
     if (item.is_function()) what += parameter_list(item);
     if (!item.type.empty()) what += " : " + item.type;
     if (!item.from.path.empty()) what += " from " + item.from.path;
+    if (item.has_grad) what += " grad";
     line(0, what, item.word_span);
     for (const AstPtr& extent : item.extents) {
       line(1, "extent", extent->span);
@@ -84,13 +85,14 @@ class TypedDump {
                          static_cast<float>(spec_.scale));
     for (const ParamInfo& param : spec_.params) {
       const bool integer = std::holds_alternative<std::int32_t>(param.default_value);
-      text_ +=
-          fmt::format("param {} : {} = {}\n", param.name, integer ? "i32" : "f32",
-                      integer ? std::to_string(std::get<std::int32_t>(param.default_value))
-                              : floating_text(static_cast<double>(std::get<float>(param.default_value))));
+      text_ += fmt::format("param {} : {} = {}{}\n", param.name, integer ? "i32" : "f32",
+                           integer ? std::to_string(std::get<std::int32_t>(param.default_value))
+                                   : floating_text(static_cast<double>(std::get<float>(param.default_value))),
+                           param.grad ? " grad" : "");
     }
     for (const CheckedTensor& tensor : spec_.tensors) {
-      text_ += fmt::format("tensor {} : {}\n", tensor.info.name, dtype_name(tensor.info.dtype));
+      text_ += fmt::format("tensor {} : {}{}\n", tensor.info.name, dtype_name(tensor.info.dtype),
+                           tensor.info.grad ? " grad" : "");
       for (const ExprPtr& extent : tensor.extents) root("  extent", extent, 2);
       if (tensor.example) root("  example", tensor.example, 2);
     }

@@ -105,11 +105,13 @@ class Printer {
     if (typed) text_ += " : " + item.type;
     if (item.kind == ItemKind::tensor) list("[", item.extents, "]");
     if (!item.from.path.empty()) text_ += " from \"" + item.from.path + "\"";
-    if (!item.value) return;
-    const bool defines = typed || item.kind == ItemKind::let || item.kind == ItemKind::score_mod ||
-                         item.kind == ItemKind::mask_mod;
-    text_ += defines ? " = " : " ";
-    expr(*item.value, Precedence::lowest);
+    if (item.value) {
+      const bool defines = typed || item.kind == ItemKind::let || item.kind == ItemKind::score_mod ||
+                           item.kind == ItemKind::mask_mod;
+      text_ += defines ? " = " : " ";
+      expr(*item.value, Precedence::lowest);
+    }
+    if (item.has_grad) text_ += " grad";
   }
 
   std::string take() { return std::move(text_); }

@@ -29,6 +29,7 @@ using Scalar = std::variant<std::int32_t, float>;
 struct ParamInfo {
   std::string name;
   Scalar default_value;  // its alternative is the param's type
+  bool grad = false;     // marked `grad`: the backward pass gives its gradient
 };
 
 /// A captured tensor of the spec (`tensor slopes : f32[num_q_heads]`).
@@ -36,6 +37,7 @@ struct TensorInfo {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::string> extents;  // canonical text of each extent, outermost first; at most kMaxRank
+  bool grad = false;                 // marked `grad`: the backward pass gives its gradient
 };
 
 /// The pieces of a spec as text, for building one in C++; empty means "not there".
@@ -46,6 +48,7 @@ struct SpecParts {
     DType dtype = DType::f32;
     std::vector<std::string> extents;  // "num_q_heads", "2 * window + 1", ...
     std::string example;               // optional: `= expression` over i0..i5, what `facet run` fills it with
+    bool grad = false;
   };
   struct Let {
     std::string name;

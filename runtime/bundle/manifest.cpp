@@ -31,7 +31,12 @@ std::string interface_of(const Spec& spec) {
     const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
     const std::string_view line = std::string_view(text).substr(at, end - at);
     const auto is = [&](std::string_view word) { return line.starts_with(word); };
-    if (!is("score_mod ") && !is("mask_mod ") && !is("sink ")) result += line;
+    const bool is_hook = is("score_mod ") || is("mask_mod ") || is("sink ");
+    // Forward kernels are the same with and without gradients, and a `grad` needs the hooks to be checked.
+    constexpr std::string_view kGrad = " grad\n";
+    const bool has_grad = (is("param ") || is("tensor ")) && line.ends_with(kGrad);
+    if (!is_hook)
+      result += has_grad ? std::string(line.substr(0, line.size() - kGrad.size())) + '\n' : std::string(line);
     at = end;
   }
   return result;

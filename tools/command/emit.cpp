@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "compiler/derive/derive.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/spec/print.h"
 #include "runtime/build/build.h"
@@ -26,6 +27,7 @@ Stages, in the compiler's order:
   ast      the checked spec: typed trees
   ir       the hooks as LLVM IR, simplified, with the functions that kernels evaluate
   facts    what depends on what, and how score_mod uses the score
+  derive   the derivatives of score_mod and the sink, as LLVM IR
   plan     the schedule, and why
   source   the CUDA translation unit that NVRTC gets; with --gpu host the whole kernel as LLVM IR
   ptx      what NVRTC makes of it (no GPU needed); with --gpu host the machine code as assembly
@@ -51,6 +53,7 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   const auto& checked = spec.checked();
   if (arguments.stage == "import") return normalised_text(checked);
   if (arguments.stage == "ast") return print_ast(import_hooks(checked));
+  if (arguments.stage == "derive") return derive(checked, lower(checked)).print();
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   const Compiled compiled = front_end(spec, target, arguments.plan);
   if (arguments.stage == "ir") return compiled.print_ir();
@@ -84,13 +87,15 @@ int run_emit(const EmitArguments& arguments) {
 void add_emit_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<EmitArguments>();
   CLI::App* const command = app.add_subcommand(
-      "emit", "Print one stage of the compiler: import, ast, ir, facts, plan, source, ptx");
+      "emit", "Print one stage of the compiler: import, ast, ir, facts, derive, plan, source, ptx");
   command->footer(kFooter);
   command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
       ->type_name("FILE")
       ->required();
-  command->add_option("--stage", arguments->stage, "import, ast, ir, facts, plan, source or ptx [source]")
-      ->check(one_of({"import", "ast", "ir", "facts", "plan", "source", "ptx"}))
+  command
+      ->add_option("--stage", arguments->stage,
+                   "import, ast, ir, facts, derive, plan, source or ptx [source]")
+      ->check(one_of({"import", "ast", "ir", "facts", "derive", "plan", "source", "ptx"}))
       ->type_name("STAGE");
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
       ->type_name("FILE")

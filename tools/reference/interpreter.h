@@ -53,6 +53,8 @@ class Interpreter {
   std::span<const double> evaluate_f32(const Environment& environment, int lanes);
   /// Results of an i32 or boolean (0 / 1) root.
   std::span<const std::int32_t> evaluate_i32(const Environment& environment, int lanes);
+  /// The index of a reduction that is not part of the expression, for the calls that follow.
+  void set_loop(int loop, std::int32_t index) { loop_values_[loop] = index; }
   /// How far a kernel's results may be from those of the last call (f32 only).
   std::span<const double> errors() const;
   /// The doubt in the last call's result of one lane.

@@ -4,8 +4,11 @@
 // - both sides of `and`, `or` and `where` are evaluated (the language says they may be): no branches.
 #include "compiler/ir/llvm.h"
 // after llvm.h
+#include <algorithm>
+
 #include "compiler/ir/functions.h"
 #include "compiler/ir/lower/expr.h"
+#include "compiler/spec/walk.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -51,6 +54,44 @@ ExprLowering::ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Functi
       clamped_(clamped),
       args_(spec),
       scopes_(1) {}
+
+void ExprLowering::open_loop(int loop, llvm::Value& index) {
+  scopes_.push_back({.loop = loop, .variable = &index, .values = {}, .floats = {}});
+}
+
+llvm::Value* ExprLowering::lower_all(const Expr& expr) {
+  find_steps(expr);
+  lower_steps(-1);
+  return lower(expr);
+}
+
+/// Every kDeepestLowering levels a node whose operands need not be asked for deeper. Not an i32: how one is
+/// lowered depends on its user (compare.cpp), and they nest no deeper than the spec's own.
+void ExprLowering::find_steps(const Expr& expr) {
+  std::unordered_map<const Expr*, int> heights;  // above the next steps
+  const auto args_of = [](const Expr* node) {
+    std::vector<const Expr*> args;
+    for (const ExprPtr& arg : node->args) args.push_back(arg.get());
+    return args;
+  };
+  visit_operands_first(&expr, args_of, [&](const Expr* node) {
+    int height = 0;
+    for (const ExprPtr& arg : node->args) height = std::max(height, heights.at(arg.get()) + 1);
+    const bool is_step = height >= kDeepestLowering && node->type != Type::i32;
+    if (is_step) steps_.push_back(node);
+    heights[node] = is_step ? 0 : height;
+  });
+}
+
+/// Lowers the steps whose values are known inside one iteration of the reduction `loop`, or (-1) before any
+/// that is not open yet.
+void ExprLowering::lower_steps(int loop) {
+  for (const Expr* step : steps_) {
+    const std::vector<int>& ids = free_loops_.of(*step);
+    const bool is_new = loop < 0 || std::ranges::find(ids, loop) != ids.end();
+    if (is_new && std::ranges::all_of(ids, [&](int id) { return is_open(id); })) lower(*step);
+  }
+}
 
 llvm::Value* ExprLowering::lower(const Expr& expr) {
   if (auto& values = scope_of(expr).values; values.contains(&expr)) return values[&expr];

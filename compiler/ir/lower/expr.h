@@ -3,7 +3,6 @@
 
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/ir/hook_ir.h"
@@ -26,13 +25,21 @@ namespace fa {
 constexpr int kLargestExpansion = 32;
 constexpr int kLargestExpandedNodes = 1024;
 
+/// Lowering recurses from a node to its operands. Where that would go deeper than this, operands are lowered
+/// first: derivatives nest several times deeper than hooks, and a caller's thread may have half a MiB of
+/// stack.
+constexpr int kDeepestLowering = 64;
+
 class ExprLowering {
  public:
   ExprLowering(const CheckedSpec& spec, Bounds& bounds, llvm::Function& function,
                llvm::IRBuilderBase& builder, std::vector<ClampedRead>& clamped);
 
-  /// The value of `expr` at the builder's place. Equal nodes give the same value.
-  llvm::Value* lower(const Expr& expr);
+  /// Before anything is lowered: `index` is the index of the reduction `loop`, which the caller runs.
+  void open_loop(int loop, llvm::Value& index);
+
+  /// The value of `expr`, once, at the builder's place.
+  llvm::Value* lower_all(const Expr& expr);
 
  private:
   // Values that are known inside one iteration of the reduction `loop` (-1: in the whole function).
@@ -43,7 +50,11 @@ class ExprLowering {
     std::unordered_map<const Expr*, llvm::Value*> floats;  // exact float images of integers
   };
 
+  /// Equal nodes give the same value.
+  llvm::Value* lower(const Expr& expr);
   llvm::Value* lower_new(const Expr& expr);
+  void find_steps(const Expr& expr);
+  void lower_steps(int loop);
   llvm::Value* lower_literal(const Expr& expr);
   llvm::Value* lower_unary(const Expr& expr);
   llvm::Value* lower_binary(const Expr& expr);
@@ -74,8 +85,9 @@ class ExprLowering {
   llvm::Value* neutral(const Expr& reduce);
   llvm::Value* where_reached(const Expr& reduce, int iteration, llvm::Value* value);
   llvm::Value* combine(const Expr& reduce, llvm::Value* a, llvm::Value* b);
-  void hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
-  int expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen);
+  void hoist(const Expr& expr, int loop);
+  int expanded_nodes(const Expr& expr, int loop);
+  bool is_open(int loop) const;
   Scope& scope_of(const Expr& expr);
 
   llvm::Value* argument(HookArgKind kind, int index);
@@ -91,6 +103,7 @@ class ExprLowering {
   HookSignature args_;
   std::vector<Scope> scopes_;
   FreeLoops free_loops_;
+  std::vector<const Expr*> steps_;  // nodes that are lowered before their users, operands first
 };
 
 }  // namespace fa

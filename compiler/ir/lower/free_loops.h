@@ -14,6 +14,8 @@ class FreeLoops {
   const std::vector<int>& of(const Expr& expr);
 
  private:
+  std::vector<int> find(const Expr& expr) const;
+
   std::unordered_map<const Expr*, std::vector<int>> known_;
 };
 

@@ -7,8 +7,10 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/ir/lower/expr.h"
+#include "compiler/spec/walk.h"
 
 namespace fa {
 
@@ -20,15 +22,33 @@ ExprLowering::Scope& ExprLowering::scope_of(const Expr& expr) {
   return scopes_.front();
 }
 
-/// How many values one iteration computes, with the reductions inside it expanded.
-int ExprLowering::expanded_nodes(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
-  const std::vector<int>& ids = free_loops_.of(expr);
-  const bool varies = std::find(ids.begin(), ids.end(), loop) != ids.end();
-  if (!varies || !seen.insert(&expr).second) return 0;
-  int nodes = 1;
-  for (const ExprPtr& arg : expr.args) nodes += expanded_nodes(*arg, loop, seen);
-  const bool is_expanded = expr.kind == ExprKind::reduce && expr.count <= kLargestExpansion;
-  return std::min(nodes * (is_expanded ? expr.count : 1), kLargestExpandedNodes + 1);
+bool ExprLowering::is_open(int loop) const {
+  return std::ranges::any_of(scopes_, [&](const Scope& scope) { return scope.loop == loop; });
+}
+
+/// How many values one iteration computes, with the reductions inside it expanded; at most one more than are
+/// expanded.
+int ExprLowering::expanded_nodes(const Expr& expr, int loop) {
+  constexpr int kMost = kLargestExpandedNodes + 1;
+  struct Open {
+    const Expr* node;
+    int times;
+  };
+  int nodes = 0;
+  std::unordered_set<const Expr*> seen;
+  std::vector<Open> open = {{&expr, 1}};
+  while (!open.empty() && nodes < kMost) {
+    const auto [node, outside] = open.back();
+    open.pop_back();
+    const std::vector<int>& ids = free_loops_.of(*node);
+    const bool varies = std::ranges::find(ids, loop) != ids.end();
+    if (!varies || !seen.insert(node).second) continue;
+    const bool is_expanded = node->kind == ExprKind::reduce && node->count <= kLargestExpansion;
+    const int times = std::min(outside * (is_expanded ? node->count : 1), kMost);
+    nodes += times;
+    for (std::size_t i = node->args.size(); i-- > 0;) open.push_back({node->args[i].get(), times});
+  }
+  return std::min(nodes, kMost);
 }
 
 llvm::Value* ExprLowering::combine(const Expr& reduce, llvm::Value* a, llvm::Value* b) {
@@ -48,9 +68,8 @@ llvm::Value* ExprLowering::combine(const Expr& reduce, llvm::Value* a, llvm::Val
 }
 
 llvm::Value* ExprLowering::lower_reduce(const Expr& expr) {
-  std::unordered_set<const Expr*> seen;
   const bool is_small = expr.count <= kLargestExpansion &&
-                        expr.count * expanded_nodes(*expr.args[0], expr.index, seen) <= kLargestExpandedNodes;
+                        expr.count * expanded_nodes(*expr.args[0], expr.index) <= kLargestExpandedNodes;
   return is_small ? expand(expr) : loop(expr);
 }
 
@@ -58,6 +77,7 @@ llvm::Value* ExprLowering::expand(const Expr& expr) {
   std::vector<llvm::Value*> values;
   for (int i = 0; i < expr.count; ++i) {
     scopes_.push_back({.loop = expr.index, .variable = int_constant(i), .values = {}, .floats = {}});
+    lower_steps(expr.index);
     values.push_back(where_reached(expr, i, lower(*expr.args[0])));
     scopes_.pop_back();
   }
@@ -106,25 +126,22 @@ llvm::Value* ExprLowering::where_reached(const Expr& reduce, int iteration, llvm
 }
 
 /// Lowers, before the loop, every largest part of `expr` that does not depend on it.
-void ExprLowering::hoist(const Expr& expr, int loop, std::unordered_set<const Expr*>& seen) {
-  if (!seen.insert(&expr).second) return;
-  const std::vector<int>& ids = free_loops_.of(expr);
-  if (std::find(ids.begin(), ids.end(), loop) == ids.end()) {
-    // A part under another reduction's variable belongs to that reduction's iteration.
-    const bool is_ready = std::all_of(ids.begin(), ids.end(), [&](int id) {
-      return std::any_of(scopes_.begin(), scopes_.end(),
-                         [&](const Scope& scope) { return scope.loop == id; });
-    });
-    if (is_ready) lower(expr);
-    return;
-  }
-  for (const ExprPtr& arg : expr.args) hoist(*arg, loop, seen);
+void ExprLowering::hoist(const Expr& expr, int loop) {
+  visit_users_first(&expr, [&](const Expr* node) {
+    std::vector<const Expr*> args;
+    const std::vector<int>& ids = free_loops_.of(*node);
+    if (std::ranges::find(ids, loop) != ids.end()) {
+      for (const ExprPtr& arg : node->args) args.push_back(arg.get());
+    } else if (std::ranges::all_of(ids, [&](int id) { return is_open(id); })) {
+      lower(*node);
+    }  // else it is under another reduction's variable, and belongs to that reduction's iteration
+    return args;
+  });
 }
 
 llvm::Value* ExprLowering::loop(const Expr& expr) {
   const Expr& body = *expr.args[0];
-  std::unordered_set<const Expr*> seen;
-  hoist(body, expr.index, seen);
+  hoist(body, expr.index);
   llvm::Value* start = neutral(expr);
   llvm::Value* count = int_constant(expr.count);
   const bool is_dynamic = expr.args.size() > 1;
@@ -143,6 +160,7 @@ llvm::Value* ExprLowering::loop(const Expr& expr) {
   total->addIncoming(start, before);
 
   scopes_.push_back({.loop = expr.index, .variable = variable, .values = {}, .floats = {}});
+  lower_steps(expr.index);
   llvm::Value* combined = combine(expr, total, lower(body));
   scopes_.pop_back();
 

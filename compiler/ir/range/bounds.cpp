@@ -61,12 +61,6 @@ void Bounds::read_extents(const CheckedSpec& spec) {
   linears_.clear();
 }
 
-void Bounds::collect_loops(const Expr& expr) {
-  if (!visited_.insert(&expr).second) return;
-  if (expr.kind == ExprKind::reduce) loops_[expr.index] = &expr;
-  for (const ExprPtr& arg : expr.args) collect_loops(*arg);
-}
-
 Linear Bounds::atom(const Expr& expr) {
   Linear form;
   form.terms[expr_key(expr)] = {.coefficient = 1,

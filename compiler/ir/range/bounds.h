@@ -24,6 +24,9 @@ class Bounds {
  public:
   explicit Bounds(const CheckedSpec& spec);
 
+  /// Reductions of `expr` that are none of the spec's own.
+  void add_loops(const Expr& expr) { collect_loops(expr); }
+
   /// The values an i32 expression may take (booleans are 0..1).
   Interval range(const Expr& expr);
   /// Whether an i32 +, -, *, << or negation may leave the 32-bit range.

@@ -236,4 +236,15 @@ DependsOn Bounds::depends_on(const Expr& expr) {
   return depends_[&expr] = depends;
 }
 
+void Bounds::collect_loops(const Expr& expr) {
+  std::vector<const Expr*> open = {&expr};
+  while (!open.empty()) {
+    const Expr& next = *open.back();
+    open.pop_back();
+    if (!visited_.insert(&next).second) continue;
+    if (next.kind == ExprKind::reduce) loops_[next.index] = &next;
+    for (std::size_t i = next.args.size(); i-- > 0;) open.push_back(next.args[i].get());
+  }
+}
+
 }  // namespace fa

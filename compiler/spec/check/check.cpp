@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/spec/check/gradient.h"
 #include "compiler/spec/check/item.h"
 #include "compiler/spec/check/scope.h"
 #include "compiler/spec/print.h"
@@ -106,6 +107,8 @@ std::shared_ptr<const CheckedSpec> check(const std::shared_ptr<const Ast>& ast, 
   const bool has_file = std::any_of(full.items.begin(), full.items.end(),
                                     [](const AstItem& item) { return !item.from.path.empty(); });
   warn_unused(scope, has_file, findings);
+  // What a hook from a file reaches is known once it is imported: compiler/derive/ asks then.
+  if (!has_file && !findings.has_errors()) refuse_unreached(spec, full, findings);
   if (findings.has_errors()) return nullptr;
 
   spec.file = full.source->file();

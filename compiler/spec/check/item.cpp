@@ -177,18 +177,29 @@ void ItemChecker::param(const AstItem& item) {
     findings_.error(item.name_span, fmt::format("a spec has at most {} params", kMaxSpecParams),
                     "put the numbers in a tensor");
   }
-  ParamInfo info{.name = item.name, .default_value = std::int32_t{0}};
+  ParamInfo info{.name = item.name, .default_value = std::int32_t{0}, .grad = item.has_grad};
   Symbol symbol{.kind = Symbol::Kind::broken, .index = index};
   const std::optional<DType> dtype = known_type(item);
   if (dtype == DType::i32 || dtype == DType::f32) {
     symbol.kind = Symbol::Kind::param;
     symbol.type = value_type(*dtype);
     param_default(item, symbol.type, info);
+    need_float_for_grad(item, symbol.type);
   } else if (dtype) {
     findings_.error(item.type_span, fmt::format("a param is i32 or f32, not {}", item.type));
   }
   spec_.params.push_back(std::move(info));
   declare(item, symbol);
+}
+
+void ItemChecker::need_float_for_grad(const AstItem& item, Type type) {
+  if (!item.has_grad || type == Type::f32) return;
+  const bool is_param = item.kind == ItemKind::param;
+  findings_.error(item.grad_span,
+                  fmt::format("{} '{}' holds {} numbers, which have no gradient", item_word(item.kind),
+                              item.name, item.type),
+                  is_param ? "drop 'grad', or make it an f32 param"
+                           : "drop 'grad', or make it a tensor of f32, f16 or bf16");
 }
 
 void ItemChecker::param_default(const AstItem& item, Type type, ParamInfo& info) {
@@ -210,6 +221,7 @@ void ItemChecker::tensor(const AstItem& item) {
   const int rank = static_cast<int>(item.extents.size());
   CheckedTensor tensor;
   tensor.info.name = item.name;
+  tensor.info.grad = item.has_grad;
   Symbol symbol{.kind = Symbol::Kind::broken, .index = static_cast<int>(spec_.tensors.size()), .rank = rank};
   if (symbol.index == kMaxSpecTensors) {
     findings_.error(item.name_span, fmt::format("a spec has at most {} tensors", kMaxSpecTensors),
@@ -227,6 +239,7 @@ void ItemChecker::tensor(const AstItem& item) {
     tensor.info.dtype = *dtype;
     symbol.kind = Symbol::Kind::tensor;
     symbol.type = value_type(*dtype);
+    need_float_for_grad(item, symbol.type);
     if (item.value) tensor.example = example(*item.value, *dtype, rank);
   }
   spec_.tensor_infos.push_back(tensor.info);

@@ -28,6 +28,7 @@ class ItemChecker {
   void scale(const AstItem& item);
   void param(const AstItem& item);
   void param_default(const AstItem& item, Type type, ParamInfo& info);
+  void need_float_for_grad(const AstItem& item, Type type);
   void tensor(const AstItem& item);
   void let(const AstItem& item);
   void function(const AstItem& item);

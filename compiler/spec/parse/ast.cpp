@@ -23,7 +23,7 @@ bool same(const AstItem& a, const AstItem& b) {
       std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
                  [](const AstParameter& x, const AstParameter& y) { return x.name == y.name; });
   return a.kind == b.kind && a.name == b.name && a.type == b.type && same(a.extents, b.extents) &&
-         same_parameters && same(a.value, b.value) && a.from.path == b.from.path;
+         same_parameters && same(a.value, b.value) && a.from.path == b.from.path && a.has_grad == b.has_grad;
 }
 
 std::vector<const AstItem*> in_order(const Ast& ast) {

@@ -74,9 +74,10 @@ struct AstItem {
   std::string type{};                      // dtype, param, tensor
   std::vector<AstPtr> extents{};           // tensor
   std::vector<AstParameter> parameters{};  // let; not empty: it is a function
-  AstPtr value{};   // all but attention and dtype; null for a tensor without an example
-  HookFile from{};  // score_mod, mask_mod: instead of a value; its path is empty where there is one
-  Span word_span{}, name_span{}, type_span{}, from_span{};
+  AstPtr value{};         // all but attention and dtype; null for a tensor without an example
+  HookFile from{};        // score_mod, mask_mod: instead of a value; its path is empty where there is one
+  bool has_grad = false;  // param, tensor: the word `grad` stands at the end
+  Span word_span{}, name_span{}, type_span{}, from_span{}, grad_span{};
   bool broken = false;  // the parser reported it; the name still counts as declared
 
   bool is_function() const { return !parameters.empty(); }

@@ -118,7 +118,8 @@ class PartsWriter {
       value = std::isinf(given) ? number(given) : fmt::format("{}", given);
       if (value.find_first_of(".ei") == std::string::npos) value += ".0";
     }
-    line("param {} : {} = {}", name(param.name, "param"), integer ? "i32" : "f32", value);
+    line("param {} : {} = {}{}", name(param.name, "param"), integer ? "i32" : "f32", value,
+         param.grad ? " grad" : "");
   }
 
   std::string_view dtype(DType dtype, const std::string& part) {
@@ -136,7 +137,8 @@ class PartsWriter {
       refuse(what, "a tensor has at least one dimension; a single number is a param");
     std::string example;
     if (!tensor.example.empty()) example = " = " + expression(tensor.example, what);
-    line("tensor {} : {}[{}]{}", name(tensor.name, "tensor"), dtype(tensor.dtype, what), extents, example);
+    line("tensor {} : {}[{}]{}{}", name(tensor.name, "tensor"), dtype(tensor.dtype, what), extents, example,
+         tensor.grad ? " grad" : "");
   }
 
   const SpecParts& parts_;

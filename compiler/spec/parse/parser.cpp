@@ -94,7 +94,17 @@ class ItemParser {
 
   void value() {
     item_.value = parse_expr(cursor_);
+    if (item_.kind == ItemKind::param || item_.kind == ItemKind::tensor) grad();
     cursor_.expect_end(kEndOfItem);
+  }
+
+  // `grad` is a word of the language here alone, where no name can stand: specs may use it as a name.
+  bool grad() {
+    const Token token = cursor_.peek();
+    if (!cursor_.take_if("grad")) return false;
+    item_.has_grad = true;
+    item_.grad_span = token.span;
+    return true;
   }
 
   void equals(const std::string& after) {
@@ -171,6 +181,13 @@ class ItemParser {
     if (cursor_.at_end()) cursor_.fail(open, "'[' is never closed", "add ']'");
     if (!cursor_.take_if("]")) cursor_.unexpected("an operator, ',' or ']'");
     if (cursor_.at_end()) return;
+    if (grad()) {
+      if (cursor_.peek().is("=")) {
+        cursor_.fail(item_.grad_span, "'grad' stands before the tensor's example",
+                     "write it at the end of the line");
+      }
+      return cursor_.expect_end("the end of the line");
+    }
     equals("the extents");
   }
 

@@ -61,6 +61,7 @@ TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file")
   CHECK(missing(stage("ast", "a100"), {"mask_mod"}) == "");
   CHECK(missing(stage("ir", "a100"), {"define", "@mask_mod"}) == "");
   CHECK(missing(stage("facts", "a100"), {"mask"}) == "");
+  CHECK(missing(stage("derive", "a100"), {"; d score_mod / d score: 1, no code"}) == "");
   CHECK(without_start(stage("plan", "a100"), "sm80 q_outer tile_q=") == "");
   CHECK(missing(stage("source", "a100"), {"extern \"C\""}) == "");
   CHECK(missing(stage("source", "host"), {"define"}) == "");

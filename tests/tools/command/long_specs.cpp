@@ -103,6 +103,33 @@ TEST_CASE("host kernels of long hooks are compiled in seconds, and compute what 
                 run + " --verify") == "");
 }
 
+TEST_CASE("derivatives of long hooks end in seconds and in little stack", "[tools][long]") {
+  const std::string head = "param g : f32 = 0.5 grad\ntensor w : f32[kv_len] = 0.01 * i0 grad\n";
+  const auto steps = [&](int count, const std::string& step) {
+    const std::string all = lets(count, "score * w[kv_idx]", step, "true");
+    return head + all.substr(0, all.find("mask_mod")) + fmt::format("score_mod = g * x{}\n", count);
+  };
+  std::vector<std::string> bodies;
+  for (const char* op : {" * g", " / g", " + w[kv_idx]", " * w[kv_idx]", " + score * g"})
+    bodies.push_back(head + "score_mod = w[0] + g * score" + repeated(380, op) + "\n");
+  for (const char* step : {"X + X", "0.5 * (X - -X)", "X * X", "X / X + X", "max(X, 0.1) + min(X, 0.2)"})
+    bodies.push_back(steps(64, step));
+  for (const char* step : {"X ** g", "where(X > f, X * g, 0.0)", "1.5 * (-X)", "gelu(X)", "clamp(X, -g, g)"})
+    bodies.push_back(steps(190, step));
+  bodies.push_back(head + "score_mod = score + sum(i < 40: w[i] * g" + repeated(370, " * (g + score)") +
+                   ")\n");
+  std::function<std::string(int)> tree = [&](int count) {
+    return count == 1 ? "score * g" : fmt::format("({} + {})", tree(count / 2), tree(count - count / 2));
+  };
+  bodies.push_back(head + "score_mod = w[0] + " + tree(4000) + "\n");
+  bodies.push_back(head + "score_mod = g * score" +
+                   chain(380, [](int i) { return fmt::format(" * w[{}]", i); }) + "\n");
+  for (const std::string& body : bodies) {
+    INFO("..." << body.substr(head.size(), 400));
+    CHECK(trouble(body, "emit --stage derive") == "");
+  }
+}
+
 TEST_CASE("what is longer than the language takes is an error with its line", "[tools][long]") {
   for (const char* body : {"mask_mod = {}q_idx >= kv_idx{}\n", "score_mod = {}score{}\n"})
     for (const char* command : kCommands) {
