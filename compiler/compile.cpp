@@ -3,7 +3,6 @@
 
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
-#include "compiler/spec/check/gradient.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -33,7 +32,6 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
   spec.score_from = spec.mask_from = {};  // expressions now: every later stage lowers those
   compiled.hooks = lower(spec);
   compiled.facts = analyse(spec, compiled.hooks);
-  if (has_grad(spec)) compiled.derivatives = derive(spec, compiled.hooks);
   if (compiled.facts.has_mask && !compiled.facts.mask_is_always_true)
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)
@@ -53,11 +51,10 @@ HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Ta
 }
 
 std::string Compiled::print_ir() const {
-  IrModule condition, adjoints;
+  IrModule condition;
   if (cases) condition = cases->condition.module;
-  if (derivatives) adjoints = derivatives->module;
-  const IrModule all = merge_modules(
-      {hooks.module, facts.logits.module, adjoints, classes.module, condition, score_class.module});
+  const IrModule all =
+      merge_modules({hooks.module, facts.logits.module, classes.module, condition, score_class.module});
   return print_module(all.get());
 }
 

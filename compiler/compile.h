@@ -8,7 +8,6 @@
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
-#include "compiler/derive/derive.h"
 #include "compiler/emit/cuda/source.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/ir/hook_ir.h"
@@ -20,7 +19,6 @@ namespace fa {
 struct Compiled {
   HookIr hooks;
   Facts facts;
-  std::optional<Derivatives> derivatives;  // where the spec marks something `grad`
   TileClasses classes;
   Choice choice;
   ScoreClass score_class;          // GPU targets, where no condition of the head chooses
