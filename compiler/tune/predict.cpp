@@ -21,6 +21,13 @@ bool is_measured(const Plan& plan, const CheckedSpec& spec, const Facts& facts, 
          plan.warps == line->warps;
 }
 
+/// "207 registers (about 180 by the estimate), 2 CTAs on an SM"
+std::string describe(const BuiltPlan& plan, int ctas, const CheckedSpec& spec) {
+  return fmt::format("{} registers (about {} by the estimate), {} CTA{} on an SM{}", plan.built.registers,
+                     register_estimate(plan.plan, spec), ctas, ctas == 1 ? "" : "s",
+                     plan.built.has_costly_spills() ? ", and spills in its loops" : "");
+}
+
 }  // namespace
 
 std::vector<Plan> plans_to_build(const CheckedSpec& spec, const Facts& facts, const Target& target) {
@@ -68,22 +75,21 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
     prediction.why = "the compiler's own choice, which measurements found to be the best";
     return prediction;
   }
-  prediction.why = "the compiler's own choice, which no built plan promises to beat";
-  const bool default_is_dropped = plans.front().built.has_costly_spills() && !all_spill;
+  const bool default_spills = plans.front().built.has_costly_spills() && !all_spill;
+  prediction.why = default_spills
+                       ? "the compiler's own choice: it spills in its loops, but the others promise less"
+                       : "the compiler's own choice, which no built plan promises to beat";
   // Where only plans that the compiler would not consider do without spills, it is not known what is worse.
   const auto better = std::ranges::find_if(prediction.ranked, [&](const RankedPlan& one) {
     return one.of != 0 && is_preferable(plans[one.of].plan, spec);
   });
   if (better == prediction.ranked.end()) return prediction;
-  if (better->ms * (1 + kMargin) >= of_default.ms) return prediction;
+  if (better->ms * (default_spills ? 1 : 1 + kMargin) >= of_default.ms) return prediction;
   prediction.best = *better;
   prediction.gain = of_default.ms / better->ms;
-  const BuiltPlan& first = plans.front();
-  const BuiltPlan& best = plans[better->of];
-  prediction.why = fmt::format(
-      "{} registers leave {} of its CTAs on an SM{}; the compiler's own choice has {} and {}{}",
-      best.built.registers, better->ctas, best.built.has_costly_spills() ? " and spill" : "",
-      first.built.registers, of_default.ctas, default_is_dropped ? ", and spills in its loops" : "");
+  prediction.why = fmt::format("as built it takes {}; the compiler's own choice takes {}",
+                               describe(plans[better->of], better->ctas, spec),
+                               describe(plans.front(), of_default.ctas, spec));
   return prediction;
 }
 
