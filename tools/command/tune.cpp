@@ -234,7 +234,8 @@ std::vector<ProblemInputs> predicted_inputs(const TuneArguments& arguments, cons
 int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
   const std::vector<const Target*> targets = predicted_targets(arguments);
   const double budget = arguments.budget.empty() ? kNoLimit : parse_seconds(arguments.budget);
-  const PlanStore store = open_plan_store(arguments.device.options().cache_dir);
+  const Options options = arguments.device.options();
+  const PlanStore store = open_plan_store(options.cache_dir);
   const Interruptible interruptible;
   nlohmann::json results = nlohmann::json::array();
   std::size_t finished = 0;
@@ -246,8 +247,8 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
       steps.next();
       const std::string label = kernel_label(spec.checked(), target->name);
       try {
-        const PredictOutcome outcome =
-            predict_and_show(spec, predicted_inputs(arguments, spec), *target, store, budget);
+        const PredictOutcome outcome = predict_and_show(spec, predicted_inputs(arguments, spec), *target,
+                                                        store, budget, options.num_threads);
         if (!is_interrupted()) ++finished;
         const ProgressHidden hidden;
         if (arguments.json.shows_text()) print_prediction(outcome, label);

@@ -91,7 +91,8 @@ void print_built(std::string_view title, const PredictOutcome& outcome, const st
 }  // namespace
 
 PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
-                                const Target& target, const PlanStore& store, double budget_seconds) {
+                                const Target& target, const PlanStore& store, double budget_seconds,
+                                int threads) {
   Progress progress(fmt::format("{} for {}: planning", spec.name(), target.name));
   Shares shares(spec, inputs);
   PredictRequest request{
@@ -100,7 +101,7 @@ PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInput
       .problem = describe_timed(spec, inputs),
       .share_of_tiles = [&](const Plan& plan, const ProblemSize& size) { return shares.of(plan, size); },
       .budget_seconds = budget_seconds,
-      .threads = usable_cores()};
+      .threads = threads > 0 ? threads : usable_cores()};
   for (const ProblemInputs& input : inputs) request.sizes.push_back(input.size);
   const auto show = [&](const PredictProgress& at) {
     const std::size_t left = at.of - std::min(at.of, at.built);

@@ -19,8 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-// Of head_dim 256 there are few plans; f32 by FFMA leaves fewer still.
-const std::vector<std::string> kFew = {"--head-dim", "256", "--dtype", "f32"};
+// Of head_dim 256 a T4 has few plans.
+const std::vector<std::string> kFew = {"--head-dim", "256", "--dtype", "f16"};
 
 CommandResult in_folder(const TemporaryFolder& folder, const std::vector<std::string>& words,
                         std::vector<std::string> settings = {}) {
@@ -52,11 +52,12 @@ TEST_CASE("a plan is predicted from what every plan takes as built, and goes on 
   if (skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   // The first run is stopped early, the second one builds what is left.
-  const CommandResult begun = predict(folder, "t4", {"--budget", "0.01", "--json"});
+  const CommandResult begun = predict(folder, "t4", {"--budget", "0.01", "--threads", "2", "--json"});
   INFO(begun.err);
   const json first = json::parse(begun.out)["results"][0];
   const auto num_first = first["builds"].size();
   CHECK(num_first >= 1);
+  CHECK(num_first <= 2);  // what the threads had begun
   CHECK(first["resumed"] == 0);
 
   const CommandResult ended = predict(folder, "t4", {"--json"});
@@ -66,7 +67,7 @@ TEST_CASE("a plan is predicted from what every plan takes as built, and goes on 
   CHECK(result["resumed"] == num_first);
   CHECK(result["predicted"] == true);
   CHECK(result["finished"] == true);
-  CHECK(result["label"] == "causal f32 d256 t4");
+  CHECK(result["label"] == "causal f16 d256 t4");
   CHECK(result["problem"] == "B2 H16 N8192");
   CHECK(result["not_kept"] == "");
   CHECK(result["device"] == "any t4");
@@ -82,16 +83,18 @@ TEST_CASE("a plan is predicted from what every plan takes as built, and goes on 
     CHECK(build["registers"].get<int>() >= 32);
     CHECK(build["registers"].get<int>() <= 255);
     CHECK(build["shared_memory"].get<int>() > 0);
-    CHECK(build["instructions"]["ffma"].get<int>() > 256);
-    CHECK_FALSE(build["instructions"].contains("mma"));  // f32 by FFMA on that GPU
+    CHECK(build["instructions"]["mma"].get<int>() >= 128);
+    CHECK_FALSE(build["instructions"].contains("async_copy"));  // that GPU has none
     CHECK(build["unknown"] == 0);
     has_best = has_best || build["plan"] == result["plan"];
-    if (build["plan"] == result["plan"]) CHECK(build["looped_spills"] == 0);
+    // The compiler's own choice stays even so where the model finds nothing better.
+    if (build["plan"] == result["plan"] && result["plan"] != result["default_plan"])
+      CHECK(build["looped_spills"] == 0);
   }
   CHECK(has_best);
 
   const CommandResult list = in_folder(folder, {"tune", "--list"});
-  CHECK(missing(list.out, {"causal f32 d256 t4  B2 H16 N8192  predicted ", "any t4, NVRTC "}) == "");
+  CHECK(missing(list.out, {"causal f16 d256 t4  B2 H16 N8192  predicted ", "any t4, NVRTC "}) == "");
   const json again = json::parse(predict(folder, "t4", {"--json"}).out)["results"][0];
   CHECK(again["resumed"] == result["of"]);
   CHECK(again["plan"] == result["plan"]);
@@ -123,7 +126,7 @@ TEST_CASE("a plan is predicted from what every plan takes as built, and goes on 
 
   // `emit` prints what the compiler chooses by itself.
   const CommandResult plan = in_folder(folder, {"emit", causal_path(), "--stage", "plan", "--gpu", "t4",
-                                                "--head-dim", "256", "--dtype", "f32"});
+                                                "--head-dim", "256", "--dtype", "f16"});
   CHECK(missing(plan.out, {result["default_plan"].get<std::string>()}) == "");
 }
 
