@@ -97,7 +97,7 @@ class Tuner final : public PlanTimer {
   }
 
  private:
-  /// Where plans were predicted for this GPU, those that are worth timing; else all.
+  /// Where a prediction for this GPU came to its end, the plans that it found worth timing; else all.
   std::vector<Plan> candidates(const TuneRequest& request, const Target& target, const PlanStore& store) {
     const CheckedSpec& spec = request.spec.checked();
     std::vector<Plan> all =
@@ -105,7 +105,7 @@ class Tuner final : public PlanTimer {
     if (request.options.device != Device::cuda || request.search.exhaustive) return all;
     std::string ignored;  // an unreadable store is said where the result is kept
     const auto predicted = store.find(predicted_key(request.spec, target), ignored);
-    if (!predicted || predicted->worth_timing.empty()) return all;
+    if (!predicted || !predicted->finished || predicted->worth_timing.empty()) return all;
     is_predicted_ = true;
     return predicted_candidates(all.front(), predicted->worth_timing, spec, target);
   }
