@@ -25,20 +25,6 @@ constexpr Plan kHostTilesPlan{.family = Family::host, .tile_q = 128, .tile_kv = 
 constexpr std::string_view kHostTilesReason = "four panels for each K and V packed for the tile registers";
 constexpr std::string_view kAskedFor = "asked for";
 
-// The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
-// rest.
-// - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
-// - At most 128 rows: more of them are mostly padding in a short sequence.
-// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower).
-// - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
-// - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
-// d128).
-bool is_preferable(const Plan& plan, const CheckedSpec& spec) {
-  const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
-  return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
-         row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
-}
-
 // Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
 // measurement does.
 bool is_plainer(const Plan& a, const Plan& b) {
@@ -106,6 +92,20 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 }
 
 }  // namespace
+
+// The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
+// rest.
+// - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
+// - At most 128 rows: more of them are mostly padding in a short sequence.
+// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower).
+// - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
+// - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
+// d128).
+bool is_preferable(const Plan& plan, const CheckedSpec& spec) {
+  const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
+  return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
+         row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
+}
 
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {
   require_support(spec, target);

@@ -80,10 +80,15 @@ double split_work(const Plan& plan, double d, double dv) {
   return 2 * operands + scores * (d + dv) / 8;
 }
 
-}  // namespace
+bool may_spill(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target) {
+  const bool is_tight = !traits_of(plan.family).has_async_copies && spec.dtype != DType::f32;
+  const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts) +
+                        (is_tight ? kBeyondEstimateOnSm75 : 0);
+  return register_budget(plan, target) - registers < kRegistersToSpare;
+}
 
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-                   int ctas) {
+                   int ctas, bool spills) {
   const double d = padded_head_dim(spec.head_dim, spec.dtype);
   const double dv = output_tiles(spec.head_dim_v, spec.dtype) * kMmaColumns;
   const Product product = product_of(spec.dtype, target);
@@ -109,22 +114,18 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double longest = std::max({cost.tensor, cost.smem, cost.softmax});
   const double others = cost.tensor + cost.smem + cost.softmax - longest;
   const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
-  const bool is_tight = !traits_of(plan.family).has_async_copies && spec.dtype != DType::f32;
-  const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts) +
-                        (is_tight ? kBeyondEstimateOnSm75 : 0);
-  const double risk = register_budget(plan, target) - registers < kRegistersToSpare ? kSpillRisk : 1;
-  cost.total =
-      std::max(busy * risk, cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
+  cost.total = std::max(busy * (spills ? kSpillRisk : 1),
+                        cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
 }
 
-Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-             const ProblemSize& size, double share_of_tiles) {
+Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                  const ProblemSize& size, double share_of_tiles, int ctas_on_an_sm, bool spills) {
   const double ctas = static_cast<double>(size.batch) * size.num_q_heads * ceil_div(size.q_len, plan.tile_q);
   const double ctas_of_busiest_sm = std::max(1.0, std::ceil(ctas / target.num_sms));
   Cost cost;
-  cost.ctas = static_cast<int>(std::min<double>(plan.min_ctas, ctas_of_busiest_sm));
-  cost.step = step_cost(plan, spec, facts, target, cost.ctas);
+  cost.ctas = static_cast<int>(std::min<double>(ctas_on_an_sm, ctas_of_busiest_sm));
+  cost.step = step_cost(plan, spec, facts, target, cost.ctas, spills);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
   const double cta_cycles = steps * cost.step.total + kCtaLatency / cost.ctas;
   // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
@@ -133,6 +134,33 @@ Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, cons
   const double memory_ms = traffic.memory_ms * bytes / traffic.hbm_bytes;
   cost.ms = std::max(ctas_of_busiest_sm * cta_cycles / (target.clock_ghz * 1e6), memory_ms);
   return cost;
+}
+
+}  // namespace
+
+StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                   int ctas) {
+  return step_cost(plan, spec, facts, target, ctas, may_spill(plan, spec, facts, target));
+}
+
+Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+             const ProblemSize& size, double share_of_tiles) {
+  return predict_with(plan, spec, facts, target, size, share_of_tiles, plan.min_ctas,
+                      may_spill(plan, spec, facts, target));
+}
+
+int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target) {
+  const int threads = threads_of(plan);
+  const int registers = round_up(std::max(1, built.registers), kRegisterGranularity);
+  return std::min({target.max_ctas_per_sm, target.max_threads_per_sm / threads,
+                   target.max_smem_per_sm / (built.shared_memory + target.reserved_smem_per_block),
+                   target.registers_per_sm / (threads * registers)});
+}
+
+Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, const Facts& facts,
+             const Target& target, const ProblemSize& size, double share_of_tiles) {
+  return predict_with(plan, spec, facts, target, size, share_of_tiles,
+                      std::max(1, ctas_as_built(plan, built, target)), built.has_costly_spills());
 }
 
 }  // namespace fa

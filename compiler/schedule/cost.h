@@ -27,4 +27,23 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
              const ProblemSize& size, double share_of_tiles = 1);
 
+/// What a built kernel takes of an SM, where it has been built: registers then are no estimate.
+struct AsBuilt {
+  int registers = 0;      // of a thread
+  int shared_memory = 0;  // of a CTA, static and dynamic
+  int spill_bytes = 0;    // written and read
+  int looped_spills = 0;  // instructions of a loop that write or read them
+  bool operator==(const AsBuilt&) const = default;
+
+  /// A value that is put aside before the loops and taken up behind them costs nothing that can be measured.
+  bool has_costly_spills() const { return looped_spills > 0; }
+};
+
+/// CTAs of a built plan that one SM holds; 0 where not even one fits.
+int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target);
+/// The same as above for a kernel that is built: as many CTAs as its registers and shared memory leave room
+/// for, and slower where it spills, not where the estimate says that it may.
+Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, const Facts& facts,
+             const Target& target, const ProblemSize& size, double share_of_tiles = 1);
+
 }  // namespace fa

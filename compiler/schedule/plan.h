@@ -67,6 +67,9 @@ struct ProblemSize {
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
               const ProblemSize& size = {});
 
+/// Whether `choose` would consider the plan: some legal ones it leaves to a tuner that measures.
+bool is_preferable(const Plan& plan, const CheckedSpec& spec);
+
 /// Every legal tile, each with the model's min_ctas, by predicted time: a tuner should measure them in this
 /// order. On the host, which has no model, the chosen plan comes first.
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,

@@ -5,6 +5,7 @@
 
 #include "compiler/target/target.h"
 #include "fa/kernel.h"
+#include "runtime/tune/record.h"
 
 namespace fa {
 
@@ -18,5 +19,11 @@ struct TunedChoice {
 /// what
 /// `compile` throws only for Tune::once, whose kernels it compiles.
 TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, const Options& options);
+
+/// Why a remembered plan cannot be built, or an empty string: another Facet may have had other rules.
+std::string why_unusable(const TunedPlan& tuned, const CheckedSpec& spec, const Target& target);
+
+/// "1.08x the default plan's speed at B1 H8 N1024, timed 2026-11-23"; of a predicted one, that it is.
+std::string describe_tuned(const TunedPlan& tuned);
 
 }  // namespace fa

@@ -61,21 +61,30 @@ std::string spec_hash(const Spec& spec) {
   return hash_texts(texts).hex();
 }
 
+TuneKey predicted_key(const Spec& spec, const Target& target) {
+  const std::string& folder = environment().template_dir;
+  return {.spec = spec_hash(spec),
+          .code = hash({folder.empty() ? embedded_hash() : folder_hash(folder), environment().nvrtc_flags}),
+          .device = fmt::format("any {}", target.name),
+          .compiler = fmt::format("NVRTC {}", Nvrtc::get().version_text())};
+}
+
 TuneKey tune_key(const Spec& spec, Device device, const Target& target, const Options& options) {
-  TuneKey key{.spec = spec_hash(spec), .code = {}, .device = {}, .compiler = {}};
   if (device == Device::cuda) {
-    const std::string& folder = environment().template_dir;
-    key.code = hash({folder.empty() ? embedded_hash() : folder_hash(folder), environment().nvrtc_flags});
+    TuneKey key = predicted_key(spec, target);
     key.device = fmt::format("{} as {}", CudaDevice::get(options.cuda_device).info().name, target.name);
-    key.compiler = fmt::format("NVRTC {}", Nvrtc::get().version_text());
-  } else {
-    const HostCpu& cpu = host_cpu();
-    const int threads = options.num_threads > 0 ? options.num_threads : usable_cores();
-    key.code = hash({std::string(sources_hash()), cpu.triple, cpu.features});
-    key.device = fmt::format("host {}, {} {}", cpu.name, threads, threads == 1 ? "thread" : "threads");
-    key.compiler = fmt::format("LLVM {}", llvm_version());
+    return key;
   }
-  return key;
+  const HostCpu& cpu = host_cpu();
+  const int threads = options.num_threads > 0 ? options.num_threads : usable_cores();
+  return {.spec = spec_hash(spec),
+          .code = hash({std::string(sources_hash()), cpu.triple, cpu.features}),
+          .device = fmt::format("host {}, {} {}", cpu.name, threads, threads == 1 ? "thread" : "threads"),
+          .compiler = fmt::format("LLVM {}", llvm_version())};
+}
+
+bool is_of_target(const TuneKey& key, const Target& target) {
+  return key.device.ends_with(fmt::format(" as {}", target.name));
 }
 
 }  // namespace fa

@@ -15,4 +15,11 @@ std::string spec_hash(const Spec& spec);
 /// no NVRTC for a GPU.
 TuneKey tune_key(const Spec& spec, Device device, const Target& target, const Options& options);
 
+/// The key of a plan that was predicted for every GPU of that target, of which none need be here. Throws
+/// BuildError where there is no NVRTC.
+TuneKey predicted_key(const Spec& spec, const Target& target);
+
+/// Whether a key is that of kernels of `target`, timed on some GPU.
+bool is_of_target(const TuneKey& key, const Target& target);
+
 }  // namespace fa

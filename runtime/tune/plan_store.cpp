@@ -7,7 +7,7 @@
 namespace fa {
 namespace {
 
-constexpr std::size_t kMostTimingBytes = std::size_t{8} << 20;  // then the older half goes
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of one file; then the older half goes
 
 std::string bytes_of(const std::vector<TunedPlan>& plans) {
   std::string bytes;
@@ -22,22 +22,43 @@ std::string newest(std::string_view bytes, std::size_t most) {
   return begin == std::string_view::npos ? std::string() : std::string(bytes.substr(begin + 1));
 }
 
+std::string add(const LineFile& file, const std::string& line) {
+  if (file.bytes() > kMostBytes)
+    file.update([](std::string_view bytes) { return newest(bytes, kMostBytes / 2); });
+  return file.append(line);
+}
+
 bool is_one_of(const std::vector<std::string>& specs, const std::string& spec) {
   return specs.empty() || std::ranges::find(specs, spec) != specs.end();
+}
+
+template <class Record>
+std::string lines_of_others(const std::vector<Record>& records, const std::vector<std::string>& specs) {
+  std::string left;
+  for (const Record& record : records)
+    if (!is_one_of(specs, record.key.spec)) left += encode(record) + "\n";
+  return left;
 }
 
 }  // namespace
 
 PlanStore::PlanStore(const std::string& folder, bool shared)
-    : folder_(folder), plans_(folder, "plans.jsonl", shared), timings_(folder, "timings.jsonl", shared) {}
+    : folder_(folder),
+      plans_(folder, "plans.jsonl", shared),
+      timings_(folder, "timings.jsonl", shared),
+      builds_(folder, "builds.jsonl", shared) {}
 
 std::optional<TunedPlan> PlanStore::find(const TuneKey& key, std::string& problem) const {
+  return find_first({key}, problem);
+}
+
+std::optional<TunedPlan> PlanStore::find_first(const std::vector<TuneKey>& keys, std::string& problem) const {
   const std::optional<std::string> bytes = plans_.read(problem);
-  if (!bytes || bytes->empty()) return {};
-  const auto plans = decode_plans(*bytes, key.spec).records;
-  const TunedPlan* const chosen = choose_tuned(plans, key);
-  if (chosen == nullptr) return {};
-  return *chosen;
+  if (!bytes || bytes->empty() || keys.empty()) return {};
+  const auto plans = decode_plans(*bytes, keys.front().spec).records;
+  for (const TuneKey& key : keys)
+    if (const TunedPlan* const chosen = choose_tuned(plans, key)) return *chosen;
+  return {};
 }
 
 std::string PlanStore::keep(const std::vector<TunedPlan>& plans) const {
@@ -48,17 +69,24 @@ std::string PlanStore::keep(const std::vector<TunedPlan>& plans) const {
   });
 }
 
-std::string PlanStore::note(const TunedTiming& timing) const {
-  if (timings_.bytes() > kMostTimingBytes)
-    timings_.update([](std::string_view bytes) { return newest(bytes, kMostTimingBytes / 2); });
-  return timings_.append(encode(timing));
-}
+std::string PlanStore::note(const TunedTiming& timing) const { return add(timings_, encode(timing)); }
+
+std::string PlanStore::note(const TunedBuild& build) const { return add(builds_, encode(build)); }
 
 std::vector<TunedTiming> PlanStore::timings(const TuneKey& key, const std::string& problem) const {
   std::string ignored;
   const std::optional<std::string> bytes = timings_.read(ignored);
   if (!bytes) return {};
   return last_of_each(decode_timings(*bytes, key.spec).records, key, problem);
+}
+
+std::vector<TunedBuild> PlanStore::builds(const TuneKey& key) const {
+  std::string ignored;
+  const std::optional<std::string> bytes = builds_.read(ignored);
+  if (!bytes) return {};
+  std::vector<TunedBuild> found = decode_builds(*bytes, key.spec).records;
+  std::erase_if(found, [&](const TunedBuild& build) { return build.key != key; });
+  return found;
 }
 
 StoredPlans PlanStore::list() const {
@@ -80,12 +108,12 @@ std::string PlanStore::forget(const std::vector<std::string>& specs, int& droppe
     return bytes_of(all);
   });
   if (!problem.empty()) return problem;
-  return timings_.update([&](std::string_view bytes) {
-    std::string left;
-    for (const TunedTiming& timing : decode_timings(bytes, {}).records)
-      if (!is_one_of(specs, timing.key.spec)) left += encode(timing) + "\n";
-    return left;
-  });
+  problem = timings_.update(
+      [&](std::string_view bytes) { return lines_of_others(decode_timings(bytes, {}).records, specs); });
+  // Few stores have predictions: no file is made for them here.
+  if (!problem.empty() || builds_.bytes() == 0) return problem;
+  return builds_.update(
+      [&](std::string_view bytes) { return lines_of_others(decode_builds(bytes, {}).records, specs); });
 }
 
 std::string tune_folder(const std::string& cache_dir) {

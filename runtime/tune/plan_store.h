@@ -1,8 +1,7 @@
 // Tuned plans on disk, from process to process, in a folder of their own beside the kernel cache: they cost
-// minutes
-// of timing, so nothing evicts them. Two files: plans.jsonl, the plans that won, which every compile looks
-// up, and
-// timings.jsonl, each measurement, from which a search goes on that was stopped.
+// minutes of timing, so nothing evicts them. Three files: plans.jsonl, the plans that won, which every compile
+// looks up, and timings.jsonl and builds.jsonl, each measurement and each build for a prediction, from which a
+// command goes on that was stopped.
 #pragma once
 
 #include <optional>
@@ -28,12 +27,18 @@ class PlanStore {
 
   /// The plan for a key, or nothing. `problem`: why the store could not be read, or empty.
   std::optional<TunedPlan> find(const TuneKey& key, std::string& problem) const;
+  /// The same for the first of several keys of one spec that has a plan.
+  std::optional<TunedPlan> find_first(const std::vector<TuneKey>& keys, std::string& problem) const;
   /// Keeps plans, each the latest of its key and problem only. Returns why it could not, or an empty string.
   std::string keep(const std::vector<TunedPlan>& plans) const;
   /// Adds one measurement. Returns as `keep` does.
   std::string note(const TunedTiming& timing) const;
   /// What is known of each plan of a problem. An unreadable file counts as none.
   std::vector<TunedTiming> timings(const TuneKey& key, const std::string& problem) const;
+
+  /// The same for what was built to predict plans.
+  std::string note(const TunedBuild& build) const;
+  std::vector<TunedBuild> builds(const TuneKey& key) const;
 
   StoredPlans list() const;
   /// Drops the plans and measurements of these specs (TuneKey::spec), of all where there are none given.
@@ -42,7 +47,7 @@ class PlanStore {
 
  private:
   std::string folder_;
-  LineFile plans_, timings_;
+  LineFile plans_, timings_, builds_;
 };
 
 /// The folder: FA_TUNE_DIR, else the kernel cache's with "-tuned" after its name. Empty where there is none.

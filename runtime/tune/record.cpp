@@ -57,6 +57,29 @@ class Fields {
     if (value == nullptr || !value->is_boolean()) return fail<bool>();
     return value->get<bool>();
   }
+  bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
+  std::vector<std::string> texts(const char* name) {
+    const json* const value = field(name);
+    if (value == nullptr || !value->is_array()) return fail<std::vector<std::string>>();
+    std::vector<std::string> all;
+    for (const json& one : *value) {
+      if (!one.is_string()) return fail<std::vector<std::string>>();
+      all.push_back(one.get<std::string>());
+    }
+    return all;
+  }
+  SassCounts counts(const char* name) {
+    const json* const value = field(name);
+    if (value == nullptr || !value->is_object()) return fail<SassCounts>();
+    SassCounts counts{};
+    for (std::size_t kind = 0; kind < kNumSassKinds; ++kind) {
+      const auto found = value->find(sass_kind_name(static_cast<SassKind>(kind)));
+      if (found == value->end()) continue;  // zeros are left out
+      if (!found->is_number_integer()) return fail<SassCounts>();
+      counts[kind] = found->get<int>();
+    }
+    return counts;
+  }
   TuneKey key() {
     return {
         .spec = text("spec"), .code = text("code"), .device = text("device"), .compiler = text("compiler")};
@@ -79,8 +102,21 @@ class Fields {
   bool ok_ = false;
 };
 
-constexpr std::int64_t kMostPlans = std::numeric_limits<int>::max();
+constexpr std::int64_t kMostNumber = std::numeric_limits<int>::max();
 constexpr std::int64_t kLastDate = std::int64_t{1} << 40;  // seconds
+
+json to_json(const SassCounts& counts) {
+  json result = json::object();
+  for (std::size_t kind = 0; kind < kNumSassKinds; ++kind)
+    if (counts[kind] != 0) result[std::string(sass_kind_name(static_cast<SassKind>(kind)))] = counts[kind];
+  return result;
+}
+
+/// Whether `plan` takes the place of `other`, which came before it and holds for the same key.
+bool replaces(const TunedPlan& plan, const TunedPlan& other) {
+  if (plan.predicted != other.predicted) return other.predicted;
+  return plan.date >= other.date;
+}
 
 /// Calls `take` with each line of `bytes` that is not empty, and whether it has its end.
 void for_each_line(std::string_view bytes, const auto& take) {
@@ -122,6 +158,7 @@ std::string encode(const TunedPlan& plan) {
                  {"of", plan.of},
                  {"finished", plan.finished},
                  {"date", plan.date}});
+  if (plan.predicted) record.update({{"predicted", true}, {"worth_timing", plan.worth_timing}});
   return line_of(record);
 }
 
@@ -136,6 +173,21 @@ std::string encode(const TunedTiming& timing) {
   return line_of(record);
 }
 
+std::string encode(const TunedBuild& build) {
+  json record = to_json(build.key);
+  record.update({{"plan", build.plan}, {"failure", build.failure}});
+  if (build.failure.empty()) {
+    record.update({{"registers", build.built.registers},
+                   {"shared_memory", build.built.shared_memory},
+                   {"spill_bytes", build.built.spill_bytes},
+                   {"looped_spills", build.built.looped_spills},
+                   {"instructions", to_json(build.mix.all)},
+                   {"in_loops", to_json(build.mix.in_loops)},
+                   {"unknown", build.mix.unknown}});
+  }
+  return line_of(record);
+}
+
 std::optional<TunedPlan> decode_plan(std::string_view line) {
   Fields fields(line);
   TunedPlan plan{.key = fields.key(),
@@ -145,10 +197,12 @@ std::optional<TunedPlan> decode_plan(std::string_view line) {
                  .ms = fields.positive("ms"),
                  .gain = fields.positive("gain"),
                  .default_plan = fields.text("default_plan"),
-                 .timed = static_cast<int>(fields.count("timed", kMostPlans)),
-                 .of = static_cast<int>(fields.count("of", kMostPlans)),
+                 .timed = static_cast<int>(fields.count("timed", kMostNumber)),
+                 .of = static_cast<int>(fields.count("of", kMostNumber)),
                  .finished = fields.flag("finished"),
                  .date = fields.count("date", kLastDate)};
+  if (fields.has("predicted")) plan.predicted = fields.flag("predicted");
+  if (plan.predicted) plan.worth_timing = fields.texts("worth_timing");
   if (!fields.ok()) return {};
   return plan;
 }
@@ -159,12 +213,33 @@ std::optional<TunedTiming> decode_timing(std::string_view line) {
   TunedTiming timing{.key = fields.key(),
                      .problem = fields.text("problem"),
                      .plan = fields.text("plan"),
-                     .runs = static_cast<int>(fields.count("runs", kMostPlans)),
+                     .runs = static_cast<int>(fields.count("runs", kMostNumber)),
                      .ratio = failed ? 1 : fields.positive("ratio"),
                      .ms = failed ? 0 : fields.positive("ms"),
                      .failed = failed};
   if (!fields.ok()) return {};
   return timing;
+}
+
+std::optional<TunedBuild> decode_build(std::string_view line) {
+  Fields fields(line);
+  TunedBuild build{.key = fields.key(),
+                   .plan = fields.text("plan"),
+                   .built = {},
+                   .mix = {},
+                   .failure = fields.text("failure")};
+  if (fields.ok() && build.failure.empty()) {
+    const auto number = [&](const char* name) { return static_cast<int>(fields.count(name, kMostNumber)); };
+    build.built = {.registers = number("registers"),
+                   .shared_memory = number("shared_memory"),
+                   .spill_bytes = number("spill_bytes"),
+                   .looped_spills = number("looped_spills")};
+    build.mix = {.all = fields.counts("instructions"),
+                 .in_loops = fields.counts("in_loops"),
+                 .unknown = number("unknown")};
+  }
+  if (!fields.ok()) return {};
+  return build;
 }
 
 Records<TunedPlan> decode_plans(std::string_view bytes) { return decode_plans(bytes, {}); }
@@ -177,6 +252,10 @@ Records<TunedTiming> decode_timings(std::string_view bytes, std::string_view wit
   return decode_all<TunedTiming>(bytes, with, decode_timing);
 }
 
+Records<TunedBuild> decode_builds(std::string_view bytes, std::string_view with) {
+  return decode_all<TunedBuild>(bytes, with, decode_build);
+}
+
 std::vector<TunedPlan> merge(const std::vector<TunedPlan>& plans) {
   std::vector<TunedPlan> merged;
   for (const TunedPlan& plan : plans) {
@@ -185,7 +264,7 @@ std::vector<TunedPlan> merge(const std::vector<TunedPlan>& plans) {
     });
     if (same == merged.end()) {
       merged.push_back(plan);
-    } else if (plan.date >= same->date) {
+    } else if (replaces(plan, *same)) {
       *same = plan;
     }
   }
@@ -195,7 +274,7 @@ std::vector<TunedPlan> merge(const std::vector<TunedPlan>& plans) {
 const TunedPlan* choose_tuned(const std::vector<TunedPlan>& plans, const TuneKey& key) {
   const TunedPlan* chosen = nullptr;
   for (const TunedPlan& plan : plans)
-    if (plan.key == key && (chosen == nullptr || plan.date >= chosen->date)) chosen = &plan;
+    if (plan.key == key && (chosen == nullptr || replaces(plan, *chosen))) chosen = &plan;
   return chosen;
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/tune/candidates.h"
+#include "compiler/tune/predict.h"
 #include "runtime/tune/identity.h"
 
 namespace fa {
@@ -23,16 +24,15 @@ class Tuner final : public PlanTimer {
         watch_(watch),
         label_(kernel_label(request.spec.checked(), target.name)),
         key_(tune_key(request.spec, request.options.device, target, request.options)),
-        plans_(tuning_candidates(request.spec.checked(),
-                                 compile_front_end(request.spec.checked(), target).facts, target,
-                                 request.size)),
+        plans_(candidates(request, target, store)),
         kernels_(plans_.size()) {}
 
   TuneOutcome run() {
     const std::vector<PlanScore> known = stored();
+    SearchSettings settings = request_.search;
+    settings.exhaustive = settings.exhaustive || is_predicted_;
     const SearchResult result = search(
-        plans_.size(), [&](std::size_t plan) { return plans_next_to(plans_, plan); }, request_.search, *this,
-        known);
+        plans_.size(), [&](std::size_t plan) { return plans_next_to(plans_, plan); }, settings, *this, known);
     if (result.timed == 0 && result.failed > 0) throw BuildError("no plan can be built and run", failure_);
     TuneOutcome outcome;
     outcome.best = record(result.scores[result.best], result.gain, result.timed);
@@ -40,6 +40,7 @@ class Tuner final : public PlanTimer {
     if (result.timed > 1) keep(outcome.best);
     outcome.failed = result.failed;
     outcome.resumed = known.size();
+    outcome.is_predicted = is_predicted_;
     outcome.seconds = elapsed();
     outcome.not_kept = not_kept_;
     outcome.scores = result.scores;
@@ -96,6 +97,19 @@ class Tuner final : public PlanTimer {
   }
 
  private:
+  /// Where a prediction for this GPU came to its end, the plans that it found worth timing; else all.
+  std::vector<Plan> candidates(const TuneRequest& request, const Target& target, const PlanStore& store) {
+    const CheckedSpec& spec = request.spec.checked();
+    std::vector<Plan> all =
+        tuning_candidates(spec, compile_front_end(spec, target).facts, target, request.size);
+    if (request.options.device != Device::cuda || request.search.exhaustive) return all;
+    std::string ignored;  // an unreadable store is said where the result is kept
+    const auto predicted = store.find(predicted_key(request.spec, target), ignored);
+    if (!predicted || !predicted->finished || predicted->worth_timing.empty()) return all;
+    is_predicted_ = true;
+    return predicted_candidates(all.front(), predicted->worth_timing, spec, target);
+  }
+
   /// What an earlier search has left, by the candidates of this one.
   std::vector<PlanScore> stored() {
     std::vector<PlanScore> known;
@@ -139,6 +153,7 @@ class Tuner final : public PlanTimer {
   const TuneWatch& watch_;
   const std::string label_;
   const TuneKey key_;
+  bool is_predicted_ = false;  // before plans_, whose making sets it
   const std::vector<Plan> plans_;
   std::vector<std::optional<Kernel>> kernels_;
   std::vector<bool> timed_ = std::vector<bool>(plans_.size());

@@ -45,10 +45,11 @@ struct TuneWatch {
 
 struct TuneOutcome {
   TunedPlan best;
-  std::size_t failed = 0;   // plans that could not be built or run
-  std::size_t resumed = 0;  // plans whose measurements an earlier search had left
-  double seconds = 0;       // that this took
-  std::string not_kept;     // why the store could not keep the plan or its measurements, or empty
+  std::size_t failed = 0;     // plans that could not be built or run
+  std::size_t resumed = 0;    // plans whose measurements an earlier search had left
+  bool is_predicted = false;  // only plans were timed that a prediction for this GPU named
+  double seconds = 0;         // that this took
+  std::string not_kept;       // why the store could not keep the plan or its measurements, or empty
   std::vector<PlanScore> scores;
   std::vector<std::string> plans;  // the candidates, as PlanScore counts them
 };

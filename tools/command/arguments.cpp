@@ -153,7 +153,7 @@ ProblemInputs InputArguments::of(const Spec& spec, std::size_t num_specs, const 
   return inputs;
 }
 
-void DeviceArguments::declare(CLI::App& app) {
+void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
       ->type_name("WHERE")
       ->check(one_of({"auto", "cuda", "host"}))
@@ -162,11 +162,20 @@ void DeviceArguments::declare(CLI::App& app) {
       ->type_name("N")
       ->check(not_negative())
       ->group(kDeviceGroup);
-  app.add_option("--gpu", gpu,
-                 "Run the kernels of another GPU, no newer than this one: t4, a100, ... [its own]")
-      ->type_name("NAME")
-      ->check(suggested(target_words(false)))
-      ->group(kDeviceGroup);
+  if (gpus != nullptr) {
+    app.add_option("--gpu", *gpus, "Predict for these GPUs, which need not be here, and run nothing: t4,a100")
+        ->delimiter(',')
+        ->allow_extra_args(false)  // or it would take the specs after it
+        ->type_name("NAME,...")
+        ->check(suggested(target_words(false)))
+        ->group(kDeviceGroup);
+  } else {
+    app.add_option("--gpu", gpu,
+                   "Run the kernels of another GPU, no newer than this one: t4, a100, ... [its own]")
+        ->type_name("NAME")
+        ->check(suggested(target_words(false)))
+        ->group(kDeviceGroup);
+  }
   app.add_option("--threads", threads, "Threads on the host [all cores]")
       ->type_name("N")
       ->check(positive())

@@ -81,7 +81,8 @@ struct DeviceArguments {
   std::string plan;
   bool no_cache = false;
 
-  void declare(CLI::App& app);
+  /// `gpus`: where --gpu takes a list, for kernels that are not run.
+  void declare(CLI::App& app, std::vector<std::string>* gpus = nullptr);
   Options options() const;
 };
 

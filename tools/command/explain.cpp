@@ -12,6 +12,7 @@
 #include "compiler/schedule/support.h"
 #include "compiler/schedule/traffic.h"
 #include "runtime/host/jit.h"
+#include "runtime/system/options.h"
 #include "runtime/system/output.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
@@ -26,6 +27,7 @@
 #include "tools/tiles/tile_map.h"
 #include "tools/tiles/tile_share.h"
 #include "tools/tiles/tiles.h"
+#include "tools/tune/origin.h"
 
 namespace fa::tools {
 
@@ -34,6 +36,8 @@ namespace {
 constexpr const char* kFooter = R"(
 Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
 A100 where there is none. --gpu host explains the CPU kernel, as this machine's CPU has it.
+The plan is the compiler's own choice, or that of --plan. "compile takes" says which plan `fa::compile` would build:
+that one, or one that `facet tune` has measured or predicted, and since when it is remembered.
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
@@ -65,6 +69,7 @@ struct Explanation {
   const Target& target;
   ProblemSize size;
   Compiled compiled;
+  PlanOrigin origin;  // of the plan that `compile` takes
   Traffic traffic;
   double predicted_ms = 0;        // 0 on the host
   double predicted_dense_ms = 0;  // were no tile left out
@@ -112,6 +117,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
                      .target = target,
                      .size = arguments.size.size(),
                      .compiled = front_end(spec, target, arguments.plan),
+                     .origin = {},
                      .traffic = {},
                      .predicted_ms = 0,
                      .predicted_dense_ms = 0,
@@ -120,6 +126,9 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
                      .tiles = std::nullopt,
                      .reads_files = !arguments.tensors.empty()};
   const Plan& plan = result.compiled.choice.plan;
+  Options options;
+  options.plan = arguments.plan;
+  result.origin = origin_of_plan(spec, target, plan.print(), resolve(options, environment()));
   result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
   if (!target.is_host()) {
     if (arguments.build) {
@@ -197,6 +206,12 @@ void print_explanation(const Explanation& e) {
   title("plan");
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
+  if (e.origin.plan == plan.print()) {
+    line("compile takes", "this plan: " + e.origin.why);
+  } else {
+    line("compile takes", e.origin.plan);
+    line("", e.origin.why);
+  }
   for (const Family family : e.target.families)
     if (const std::string reason = why_refused(family, checked, e.target); !reason.empty())
       line("why not " + std::string(family_name(family)), reason);
@@ -252,22 +267,25 @@ nlohmann::json to_json(const Explanation& e) {
                        {"line", read.line},
                        {"column", read.column}});
   }
-  nlohmann::json result{{"spec", spec_json(e.spec)},
-                        {"target", e.target.name},
-                        {"facts", e.compiled.facts.print()},
-                        {"clamped", clamped},
-                        {"plan", plan.print()},
-                        {"why", e.compiled.choice.why},
-                        {"size", size_json(e.size)},
-                        {"flops", t.flops},
-                        {"exps", t.exps},
-                        {"bytes",
-                         {{"standard", t.standard_bytes},
-                          {"standard_by_formula", t.standard_bytes_by_formula},
-                          {"fused", t.fused_bytes},
-                          {"fused_by_formula", t.fused_bytes_by_formula},
-                          {"hbm", t.hbm_bytes},
-                          {"least", t.least_bytes}}}};
+  nlohmann::json result{
+      {"spec", spec_json(e.spec)},
+      {"target", e.target.name},
+      {"facts", e.compiled.facts.print()},
+      {"clamped", clamped},
+      {"plan", plan.print()},
+      {"why", e.compiled.choice.why},
+      {"compile_takes",
+       {{"plan", e.origin.plan}, {"source", plan_source_name(e.origin.source)}, {"why", e.origin.why}}},
+      {"size", size_json(e.size)},
+      {"flops", t.flops},
+      {"exps", t.exps},
+      {"bytes",
+       {{"standard", t.standard_bytes},
+        {"standard_by_formula", t.standard_bytes_by_formula},
+        {"fused", t.fused_bytes},
+        {"fused_by_formula", t.fused_bytes_by_formula},
+        {"hbm", t.hbm_bytes},
+        {"least", t.least_bytes}}}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   result["products"] = products(e);
   if (e.target.is_host()) return result;

@@ -1,7 +1,9 @@
-// facet tune: times plans of specs here, and remembers the fastest, which every later compile takes.
+// facet tune: times plans of specs here, or predicts them for GPUs that are elsewhere, and remembers the fastest,
+// which every later compile takes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,7 @@
 #include "tools/console/text.h"
 #include "tools/console/version.h"
 #include "tools/problem/describe.h"
+#include "tools/tune/predict.h"
 #include "tools/tune/report.h"
 #include "tools/tune/session_timer.h"
 #include "tools/tune/stored.h"
@@ -34,10 +37,17 @@ Facet and compiler, and `fa::compile` takes it from then on, unless Options::tun
 What is measured is kept at once: after Ctrl-C, or when the budget is used up, the same command goes on from there.
 The folder is FA_TUNE_DIR, else the kernel cache's with -tuned after its name; nothing in it is evicted.
 
+--gpu NAME,... predicts instead, for GPUs that need not be here: every plan is built by NVRTC, which takes minutes, the
+most promising first, and the model of `facet explain` compares them by their real registers, shared memory and spills.
+Such a plan is remembered as predicted, for every GPU of that name; a measured one always counts more. Without a length
+the model is asked about B2 H16 N8192. On a machine with that GPU `facet tune` then times only the default and the eight
+most promising plans, unless --exhaustive is given.
+
 Examples:
   facet tune specs/causal.fa --q-len 4096
   facet tune specs/*.fa --device host --dtype f32 --head-dim 64 --budget 30s
   facet tune specs/full.fa --exhaustive --json full.json
+  facet tune specs/causal.fa --gpu t4,a100,l4,rtx4090 --dtype f16
   facet tune --list
   facet tune --export tuned.jsonl                     # then, elsewhere: facet tune --import tuned.jsonl)";
 
@@ -49,6 +59,7 @@ struct TuneArguments {
   SizeListArguments size;
   InputArguments inputs;
   DeviceArguments device;
+  std::vector<std::string> gpus;
   std::string budget;
   bool exhaustive = false;
   bool list = false, forget = false;
@@ -61,8 +72,10 @@ void declare(CLI::App& command, TuneArguments& arguments) {
   arguments.spec.declare(command);
   arguments.size.declare(command);
   arguments.inputs.declare(command);
-  arguments.device.declare(command);
-  command.add_option("--budget", arguments.budget, "Most to spend on each spec: 30, 30s, 5m, 1h [60s]")
+  arguments.device.declare(command, &arguments.gpus);
+  command
+      .add_option("--budget", arguments.budget,
+                  "Most to spend on each spec, and GPU: 30, 30s, 5m, 1h [60s; with --gpu none]")
       ->type_name("TIME");
   command.add_flag("--exhaustive", arguments.exhaustive,
                    "Time every legal plan, without --budget for as long as it takes");
@@ -191,6 +204,81 @@ int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
   return all_kept ? kOk : kFailed;
 }
 
+/// The targets of --gpu, each once.
+std::vector<const Target*> predicted_targets(const TuneArguments& arguments) {
+  if (!arguments.device.plan.empty())
+    throw ArgumentError("--plan names a plan, and facet tune looks for one: leave it out");
+  if (arguments.device.device == "host")
+    throw ArgumentError("--gpu predicts plans of GPUs, --device host times plans of the CPU: leave out one");
+  if (arguments.exhaustive)
+    throw ArgumentError("--exhaustive times every plan, --gpu times none and builds all: leave out one");
+  std::vector<const Target*> targets;
+  for (const std::string& name : arguments.gpus) {
+    const Target* const target = &check_gpu_target(name);
+    if (std::ranges::find(targets, target) == targets.end()) targets.push_back(target);
+  }
+  return targets;
+}
+
+/// The sizes that predictions are for: those asked for, else the one that the compiler asks its model about.
+std::vector<ProblemInputs> predicted_inputs(const TuneArguments& arguments, const Spec& spec) {
+  const SizeListArguments& asked = arguments.size;
+  const bool is_asked =
+      asked.batch || asked.heads || asked.kv_heads || !asked.q_lens.empty() || !asked.kv_lens.empty();
+  std::vector<ProblemInputs> inputs;
+  for (const ProblemSize& size : is_asked ? asked.sizes() : std::vector{ProblemSize{}})
+    inputs.push_back(arguments.inputs.of(spec, arguments.specs.size(), size));
+  return inputs;
+}
+
+int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+  const std::vector<const Target*> targets = predicted_targets(arguments);
+  const double budget = arguments.budget.empty() ? kNoLimit : parse_seconds(arguments.budget);
+  const Options options = arguments.device.options();
+  const PlanStore store = open_plan_store(options.cache_dir);
+  const Interruptible interruptible;
+  nlohmann::json results = nlohmann::json::array();
+  std::size_t finished = 0;
+  bool all_well = true;
+  Steps steps(specs.size() * targets.size());
+  for (const Spec& spec : specs) {
+    for (const Target* const target : targets) {
+      if (is_interrupted()) break;
+      steps.next();
+      const std::string label = kernel_label(spec.checked(), target->name);
+      try {
+        const PredictOutcome outcome = predict_and_show(spec, predicted_inputs(arguments, spec), *target,
+                                                        store, budget, options.num_threads);
+        if (!is_interrupted()) ++finished;
+        const ProgressHidden hidden;
+        if (arguments.json.shows_text()) print_prediction(outcome, label);
+        if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
+        all_well = all_well && outcome.not_kept.empty() && outcome.best;
+        results.push_back(prediction_json(outcome, label));
+      } catch (const SpecError& error) {  // this GPU cannot run it; others may
+        const ProgressHidden hidden;
+        for (const Diagnostic& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
+        report_error(fmt::format("{}: nothing is predicted", label));
+        results.push_back({{"label", label}, {"refused", error.what()}});
+        all_well = false;
+      }
+    }
+  }
+  const ProgressHidden hidden;
+  nlohmann::json report{{"command", command_line()},
+                        {"date", timestamp()},
+                        {"versions", versions_json(false, 0)},
+                        {"results", results}};
+  if (is_interrupted()) report["interrupted"] = {{"done", finished}, {"of", specs.size() * targets.size()}};
+  if (!results.empty()) arguments.json.write(report);
+  if (is_interrupted()) {
+    report_error(fmt::format("interrupted: {} of {} predictions are made; what was built is kept", finished,
+                             specs.size() * targets.size()));
+    return kInterrupted;
+  }
+  return all_well ? kOk : kFailed;
+}
+
 int run_tune(const TuneArguments& arguments) {
   const int asked = (arguments.list ? 1 : 0) + (arguments.forget ? 1 : 0) +
                     (arguments.export_to.empty() ? 0 : 1) + (arguments.import_from.empty() ? 0 : 1);
@@ -200,7 +288,8 @@ int run_tune(const TuneArguments& arguments) {
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
-  if (asked == 0) return tune_specs(arguments, specs);
+  if (asked == 0)
+    return arguments.gpus.empty() ? tune_specs(arguments, specs) : predict_specs(arguments, specs);
 
   const PlanStore store = open_plan_store(environment().cache_dir);
   if (arguments.list) return list_plans(store, specs, arguments.json);
@@ -214,8 +303,9 @@ int run_tune(const TuneArguments& arguments) {
 
 void add_tune_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<TuneArguments>();
-  CLI::App* const command =
-      app.add_subcommand("tune", "Time plans of specs on this machine, and remember the fastest");
+  CLI::App* const command = app.add_subcommand(
+      "tune",
+      "Time plans of specs on this machine, or predict them for other GPUs, and remember the fastest");
   command->footer(kFooter);
   declare(*command, *arguments);
   command->callback([arguments, &action] { action = [arguments] { return run_tune(*arguments); }; });

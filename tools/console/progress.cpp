@@ -118,6 +118,13 @@ void Progress::relabel(std::string label) {
   draw_locked(line());
 }
 
+void Progress::show(std::string label, double done) {
+  const std::lock_guard lock(line().mutex);
+  label_ = std::move(label);
+  done_ = done;
+  draw_locked(line());
+}
+
 std::string Progress::text() const {
   if (done_ <= 0) return label_;
   constexpr int kWidth = 24;

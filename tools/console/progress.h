@@ -34,6 +34,8 @@ class Progress final : public ProgressPart {
   /// Sets the share that is done, in [0, 1]. Any thread may call it, as often as is convenient.
   void update(double done);
   void relabel(std::string label);
+  /// Both at once, for labels that say how much is done.
+  void show(std::string label, double done);
 
   std::string text() const override;
 

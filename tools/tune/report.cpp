@@ -18,6 +18,7 @@ void print_outcome(const TuneOutcome& outcome) {
   std::string how = fmt::format("{} of {} plans timed in {}", best.timed, best.of,
                                 print_milliseconds(outcome.seconds * 1e3));
   if (outcome.resumed > 0) how += fmt::format(", {} of them before", outcome.resumed);
+  if (outcome.is_predicted) how += ", all that a prediction for this GPU named";
   if (outcome.failed > 0) how += fmt::format(", {} cannot run", outcome.failed);
   if (!best.finished) how += ", not to the end";
   fmt::print("{}  {}  {}\n  {}: {} ({})\n", best.label, best.problem, print_milliseconds(best.ms), best.plan,

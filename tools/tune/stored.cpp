@@ -57,10 +57,10 @@ int list_plans(const PlanStore& store, const std::vector<Spec>& specs, const Jso
       {{"folder", store.folder()}, {"plans", plans}, {"junk", stored.junk}, {"problem", stored.problem}});
   if (json.shows_text()) {
     for (const TunedPlan& plan : stored.plans)
-      fmt::print("{:%Y-%m-%d}  {}  {}  {}\n            {}: {}\n            {}, {}\n",
+      fmt::print("{:%Y-%m-%d}  {}  {}  {}{}\n            {}: {}\n            {}, {}\n",
                  fmt::gmtime(static_cast<std::time_t>(plan.date)), plan.label, plan.problem,
-                 print_milliseconds(plan.ms), plan.plan, print_gain(plan), plan.key.device,
-                 plan.key.compiler);
+                 plan.predicted ? "predicted " : "", print_milliseconds(plan.ms), plan.plan, print_gain(plan),
+                 plan.key.device, plan.key.compiler);
     if (stored.plans.empty()) fmt::print("no plans in {}\n", store.folder());
   }
   return stored.problem.empty() ? kOk : kFailed;

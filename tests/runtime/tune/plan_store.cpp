@@ -99,6 +99,40 @@ TEST_CASE("a plan is found again, replaced and forgotten", "[tune][store]") {
   CHECK(store.list().plans.empty());
 }
 
+TEST_CASE("of several keys the first that has a plan counts", "[tune][store]") {
+  const TemporaryFolder folder;
+  const PlanStore store(folder / "tuned");
+  TunedPlan predicted = tuned(1, "predicted");
+  predicted.key.device = "any a100";
+  predicted.predicted = true;
+  REQUIRE(store.keep({predicted}) == "");
+  std::string problem;
+  const std::vector<TuneKey> keys{key_of(1), predicted.key};
+  CHECK(store.find_first(keys, problem)->plan == "predicted");
+  REQUIRE(store.keep({tuned(1, "measured")}) == "");
+  CHECK(store.find_first(keys, problem)->plan == "measured");
+  CHECK(store.find(predicted.key, problem)->plan == "predicted");
+  CHECK_FALSE(store.find_first({key_of(2), key_of(3)}, problem));
+  CHECK(problem == "");
+}
+
+TEST_CASE("builds are kept for a later run, and forgotten with their spec", "[tune][store]") {
+  const TemporaryFolder folder;
+  const PlanStore store(folder / "tuned");
+  CHECK(store.builds(key_of(1)).empty());
+  TunedBuild build{.key = key_of(1), .plan = "p", .built = {}, .mix = {}, .failure = {}};
+  build.built.registers = 200;
+  REQUIRE(store.note(build) == "");
+  build.key = key_of(2);
+  REQUIRE(store.note(build) == "");
+  REQUIRE(store.builds(key_of(1)).size() == 1);
+  CHECK(store.builds(key_of(1))[0].built.registers == 200);
+  int dropped = 0;
+  REQUIRE(store.forget({key_of(1).spec}, dropped) == "");
+  CHECK(store.builds(key_of(1)).empty());
+  CHECK(store.builds(key_of(2)).size() == 1);
+}
+
 TEST_CASE("looking for a plan among a thousand takes well under a millisecond", "[tune][store]") {
   const TemporaryFolder folder;
   const PlanStore store(folder / "tuned");

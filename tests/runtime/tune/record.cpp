@@ -61,6 +61,52 @@ TEST_CASE("lines that are torn, changed or of another kind are no records", "[tu
   CHECK_FALSE(decode_timing(line).has_value());
 }
 
+TEST_CASE("a prediction is a plan that says so", "[tune][store]") {
+  TunedPlan plan = tuned("s", "a", "p", 5);
+  CHECK(encode(plan).find("predicted") == std::string::npos);  // measured lines are as they always were
+  plan.predicted = true;
+  plan.worth_timing = {"p", "q"};
+  CHECK(decode_plan(encode(plan)) == plan);
+  std::string line = encode(plan);
+  line.replace(line.find("[\"p\",\"q\"]"), 9, "[\"p\",7]");
+  CHECK_FALSE(decode_plan(line).has_value());
+}
+
+TEST_CASE("a prediction never replaces a measurement, however late it comes", "[tune][store]") {
+  const TunedPlan measured = tuned("s", "a", "measured", 5);
+  TunedPlan predicted = tuned("s", "a", "predicted", 9);
+  predicted.predicted = true;
+  for (const auto& plans : {std::vector{measured, predicted}, std::vector{predicted, measured}}) {
+    const auto merged = merge(plans);
+    REQUIRE(merged.size() == 1);
+    CHECK(merged[0].plan == "measured");
+    CHECK(choose_tuned(plans, measured.key)->plan == "measured");
+  }
+  TunedPlan later = predicted;
+  later.plan = "later";
+  later.date = 10;
+  CHECK(merge({later, predicted}).front().plan == "later");
+  predicted.problem = "b";  // of another size
+  CHECK(choose_tuned({measured, predicted}, measured.key)->plan == "measured");
+}
+
+TEST_CASE("what was built comes back as it was written", "[tune][store]") {
+  TunedBuild build{.key = tuned("s", "", "", 0).key, .plan = "p", .built = {}, .mix = {}, .failure = {}};
+  build.built = {.registers = 168, .shared_memory = 49152, .spill_bytes = 8, .looped_spills = 2};
+  for (std::size_t kind = 0; kind < kNumSassKinds; ++kind) {
+    build.mix.all[kind] = static_cast<int>(3 * kind);
+    build.mix.in_loops[kind] = static_cast<int>(kind);
+  }
+  build.mix.unknown = 1;
+  CHECK(decode_build(encode(build)) == build);
+  CHECK_FALSE(decode_timing(encode(build)).has_value());
+  const std::string line = encode(build);
+  for (std::size_t end = 0; end < line.size(); ++end)
+    CHECK_FALSE(decode_build(line.substr(0, end)).has_value());
+  TunedBuild failed{.key = build.key, .plan = "p", .built = {}, .mix = {}, .failure = "no cubin"};
+  CHECK(decode_build(encode(failed)) == failed);
+}
+
 TEST_CASE("junk lines are counted and the others kept", "[tune][store]") {
   const std::string good = encode(tuned("s", "a", "p", 5));
   const auto found =

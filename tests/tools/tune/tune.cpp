@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -108,6 +109,32 @@ TEST_CASE("a second process starts with the tuned plan, unless it is told not to
   CHECK(kernel_of(folder, {"FA_NUM_THREADS=1"})["tuned"] == "");  // another machine, as it were
   CHECK(tune(folder, {"--forget"}).out == "forgot 1 plan\n");
   CHECK(kernel_of(folder)["plan"] == "host q_outer tile_q=96 tile_kv=64");
+}
+
+TEST_CASE("a process that takes a remembered plan starts as fast as one without a plan store",
+          "[tools][tune]") {
+  const TemporaryFolder folder;
+  import_plan(folder, "host q_outer tile_q=48 tile_kv=32");
+
+  // Both build the same plan, or take it from the disk cache; they differ in where they have it from alone.
+  const std::vector<std::string> without{"FA_TUNE=never", "FA_PLAN=host tile_q=48 tile_kv=32"};
+  kernel_of(folder);
+  kernel_of(folder, without);
+  double with_store = 1e9, without_store = 1e9;  // milliseconds of the whole compile, the fastest
+  for (int turn = 0; turn < 12; ++turn) {
+    const json remembered = kernel_of(folder);
+    REQUIRE(remembered["plan"] == "host q_outer tile_q=48 tile_kv=32");
+    REQUIRE(remembered["tuned"] != "");
+    REQUIRE(remembered["compile_ms"]["source"] == "disk cache");
+    const json forced = kernel_of(folder, without);
+    REQUIRE(forced["plan"] == remembered["plan"]);
+    REQUIRE(forced["tuned"] == "");
+    with_store = std::min(with_store, remembered["compile_ms"]["total"].get<double>());
+    without_store = std::min(without_store, forced["compile_ms"]["total"].get<double>());
+  }
+  WARN(fmt::format("compile: {:.2f} ms with a remembered plan, {:.2f} ms without a store: {:.2f}x",
+                   with_store, without_store, with_store / without_store));
+  CHECK(with_store < 1.5 * without_store);
 }
 
 TEST_CASE("a remembered plan that cannot be built is not used, and that is said", "[tools][tune]") {

@@ -1,0 +1,175 @@
+#include "runtime/tune/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "compiler/compile.h"
+#include "runtime/build/build.h"
+#include "runtime/tune/builds.h"
+#include "runtime/tune/identity.h"
+#include "runtime/tune/tune.h"
+
+namespace fa {
+namespace {
+
+class Predictor {
+ public:
+  Predictor(const PredictRequest& request, const Target& target, const PlanStore& store,
+            const PredictWatch& watch)
+      : request_(request),
+        target_(target),
+        store_(store),
+        watch_(watch),
+        key_(predicted_key(request.spec, target)),
+        facts_(compile_front_end(request.spec.checked(), target).facts),
+        plans_(plans_to_build(request.spec.checked(), facts_, target)) {}
+
+  PredictOutcome run() {
+    take_stored();
+    outcome_.resumed = outcome_.builds.size();
+    std::vector<Plan> left = plans_;
+    std::erase_if(left, [&](const Plan& plan) { return is_built(plan); });
+    build_all(left);
+
+    outcome_.of = plans_.size();
+    outcome_.seconds = elapsed();
+    const auto of_default = std::ranges::find(outcome_.builds, plans_.front().print(), &TunedBuild::plan);
+    if (of_default == outcome_.builds.end()) return std::move(outcome_);
+    if (!of_default->failure.empty())
+      throw BuildError(fmt::format("the compiler's own choice, {}, cannot be built for {}: {}",
+                                   plans_.front().print(), target_.name, of_default->failure),
+                       {});
+    std::rotate(outcome_.builds.begin(), of_default, of_default + 1);
+    choose_best();
+    return std::move(outcome_);
+  }
+
+ private:
+  void build_all(const std::vector<Plan>& left) {
+    report();
+    if (left.empty() || is_over()) return;
+    BuildsAhead ahead(left, std::max(1, request_.threads),
+                      [&](const Plan& plan) { return build_to_read(request_.spec, target_, plan, key_); });
+    const auto look = [&] {
+      if (is_over()) ahead.stop();
+    };
+    while (std::optional<TunedBuild> build = ahead.next(look)) {
+      if (const std::string problem = store_.note(*build); !problem.empty()) outcome_.not_kept = problem;
+      ++now_;
+      if (const std::optional<Plan> more = take(std::move(*build)); more && !is_over()) ahead.add(*more);
+      report();
+      look();
+    }
+  }
+
+  /// What an earlier run has left, of the plans of this one: a plan that another one asks for follows it.
+  void take_stored() {
+    const std::vector<TunedBuild> stored = store_.builds(key_);
+    for (std::size_t at = 0; at < plans_.size(); ++at) {
+      const auto found = std::ranges::find(stored, plans_[at].print(), &TunedBuild::plan);
+      if (found != stored.end()) take(*found);
+    }
+  }
+
+  /// Adds a build to those that are known. Returns a plan that should be built because of it.
+  std::optional<Plan> take(TunedBuild build) {
+    if (std::ranges::find(outcome_.builds, build.plan, &TunedBuild::plan) != outcome_.builds.end()) return {};
+    const Plan plan = parse_plan(build.plan, {});
+    std::optional<Plan> more = build.failure.empty() ? relaxed(plan, build.built) : std::nullopt;
+    if (more && std::ranges::find(plans_, *more) != plans_.end()) more.reset();
+    if (more) plans_.push_back(*more);
+    outcome_.builds.push_back(std::move(build));
+    return more;
+  }
+
+  bool is_built(const Plan& plan) const {
+    return std::ranges::find(outcome_.builds, plan.print(), &TunedBuild::plan) != outcome_.builds.end();
+  }
+
+  void choose_best() {
+    std::vector<BuiltPlan> built;
+    for (const TunedBuild& build : outcome_.builds)
+      if (build.failure.empty()) built.push_back({.plan = parse_plan(build.plan, {}), .built = build.built});
+    const CheckedSpec& spec = request_.spec.checked();
+    const Prediction found =
+        rank_built(built, spec, facts_, target_, request_.sizes, request_.share_of_tiles);
+    outcome_.why = found.why;
+    outcome_.dropped = found.dropped;
+    TunedPlan best{.key = key_,
+                   .label = kernel_label(spec, target_.name),
+                   .problem = request_.problem,
+                   .plan = built[found.best.of].plan.print(),
+                   .ms = found.best.ms,
+                   .gain = found.gain,
+                   .default_plan = plans_.front().print(),
+                   .timed = static_cast<int>(built.size()),
+                   .of = static_cast<int>(plans_.size()),
+                   .finished = outcome_.builds.size() == plans_.size(),
+                   .date = static_cast<std::int64_t>(std::time(nullptr)),
+                   .predicted = true};
+    for (const std::size_t of : worth_measuring(built, found.ranked, spec))
+      best.worth_timing.push_back(built[of].plan.print());
+    if (const std::string problem = store_.keep({best}); !problem.empty()) outcome_.not_kept = problem;
+    outcome_.best = std::move(best);
+  }
+
+  bool is_over() const {
+    return (watch_.is_stopped && watch_.is_stopped()) || elapsed() >= request_.budget_seconds;
+  }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  void report() const {
+    if (watch_.progress)
+      watch_.progress(
+          {.built = outcome_.builds.size(), .of = plans_.size(), .now = now_, .elapsed = elapsed()});
+  }
+
+  const PredictRequest& request_;
+  const Target& target_;
+  const PlanStore& store_;
+  const PredictWatch& watch_;
+  const TuneKey key_;
+  const Facts facts_;
+  std::vector<Plan> plans_;  // the default first
+  std::size_t now_ = 0;
+  PredictOutcome outcome_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+PredictOutcome predict_plan(const PredictRequest& request, const Target& target, const PlanStore& store,
+                            const PredictWatch& watch) {
+  return Predictor(request, target, store, watch).run();
+}
+
+TunedBuild build_to_read(const Spec& spec, const Target& target, const Plan& plan, const TuneKey& key) {
+  TunedBuild build{.key = key, .plan = plan.print(), .built = {}, .mix = {}, .failure = {}};
+  try {
+    const Compiled compiled = compile_front_end(spec.checked(), target, build.plan);
+    const Pass& attention = compiled.source->program.back();
+    const Built made = build_source(*compiled.source);
+    const std::optional<CubinCode> code = find_code(made.cubin, attention.entry);
+    if (!code) {
+      build.failure = fmt::format("this NVRTC makes no cubin for {}", compiled.source->arch);
+      return build;
+    }
+    const PtxasFigures figures = read_ptxas_report(made.log, attention.entry);
+    build.mix = read_sass(*code);
+    build.built = {.registers = figures.registers,
+                   .shared_memory = attention.shared_memory + static_cast<int>(code->static_shared_memory),
+                   .spill_bytes = figures.spill_bytes(),
+                   .looped_spills = figures.spill_bytes() > 0 ? build.mix.looped(SassKind::local) : 0};
+  } catch (const BuildError& error) {
+    build.failure = error.what();
+  } catch (const ArgumentError& error) {
+    build.failure = error.what();  // the front end finds that this plan cannot be
+  }
+  return build;
+}
+
+}  // namespace fa

@@ -1,0 +1,139 @@
+// Which of the built plans is predicted to be the fastest, by figures that are made up.
+#include "compiler/tune/predict.h"
+
+#include <set>
+
+#include "tests/catch.h"
+#include "tests/compiler/schedule/plain_spec.h"
+
+using namespace fa;
+
+namespace {
+
+const CheckedSpec kSpec = plain_spec(64, 0, DType::f16);
+const ShareOfTiles kAll = [](const Plan&, const ProblemSize&) { return 1.0; };
+
+Plan plan_of(const std::string& text) {
+  return parse_plan(text, parse_plan("sm80 tile_q=128 tile_kv=64 warps=4 stages=1 min_ctas=2", {}));
+}
+
+BuiltPlan built(const std::string& text, int registers, int looped_spills = 0) {
+  const Plan plan = plan_of(text);
+  return {.plan = plan,
+          .built = {.registers = registers,
+                    .shared_memory = shared_memory_bytes(plan, kSpec),
+                    .spill_bytes = 8 * looped_spills,
+                    .looped_spills = looped_spills}};
+}
+
+Prediction rank(const std::vector<BuiltPlan>& plans, const CheckedSpec& spec = kSpec,
+                std::string_view target = "a100") {
+  return rank_built(plans, spec, {}, find_target(target), {ProblemSize{}}, kAll);
+}
+
+}  // namespace
+
+TEST_CASE("plans are built in the order of what the compiler thinks of them", "[tune][predict]") {
+  for (const char* name : {"t4", "a100", "l4", "h200"}) {
+    const Target& target = find_target(name);
+    const std::vector<Plan> plans = plans_to_build(kSpec, {}, target);
+    CHECK(plans.front() == choose(kSpec, {}, target).plan);
+    CHECK(plans.size() == rank_plans(kSpec, {}, target).size());
+    CHECK(std::ranges::is_partitioned(plans, [](const Plan& plan) { return is_preferable(plan, kSpec); }));
+  }
+}
+
+TEST_CASE("real registers decide how many CTAs an SM holds", "[tune][predict]") {
+  const Target& a100 = find_target("a100");
+  const BuiltPlan plan = built("", 128);  // 128 threads
+  CHECK(ctas_as_built(plan.plan, plan.built, a100) == 4);
+  CHECK(ctas_as_built(plan.plan, {.registers = 129, .shared_memory = 1024}, a100) == 3);  // 136 each
+  CHECK(ctas_as_built(plan.plan, {.registers = 255, .shared_memory = 1024}, a100) == 2);
+  CHECK(ctas_as_built(plan.plan, {.registers = 32, .shared_memory = 80 * 1024}, a100) == 2);
+  CHECK(ctas_as_built(plan.plan, {.registers = 32, .shared_memory = 0}, a100) == 16);  // threads
+  const auto ms = [&](int registers) {
+    const BuiltPlan one = built("", registers);
+    return predict(one.plan, one.built, kSpec, {}, a100, {}).ms;
+  };
+  CHECK(ms(128) < ms(168));
+  CHECK(ms(168) < ms(255));
+}
+
+TEST_CASE("a plan that spills in its loops is dropped where another does not", "[tune][predict]") {
+  const Prediction two = rank({built("", 255, 3), built("tile_kv=32", 168)});
+  CHECK(two.dropped == 1);
+  CHECK(two.best.of == 1);
+  CHECK(two.gain > 1);
+  CHECK(two.why.find("spills in its loops") != std::string::npos);
+  CHECK(two.ranked.size() == 1);
+  const Prediction all = rank({built("", 255, 3), built("tile_kv=32", 255, 9)});
+  CHECK(all.dropped == 0);
+  CHECK(all.ranked.size() == 2);
+  BuiltPlan once = built("", 255);
+  once.built.spill_bytes = 64;  // outside of every loop
+  CHECK(rank({once, built("tile_kv=32", 255)}).dropped == 0);
+}
+
+TEST_CASE("the default stays where nothing is clearly better", "[tune][predict]") {
+  CHECK(rank({built("", 207)}).best.of == 0);
+  CHECK(rank({built("", 207), built("stages=2", 207)}).best.of == 0);  // the model sees no difference
+  const Prediction other = rank({built("", 207), built("min_ctas=3", 168)});
+  CHECK(other.best.of == 1);
+  CHECK(other.why.find("as built it takes 168 registers (about ") != std::string::npos);
+  // Three row tiles a warp are nothing that the compiler would choose by itself, however few registers they
+  // take.
+  const BuiltPlan unusual = built("tile_q=192", 96);
+  REQUIRE_FALSE(is_preferable(unusual.plan, kSpec));
+  const Prediction kept = rank({built("", 207), unusual});
+  CHECK(kept.best.of == 0);
+  CHECK(kept.ranked.size() == 2);
+}
+
+TEST_CASE("a prediction never contradicts a measurement", "[tune][predict]") {
+  CheckedSpec wide = plain_spec(256, 0, DType::f16);
+  const Plan measured = choose(wide, {}, find_target("h200")).plan;
+  REQUIRE(choose(wide, {}, find_target("h200")).why.find("measured best") == 0);
+  const auto of = [&](const Plan& plan, int registers) {
+    return BuiltPlan{.plan = plan, .built = {.registers = registers, .shared_memory = 1024}};
+  };
+  Plan small = measured;
+  small.tile_q = 64;
+  small.warps = 4;
+  const Prediction prediction = rank({of(measured, 255), of(small, 64)}, wide, "h200");
+  CHECK(prediction.best.of == 0);
+  CHECK(prediction.why.find("measurements") != std::string::npos);
+  CHECK(rank({of(measured, 255), of(small, 64)}, wide, "a100").best.of == 1);
+}
+
+TEST_CASE("fewer CTAs are tried where a plan spills", "[tune][predict]") {
+  const BuiltPlan spilling = built("min_ctas=2", 255, 1);
+  REQUIRE(relaxed(spilling.plan, spilling.built));
+  CHECK(relaxed(spilling.plan, spilling.built)->print() == plan_of("min_ctas=1").print());
+  CHECK_FALSE(relaxed(plan_of("min_ctas=1"), spilling.built));
+  CHECK_FALSE(relaxed(plan_of("min_ctas=2"), built("", 168).built));
+}
+
+TEST_CASE("eight plans are worth measuring, three of them unusual at most", "[tune][predict]") {
+  std::vector<BuiltPlan> plans;
+  for (const Plan& plan : plans_to_build(kSpec, {}, find_target("a100")))
+    plans.push_back(
+        {.plan = plan, .built = {.registers = 200, .shared_memory = shared_memory_bytes(plan, kSpec)}});
+  const Prediction prediction = rank(plans);
+  const std::vector<std::size_t> chosen = worth_measuring(plans, prediction.ranked, kSpec);
+  CHECK(chosen.size() == 8);
+  CHECK(std::set(chosen.begin(), chosen.end()).size() == 8);
+  CHECK(std::ranges::count_if(chosen,
+                              [&](std::size_t of) { return !is_preferable(plans[of].plan, kSpec); }) <= 3);
+  CHECK(worth_measuring(plans, {}, kSpec).empty());
+}
+
+TEST_CASE("only the default and the legal plans of a prediction are timed", "[tune][predict]") {
+  const Target& a100 = find_target("a100");
+  const Plan first = choose(kSpec, {}, a100).plan;
+  const Plan other = plan_of("tile_kv=32");
+  const auto plans = predicted_candidates(
+      first, {other.print(), first.print(), "junk", "sm80 tile_q=1000", "sm99 tile_q=64", other.print()},
+      kSpec, a100);
+  CHECK(plans == std::vector<Plan>{first, other});
+  CHECK(predicted_candidates(first, {}, kSpec, a100) == std::vector<Plan>{first});
+}

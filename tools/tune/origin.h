@@ -1,0 +1,31 @@
+// Which plan `compile` would take for a spec and a target, and where that comes from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compiler/target/target.h"
+#include "fa/options.h"
+#include "fa/spec.h"
+
+namespace fa::tools {
+
+enum class PlanSource : std::uint8_t { compiler, measured, predicted, asked_for };
+
+/// "compiler", "measured", "predicted", "asked for"
+std::string_view plan_source_name(PlanSource source);
+
+struct PlanOrigin {
+  PlanSource source = PlanSource::compiler;
+  std::string plan;  // printed
+  std::string why;   // since when it is known, or why nothing remembered is taken
+};
+
+/// `own`: the compiler's own choice, or the plan that `options.plan` asks for. Reads the plan store and
+/// compiles nothing. A GPU that is not here counts as any of its name: what was timed on one of them, then what
+/// was predicted.
+PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const std::string& own,
+                          const Options& options);
+
+}  // namespace fa::tools

@@ -1,0 +1,161 @@
+#include "tools/tune/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "runtime/host/pool.h"
+#include "tools/console/interrupt.h"
+#include "tools/console/progress.h"
+#include "tools/console/text.h"
+#include "tools/tiles/tile_share.h"
+#include "tools/tune/report.h"
+#include "tools/tune/session_timer.h"
+
+namespace fa::tools {
+namespace {
+
+/// What the mask leaves of each tile size, counted once. Plans are compared, so where one size cannot be
+/// counted, none is: every tile then counts.
+class Shares {
+ public:
+  Shares(const Spec& spec, const std::vector<ProblemInputs>& inputs) : spec_(spec), inputs_(inputs) {}
+
+  double of(const Plan& plan, const ProblemSize& size) {
+    if (!is_countable(size)) return 1;
+    return counted(size, plan.tile_q, plan.tile_kv).value_or(1);
+  }
+
+ private:
+  static constexpr int kSmallest = 16;  // tiles of 16 x 16 are the most that a plan has
+
+  bool is_countable(const ProblemSize& size) { return counted(size, kSmallest, kSmallest).has_value(); }
+
+  std::optional<double> counted(const ProblemSize& size, int tile_q, int tile_kv) {
+    const auto key = std::tuple{size.q_len, size.kv_len, tile_q, tile_kv};
+    if (const auto found = shares_.find(key); found != shares_.end()) return found->second;
+    const auto input = std::ranges::find_if(inputs_, [&](const ProblemInputs& one) {
+      return one.size.q_len == size.q_len && one.size.kv_len == size.kv_len;
+    });
+    const std::optional<double> share =
+        input == inputs_.end() ? std::nullopt : share_of_tiles(spec_, *input, tile_q, tile_kv);
+    shares_.emplace(key, share);
+    return share;
+  }
+
+  const Spec& spec_;
+  const std::vector<ProblemInputs>& inputs_;
+  std::map<std::tuple<int, int, int, int>, std::optional<double>> shares_;
+};
+
+/// "256 mma, 96 ffma": what the loops of a kernel consist of.
+std::string print_mix(const SassMix& mix) {
+  std::string text;
+  for (std::size_t kind = 0; kind < kNumSassKinds; ++kind) {
+    if (mix.in_loops[kind] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", mix.in_loops[kind], sass_kind_name(static_cast<SassKind>(kind)));
+  }
+  return text;
+}
+
+/// Each reason why plans could not be built, with one of them and how many others there are.
+std::vector<std::string> describe_failures(const std::vector<TunedBuild>& builds) {
+  std::map<std::string, std::vector<std::string>> plans;  // by reason
+  for (const TunedBuild& build : builds)
+    if (!build.failure.empty()) plans[build.failure].push_back(build.plan);
+  std::vector<std::string> lines;
+  for (const auto& [reason, of] : plans)
+    lines.push_back(fmt::format("not built: {}{}: {}", of.front(),
+                                of.size() == 1 ? "" : fmt::format(" and {} more", of.size() - 1), reason));
+  return lines;
+}
+
+std::size_t num_failed(const PredictOutcome& outcome) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(outcome.builds, [](const TunedBuild& build) { return !build.failure.empty(); }));
+}
+
+void print_built(std::string_view title, const PredictOutcome& outcome, const std::string& plan) {
+  const auto build = std::ranges::find(outcome.builds, plan, &TunedBuild::plan);
+  if (build == outcome.builds.end()) return;
+  const AsBuilt& built = build->built;
+  fmt::print("  {}: {} registers, {} of shared memory, {} bytes spilled; in its loops {}\n", title,
+             built.registers, print_bytes(built.shared_memory), built.spill_bytes, print_mix(build->mix));
+}
+
+}  // namespace
+
+PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
+                                const Target& target, const PlanStore& store, double budget_seconds,
+                                int threads) {
+  Progress progress(fmt::format("{} for {}: planning", spec.name(), target.name));
+  Shares shares(spec, inputs);
+  PredictRequest request{
+      .spec = spec,
+      .sizes = {},
+      .problem = describe_timed(spec, inputs),
+      .share_of_tiles = [&](const Plan& plan, const ProblemSize& size) { return shares.of(plan, size); },
+      .budget_seconds = budget_seconds,
+      .threads = threads > 0 ? threads : usable_cores()};
+  for (const ProblemInputs& input : inputs) request.sizes.push_back(input.size);
+  const auto show = [&](const PredictProgress& at) {
+    const std::size_t left = at.of - std::min(at.of, at.built);
+    std::string text = fmt::format("{} for {}: {} built, {} left", spec.name(), target.name, at.built, left);
+    if (left == 0) text = fmt::format("{} for {}: ranking {} plans", spec.name(), target.name, at.built);
+    if (at.now > 0 && left > 0)
+      text += fmt::format(", about {:.0f} s",
+                          std::ceil(at.elapsed / static_cast<double>(at.now) * static_cast<double>(left)));
+    progress.show(std::move(text), static_cast<double>(at.built) / static_cast<double>(at.of));
+  };
+  return predict_plan(request, target, store, {.progress = show, .is_stopped = is_interrupted});
+}
+
+void print_prediction(const PredictOutcome& outcome, const std::string& label) {
+  const std::size_t failed = num_failed(outcome);
+  std::string how = fmt::format("{} of {} plans built in {}", outcome.builds.size() - failed, outcome.of,
+                                print_milliseconds(outcome.seconds * 1e3));
+  if (outcome.resumed > 0) how += fmt::format(", {} of them before", outcome.resumed);
+  if (outcome.dropped > 0) how += fmt::format(", {} spill in their loops", outcome.dropped);
+  if (failed > 0) how += fmt::format(", {} cannot be built", failed);
+  if (!outcome.best) {
+    fmt::print("{}  stopped before the compiler's own choice was built ({})\n", label, how);
+  } else {
+    const TunedPlan& best = *outcome.best;
+    if (!best.finished) how += ", not to the end";
+    fmt::print("{}  {}  predicted {}\n  {}: {} ({})\n  why: {}\n", label, best.problem,
+               print_milliseconds(best.ms), best.plan, print_gain(best), how, outcome.why);
+    print_built("as built", outcome, best.plan);
+    if (best.plan != best.default_plan) {
+      fmt::print("  the default is {}\n", best.default_plan);
+      print_built("as built", outcome, best.default_plan);
+    }
+  }
+  for (const std::string& line : describe_failures(outcome.builds)) fmt::print("  {}\n", line);
+  std::fflush(stdout);
+}
+
+nlohmann::json prediction_json(const PredictOutcome& outcome, const std::string& label) {
+  nlohmann::json builds = nlohmann::json::array();
+  for (const TunedBuild& build : outcome.builds) {
+    nlohmann::json line = nlohmann::json::parse(encode(build));
+    for (const char* key : {"format", "spec", "code", "device", "compiler"})
+      line.erase(key);  // of the plan, too
+    builds.push_back(std::move(line));
+  }
+  nlohmann::json report = outcome.best ? plan_json(*outcome.best) : nlohmann::json{{"label", label}};
+  report["why"] = outcome.why;
+  report["seconds"] = outcome.seconds;
+  report["resumed"] = outcome.resumed;
+  report["spilling"] = outcome.dropped;
+  report["failed"] = num_failed(outcome);
+  report["not_kept"] = outcome.not_kept;
+  report["builds"] = std::move(builds);
+  return report;
+}
+
+}  // namespace fa::tools

@@ -1,0 +1,22 @@
+// facet tune --gpu: plans for GPUs that are elsewhere, one spec and one GPU at a time.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/tune/predict.h"
+#include "tools/problem/problem.h"
+
+namespace fa::tools {
+
+/// Predicts a plan and remembers it, and shows how far it is. `inputs`: the sizes, one at least, and what
+/// masks read at them. `threads` build; 0: one for each core. Throws as predict_plan does.
+PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
+                                const Target& target, const PlanStore& store, double budget_seconds,
+                                int threads);
+
+void print_prediction(const PredictOutcome& outcome, const std::string& label);
+nlohmann::json prediction_json(const PredictOutcome& outcome, const std::string& label);
+
+}  // namespace fa::tools
