@@ -19,7 +19,7 @@ namespace {
 // Operations per element; fewer than this cost less than a second copy of the kernel.
 constexpr int kFewestDecided = 2;
 
-/// Gives equal expressions equal numbers, and visits each node once.
+/// Numbers expressions: equal ones have the same number. Each node is visited once.
 class Structure {
  public:
   int of(const Expr& expr) {

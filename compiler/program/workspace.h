@@ -11,7 +11,7 @@ namespace fa {
 /// Bytes of workspace that a call needs: the sum of what its passes leave there.
 std::size_t workspace_bytes(const Program& program, const CallParams& call);
 
-/// Points `params` at what lies where in the workspace, `workspace_bytes` of memory aligned to 16 bytes.
+/// Sets the pointers of `params` to the parts of the workspace. It has `workspace_bytes` bytes, aligned to 16.
 void place_workspace(const Program& program, void* workspace, ForwardParams& params);
 
 }  // namespace fa

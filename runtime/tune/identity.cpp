@@ -69,6 +69,12 @@ TuneKey predicted_key(const Spec& spec, const Target& target) {
           .compiler = fmt::format("NVRTC {}", Nvrtc::get().version_text())};
 }
 
+TuneKey built_key(const Spec& spec, const Target& target) {
+  TuneKey key = predicted_key(spec, target);
+  key.code = hash({key.code, std::string(sources_hash())});
+  return key;
+}
+
 TuneKey tune_key(const Spec& spec, Device device, const Target& target, const Options& options) {
   if (device == Device::cuda) {
     TuneKey key = predicted_key(spec, target);

@@ -19,6 +19,10 @@ TuneKey tune_key(const Spec& spec, Device device, const Target& target, const Op
 /// BuildError where there is no NVRTC.
 TuneKey predicted_key(const Spec& spec, const Target& target);
 
+/// The key of what such a plan was built to. A change of the compiler may print another kernel for the same
+/// plan, so that the figures of a build also hold for these sources alone. Throws like predicted_key.
+TuneKey built_key(const Spec& spec, const Target& target);
+
 /// Whether a key is that of kernels of `target`, timed on some GPU.
 bool is_of_target(const TuneKey& key, const Target& target);
 

@@ -24,6 +24,7 @@ class Predictor {
         store_(store),
         watch_(watch),
         key_(predicted_key(request.spec, target)),
+        built_key_(built_key(request.spec, target)),
         facts_(compile_front_end(request.spec.checked(), target).facts),
         plans_(plans_to_build(request.spec.checked(), facts_, target)) {}
 
@@ -51,8 +52,9 @@ class Predictor {
   void build_all(const std::vector<Plan>& left) {
     report();
     if (left.empty() || is_over()) return;
-    BuildsAhead ahead(left, std::max(1, request_.threads),
-                      [&](const Plan& plan) { return build_to_read(request_.spec, target_, plan, key_); });
+    BuildsAhead ahead(left, std::max(1, request_.threads), [&](const Plan& plan) {
+      return build_to_read(request_.spec, target_, plan, built_key_);
+    });
     const auto look = [&] {
       if (is_over()) ahead.stop();
     };
@@ -67,7 +69,7 @@ class Predictor {
 
   /// What an earlier run has left, of the plans of this one: a plan that another one asks for follows it.
   void take_stored() {
-    const std::vector<TunedBuild> stored = store_.builds(key_);
+    const std::vector<TunedBuild> stored = store_.builds(built_key_);
     for (std::size_t at = 0; at < plans_.size(); ++at) {
       const auto found = std::ranges::find(stored, plans_[at].print(), &TunedBuild::plan);
       if (found != stored.end()) take(*found);
@@ -132,7 +134,8 @@ class Predictor {
   const Target& target_;
   const PlanStore& store_;
   const PredictWatch& watch_;
-  const TuneKey key_;
+  const TuneKey key_;        // of the plan
+  const TuneKey built_key_;  // of its figures
   const Facts facts_;
   std::vector<Plan> plans_;  // the default first
   std::size_t now_ = 0;

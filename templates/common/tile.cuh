@@ -81,7 +81,7 @@ struct Tile {
   }
 };
 
-/// Where the first piece that a thread copies lies in a tile.
+/// The place in a tile of the first piece that this thread copies, in bytes.
 __device__ __forceinline__ unsigned copy_offset() {
   return copy_row() * 128 + ((copy_chunk() ^ (copy_row() & 7)) << 4);
 }

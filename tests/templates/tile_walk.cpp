@@ -98,8 +98,7 @@ std::vector<int> walk(const fa::ForwardParams& params) {
   return visited;
 }
 
-/// Walks tiles along a side of `length`. `other_is_cut`: the end of the other side lies in the tile that
-/// stays.
+/// Walks the tiles of a side of `length`. `other_is_cut`: the tile of the other side is not whole.
 template <bool kOfQueries, bool kScore>
 void check(int length, bool other_is_cut) {
   fa::ForwardParams params{};

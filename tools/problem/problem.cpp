@@ -257,7 +257,7 @@ Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
                                       *inputs.dropout));
     }
     if (!(*inputs.dropout >= 0 && *inputs.dropout <= 1)) {
-      throw ArgumentError(fmt::format("dropout is {}, a probability lies in [0, 1]", *inputs.dropout));
+      throw ArgumentError(fmt::format("dropout is {}: a probability is between 0 and 1", *inputs.dropout));
     }
   }
 

@@ -1,4 +1,4 @@
-// Finds where an address lies in its tensor: the offset as a polynomial, which is split into one index per
+// Finds the indices of an address in its tensor. The offset is a polynomial; it is split into one index per
 // dimension. Internal to compiler/ir/import.
 //
 // C and Rust index memory flat, `doc[b * kv_len + kv_idx]`, where the spec says `doc[b, kv_idx]`. After the

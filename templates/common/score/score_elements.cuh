@@ -202,7 +202,7 @@ struct ScoreElements {
     }
   }
 
-  /// Of the group of columns that lies at place `group` now, `offset` columns from the thread's first one.
+  /// Calls `body` for the elements of group `group`. It begins `offset` columns after the thread's first column.
   template <class Body>
   __device__ __forceinline__ void for_each_of_group(const ForwardParams& params,
                                                     const typename Hooks::Head& head, int group, int first,

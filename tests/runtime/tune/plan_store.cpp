@@ -294,7 +294,7 @@ TEST_CASE("users who trust each other write to one store", "[tune][store]") {
   }
 }
 
-TEST_CASE("the folder of plans lies beside the cache's", "[tune][store]") {
+TEST_CASE("the folder of plans is beside the cache's folder", "[tune][store]") {
   if (std::getenv("FA_TUNE_DIR") != nullptr) return;
   CHECK(tune_folder("/home/me/.cache/facet") == "/home/me/.cache/facet-tuned");
   CHECK(tune_folder("/cache//") == "/cache-tuned");

@@ -122,7 +122,8 @@ TEST_CASE("run takes params, captured tensors and dropout by name") {
   CHECK(first_error({"--set", "cap=x"}) == "facet: error: param 'cap' is f32, 'x' is not a number");
   CHECK(first_error({"--tensor", "bios=x.npy"}) ==
         "facet: error: spec 't' has no tensor 'bios'; it has q, k, v and bias");
-  CHECK(first_error({"--dropout", "1.5"}) == "facet: error: dropout is 1.5, a probability lies in [0, 1]");
+  CHECK(first_error({"--dropout", "1.5"}) ==
+        "facet: error: dropout is 1.5: a probability is between 0 and 1");
   CHECK(first_error({"--kv-heads", "4"}) ==
         "facet: error: heads (2) is not a multiple of kv-heads (4); each kv head serves a whole group of "
         "query heads");
