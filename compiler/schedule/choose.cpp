@@ -91,6 +91,25 @@ void require_support(const CheckedSpec& spec, const Target& target) {
   if (auto reasons = unsupported(spec, target); !reasons.empty()) throw SpecError(std::move(reasons));
 }
 
+// Measured on an H200, every spec of specs/ at N8192, d64 and d128:
+// - Tiles of warpgroups are larger, so that a mask cuts more of their scores; where its code is long, that costs more
+//   than faster products bring (tree takes 1.5 times as long).
+// - Up to 64 columns the products are too short to hide the softmax of two warpgroups: three take turns. Their 192
+//   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents.
+// - Beyond, two warpgroups; without a mask the wider the tile the better, with one a power of two.
+bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
+  constexpr int kNarrow = 64;
+  constexpr int kLongMask = 10;  // operations an element
+  constexpr int kMostColumnsOfMask = 128;
+  const bool masked = facts.has_mask && !facts.mask_is_always_true;
+  if (masked && facts.element_ops > kLongMask) return false;
+  if (std::max(spec.head_dim, spec.head_dim_v) <= kNarrow)
+    return plan.warps == 12 && (!masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal));
+  const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
+  return plan.warps == 8 &&
+         ((is_power && plan.tile_kv <= kMostColumnsOfMask) || (!masked && !facts.has_score_mod));
+}
+
 }  // namespace
 
 // The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
@@ -101,8 +120,9 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
 // - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
 // d128).
-bool is_preferable(const Plan& plan, const CheckedSpec& spec) {
+bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
+  if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
          row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
 }
@@ -124,7 +144,7 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
     });
     if (best) return explain(question, *best, fmt::format("measured best ({})", line->source));
   }
-  auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec); });
+  auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec, facts); });
   // None of these fits where shared memory is small and rows are long (f32 at d256 on a T4).
   if (!best) best = cheapest(question, plans, [](const Plan&) { return true; });
   if (!best)
@@ -146,10 +166,45 @@ std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, cons
   return ranked;
 }
 
+namespace {
+
+/// The plan of that family that the model prefers, or nothing where the family has none for the spec.
+std::optional<Plan> preferred_of(Family family, const Question& question) {
+  const std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  auto best = cheapest(question, plans, [&](const Plan& plan) {
+    return plan.family == family && is_preferable(plan, question.spec, question.facts);
+  });
+  if (!best) best = cheapest(question, plans, [&](const Plan& plan) { return plan.family == family; });
+  if (!best) return {};
+  return best->plan;
+}
+
+/// `text` over the chosen plan; or over the plan of another family, where it names that one, or cannot run in the
+/// chosen plan's and can there.
+Plan complete(std::string_view text, const Plan& chosen, const Question& question) {
+  const Plan plan = parse_plan(text, chosen);
+  const auto runs = [&](Plan other) {
+    other.min_ctas = text.find("min_ctas") == std::string_view::npos ? 1 : other.min_ctas;
+    return why_illegal(other, question.spec, question.target).empty();
+  };
+  if (question.target.is_host() || (plan.family == chosen.family && runs(plan))) return plan;
+  for (const Family family : question.target.families) {
+    const std::optional<Plan> base = family == chosen.family ? std::nullopt : preferred_of(family, question);
+    if (!base) continue;
+    const Plan other = parse_plan(text, *base);
+    const bool is_named = plan.family != chosen.family;
+    if (is_named ? plan.family == family : other.family == family && runs(other)) return other;
+  }
+  return plan;
+}
+
+}  // namespace
+
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
                      const ProblemSize& size) {
   const Plan preferred = choose(spec, facts, target, size).plan;
-  Plan plan = parse_plan(text, preferred);
+  const Question question{spec, facts, target, size};
+  Plan plan = complete(text, preferred, question);
   const bool says_min_ctas = text.find("min_ctas") != std::string_view::npos;
   if (!says_min_ctas) plan.min_ctas = 1;
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
@@ -161,7 +216,6 @@ Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& 
     plans.push_back(plan);
     plans.back().min_ctas = ctas;
   }
-  const Question question{spec, facts, target, size};
   return explain(question, *cheapest(question, plans, [](const Plan&) { return true; }), kAskedFor);
 }
 

@@ -29,9 +29,12 @@
 namespace fa {
 namespace {
 
-constexpr double kSchedulers = 4;            // of an SM; warps beyond these hide one another's waits
-constexpr double kExposedAmongCtas = 0.5;    // share of the shorter units that shows: two CTAs or more,
-constexpr double kExposedInOneCta = 0.75;    // one CTA
+constexpr double kSchedulers = 4;          // of an SM; warps beyond these hide one another's waits
+constexpr double kExposedAmongCtas = 0.5;  // share of the shorter units that shows: two CTAs or more,
+constexpr double kExposedInOneCta = 0.75;  // one CTA
+// Where warpgroups multiply, one's products run during the softmax of the others. Fitted to an H200, d64 to d256.
+constexpr double kWarpsOfWarpgroup = 4;
+constexpr double kExposedByWarpgroups = 1.8;
 constexpr double kStepLatency = 300;         // cycles: barriers and cp.async waits of a step
 constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
@@ -61,6 +64,8 @@ double diagonal_instructions(const Facts& facts) {
 }
 
 double exposed_share(const Plan& plan, int ctas) {
+  if (const double warpgroups = ctas * plan.warps / kWarpsOfWarpgroup; traits_of(plan.family).has_warpgroups)
+    return std::min(1.0, kExposedByWarpgroups / warpgroups);
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
   return std::max(ctas == 1 ? kExposedInOneCta : kExposedAmongCtas, 1 / warps_per_scheduler);
@@ -105,14 +110,20 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
                       (product == Product::tf32x3 ? split_work(plan, d, dv) : 0);
 
   StepCost cost;
-  cost.tensor = 2 * scores * (d + dv) / flops_per_clock(product, target);
-  const double kv_reads = plan.warps * (product == Product::ffma ? kFfmaColumnReads : 1);
+  const bool by_warpgroups = traits_of(plan.family).has_warpgroups;
+  cost.tensor =
+      2 * scores * (d + dv) / flops_per_clock(product, target) * (by_warpgroups ? target.mma_fraction : 1);
+  const double readers = by_warpgroups ? plan.warps / kWarpsOfWarpgroup : plan.warps;
+  const double kv_reads = readers * (product == Product::ffma ? kFfmaColumnReads : 1);
   const double q_reads = product == Product::ffma ? kFfmaRowReads : 1;
   cost.smem = (kv_bytes + kv_reads * kv_bytes + q_reads * q_bytes) / target.smem_bytes_per_clock_per_sm;
   cost.softmax = scores / target.exp2_per_clock_per_sm + fp32 / target.fp32_per_clock_per_sm;
   cost.l2 = kv_bytes / target.l2_bytes_per_clock_per_sm;
-  const double longest = std::max({cost.tensor, cost.smem, cost.softmax});
-  const double others = cost.tensor + cost.smem + cost.softmax - longest;
+  // A warpgroup's products read shared memory themselves: the slower of the two counts.
+  const double products = by_warpgroups ? std::max(cost.tensor, cost.smem) : cost.tensor + cost.smem;
+  const double longest =
+      by_warpgroups ? std::max(products, cost.softmax) : std::max({cost.tensor, cost.smem, cost.softmax});
+  const double others = products + cost.softmax - longest;
   const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
   cost.total = std::max(busy * (spills ? kSpillRisk : 1),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it

@@ -25,8 +25,27 @@ std::string why_illegal_on_host(const Plan& plan) {
   return {};
 }
 
+// What is wrong with the tile itself where warps multiply together.
+std::string why_no_warpgroups(const Plan& plan) {
+  if (plan.warps != 4 && plan.warps != 8 && plan.warps != 12)
+    return fmt::format("warps={} is not 4, 8 or 12: {} kernels multiply by four warps together", plan.warps,
+                       family_name(plan.family));
+  if (plan.tile_q != kMmaRows * plan.warps)
+    return fmt::format("tile_q={}: {} kernels own 16 rows a warp, {}", plan.tile_q, family_name(plan.family),
+                       kMmaRows * plan.warps);
+  if (plan.tile_kv < kTileKvStep || plan.tile_kv > kMaxWarpgroupColumns || plan.tile_kv % kTileKvStep != 0)
+    return fmt::format("tile_kv={} is not a multiple of {}, up to {}", plan.tile_kv, kTileKvStep,
+                       kMaxWarpgroupColumns);
+  if (plan.stages != kMaxStages)
+    return fmt::format("stages={}: {} kernels take {}", plan.stages, family_name(plan.family), kMaxStages);
+  if (plan.q_in_registers)
+    return fmt::format("q_in_registers=1: {} kernels read Q from shared memory", family_name(plan.family));
+  return {};
+}
+
 // What is wrong with the tile itself, on every target.
 std::string why_misshapen(const Plan& plan) {
+  if (traits_of(plan.family).has_warpgroups) return why_no_warpgroups(plan);
   if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8) {
     return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);
   }
@@ -92,7 +111,7 @@ std::vector<Plan> host_plans() {
 }
 
 void add_legal_plans(Family family, const CheckedSpec& spec, const Target& target, std::vector<Plan>& plans) {
-  for (const int warps : {1, 2, 4, 8}) {
+  for (const int warps : {1, 2, 4, 8, 12}) {
     for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
       for (int tile_kv = kTileKvStep; tile_kv <= 256; tile_kv += kTileKvStep) {
         for (int stages = 1; stages <= most_stages(family); ++stages) {
@@ -103,6 +122,7 @@ void add_legal_plans(Family family, const CheckedSpec& spec, const Target& targe
                       .warps = warps,
                       .stages = stages,
                       .q_in_registers = q_in_registers};
+            if (!why_misshapen(plan).empty()) continue;
             const int most = ctas_that_fit(plan, spec, target);
             for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
           }
@@ -120,9 +140,15 @@ int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& targe
   const int registers = register_estimate(plan, spec);
   if (smem > target.max_smem_per_block || registers > kMaxRegisters) return 0;
   const int threads = threads_of(plan);
+  int by_registers = target.registers_per_sm / (threads * round_up(registers, kRegisterGranularity));
+  if (traits_of(plan.family).copying_warps > 0) {
+    Plan more = plan;
+    for (more.min_ctas = 1; registers <= register_budget(more, target); ++more.min_ctas) {
+    }
+    by_registers = more.min_ctas - 1;
+  }
   return std::min({target.max_ctas_per_sm, target.max_threads_per_sm / threads,
-                   target.max_smem_per_sm / (smem + target.reserved_smem_per_block),
-                   target.registers_per_sm / (threads * round_up(registers, kRegisterGranularity))});
+                   target.max_smem_per_sm / (smem + target.reserved_smem_per_block), by_registers});
 }
 
 std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target) {

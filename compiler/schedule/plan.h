@@ -68,15 +68,15 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
               const ProblemSize& size = {});
 
 /// Whether `choose` would consider the plan: some legal ones it leaves to a tuner that measures.
-bool is_preferable(const Plan& plan, const CheckedSpec& spec);
+bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts);
 
 /// Every legal tile, each with the model's min_ctas, by predicted time: a tuner should measure them in this
 /// order. On the host, which has no model, the chosen plan comes first.
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                const ProblemSize& size = {});
 
-/// The plan `text` asks for, in parse_plan's form over the preferred plan; where it leaves min_ctas out, the
-/// model picks it. Throws SpecError as `choose` does, Error where the plan is malformed or illegal.
+/// The plan `text` asks for, in parse_plan's form over the preferred plan, or over that of another family of kernels
+/// where `text` names it or can run by that one alone; where it leaves min_ctas out, the model picks it. Throws SpecError as `choose` does, Error where the plan is malformed or illegal.
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
                      const ProblemSize& size = {});
 

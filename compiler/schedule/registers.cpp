@@ -36,6 +36,8 @@ int words_of_q_step(const Plan& plan, const CheckedSpec& spec) {
 }
 
 int operands(const Plan& plan, const CheckedSpec& spec) {
+  // P has registers of its own: the next S is made while it is multiplied.
+  if (traits_of(plan.family).has_warpgroups) return plan.tile_kv / 4;
   if (spec.dtype != DType::f32) return kOperands;
   if (!traits_of(plan.family).has_tf32_products) return kFfmaOperands;
   return row_tiles_per_warp(plan) * kTf32RowOperands + kTf32ColumnOperands;
@@ -60,7 +62,9 @@ int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   const int softmax = row_tiles * 4;  // row_max and row_sum, of the two rows a thread has in an m-tile
   // Each hook holds a value per row and, since ptxas hoists what a column needs, one for half of the columns.
   const int num_hooks = (spec.has_score_mod() ? 1 : 0) + (spec.has_mask_mod() ? 1 : 0);
-  const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + plan.tile_kv / 8;
+  // Not where S is whole before any hook begins.
+  const int of_columns = traits_of(plan.family).has_warpgroups ? 0 : plan.tile_kv / 8;
+  const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + of_columns;
   return acc_s + acc_o + q + softmax + hooks + operands(plan, spec) + registers_of_copy(plan, spec) +
          kAddressing + (spec.has_dropout ? registers_of_dropout(plan, spec) : 0);
 }

@@ -6,15 +6,18 @@
 
 namespace fa {
 
-constexpr int kMmaRows = 16;     // m16n8k16: query rows of one m-tile
-constexpr int kMmaColumns = 8;   // and columns of a tile of S or O
-constexpr int kTileKvStep = 16;  // tile_kv is a multiple of it
-constexpr int kStepBytes = 32;   // columns of one product step: 16 of 16 bits, 8 of 32
+constexpr int kMmaRows = 16;               // m16n8k16: query rows of one m-tile
+constexpr int kMmaColumns = 8;             // and columns of a tile of S or O
+constexpr int kTileKvStep = 16;            // tile_kv is a multiple of it
+constexpr int kStepBytes = 32;             // columns of one product step: 16 of 16 bits, 8 of 32
+constexpr int kMaxWarpgroupColumns = 256;  // of one product of a warpgroup
 constexpr int kPageRowBytes =
     128;  // a page of shared memory holds 64 columns of 16 bits or 32 of 32, swizzled
 constexpr int kDropoutColumns = 32;  // that one Philox call serves; other tiles draw it once for each half
+constexpr int kBarrierBytes = 8;
 constexpr int kWarpThreads = 32;
 constexpr int kMaxRegisters = 255;       // a thread's, by the instruction encoding
+constexpr int kMostTaken = 240;          // that a warpgroup may come to have by taking another's
 constexpr int kRegisterGranularity = 8;  // registers a thread are allocated in eights
 constexpr int kMaxTile = 1024;           // keeps every sum far inside 32 bits
 
@@ -31,14 +34,27 @@ inline int output_tiles(int head_dim_v, DType dtype) {
                                           : padded_head_dim(head_dim_v, dtype);
   return columns / kMmaColumns;
 }
-constexpr int threads_of(const Plan& plan) { return plan.warps * kWarpThreads; }
+inline int threads_of(const Plan& plan) {
+  return (plan.warps + traits_of(plan.family).copying_warps) * kWarpThreads;
+}
 /// m-tiles of 16 query rows that one warp owns: how often a K or V fragment is used once it was read.
 constexpr int row_tiles_per_warp(const Plan& plan) { return plan.tile_q / (kMmaRows * plan.warps); }
 /// What __launch_bounds__(threads, min_ctas) leaves each thread.
-constexpr int register_budget(const Plan& plan, const Target& target) {
+inline int launch_registers(const Plan& plan, const Target& target) {
   const int share = target.registers_per_sm / (threads_of(plan) * plan.min_ctas);
   const int budget = share / kRegisterGranularity * kRegisterGranularity;
   return budget < kMaxRegisters ? budget : kMaxRegisters;
+}
+/// What copying warps keep, where there are some: two CTAs on an SM have fewer to share.
+inline int copy_registers(const Plan& plan) { return plan.min_ctas == 1 ? 40 : 32; }
+/// What each thread that multiplies has: more than at the launch where others copy.
+inline int register_budget(const Plan& plan, const Target& target) {
+  const int at_launch = launch_registers(plan, target);
+  const int copying = traits_of(plan.family).copying_warps;
+  if (copying == 0) return at_launch;
+  const int given = (at_launch - copy_registers(plan)) * copying;
+  const int budget = (at_launch + given / plan.warps) / kRegisterGranularity * kRegisterGranularity;
+  return budget < kMostTaken ? budget : kMostTaken;
 }
 
 }  // namespace fa

@@ -20,7 +20,9 @@ int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_by
   const int v = plan.stages * plan.tile_kv * row_of_v;
   const int o = spec.dtype == DType::f32 ? 0 : plan.tile_q * row_of_v;
   const int in_the_loop = plan.q_in_registers ? k + v : q + k + v;
-  return std::max({in_the_loop + staged_bytes, q, o});
+  // Of K's and V's stages, full and empty, where warps of their own copy.
+  const int barriers = traits_of(plan.family).copying_warps > 0 ? 4 * plan.stages * kBarrierBytes : 0;
+  return std::max({in_the_loop + staged_bytes, q, o}) + barriers;
 }
 
 int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target) {

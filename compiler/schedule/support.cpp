@@ -31,16 +31,24 @@ std::vector<Diagnostic> unsupported(const CheckedSpec& spec, const Target& targe
 std::string why_refused(Family family, const CheckedSpec& spec, const Target& target) {
   if (const auto reasons = unsupported(spec, target); !reasons.empty())
     return reasons.front().message + "; " + reasons.front().remedy;
-  std::string there;  // the families that the target has kernels of
+  const FamilyTraits& traits = traits_of(family);
+  const bool wants_f32 = spec.dtype == DType::f32;
+  const auto serves = [&](const FamilyTraits& other) {
+    return other.has_kernels() && (!wants_f32 || other.multiplies_f32) &&
+           (other.arch_suffix.empty() || target.has_arch_features);
+  };
+  std::string there;  // the families whose kernels the target has for the spec
   for (const Family known : target.families)
-    if (traits_of(known).has_kernels())
-      there += (there.empty() ? "" : " and ") + std::string(family_name(known));
+    if (serves(traits_of(known))) there += (there.empty() ? "" : " and ") + std::string(family_name(known));
   if (!target.runs(family))
-    return fmt::format("it is a plan for {} kernels; {} runs {} kernels", family_name(family), target.name,
-                       there);
-  if (!traits_of(family).has_kernels())
-    return fmt::format("{} kernels {}; {} runs {} kernels", family_name(family), traits_of(family).why_none,
-                       target.name, there);
+    return fmt::format("it is a plan for {} kernels; {} runs {} kernels", traits.name, target.name, there);
+  if (!traits.has_kernels())
+    return fmt::format("{} kernels {}; {} runs {} kernels", traits.name, traits.why_none, target.name, there);
+  if (wants_f32 && !traits.multiplies_f32)
+    return fmt::format("{} kernels multiply 16-bit elements; f32 runs {} kernels", traits.name, there);
+  if (!serves(traits))
+    return fmt::format("{} kernels are for sm_{}{} alone, and these are to be built for {}", traits.name,
+                       target.compute_capability, traits.arch_suffix, target.nvrtc_arch);
   return {};
 }
 

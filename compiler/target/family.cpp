@@ -11,9 +11,12 @@ constexpr std::array kFamilies{
     FamilyTraits{.family = Family::sm80, .name = "sm80", .has_async_copies = true, .has_tf32_products = true},
     FamilyTraits{.family = Family::sm90,
                  .name = "sm90",
-                 .why_none = "are not written yet",
                  .has_async_copies = true,
-                 .has_tf32_products = true},
+                 .multiplies_f32 = false,
+                 .has_warpgroups = true,
+                 .copying_warps = 4,
+                 .arch_suffix = "a",
+                 .builds_on = "sm80"},
     FamilyTraits{.family = Family::host, .name = "host"},
 };
 

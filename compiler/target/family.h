@@ -17,6 +17,11 @@ struct FamilyTraits {
   std::string_view why_none{};  // empty where it has kernels; else why not, as the end of "sm90 kernels ..."
   bool has_async_copies = false;  // global to shared memory past the registers, so that two stages make sense
   bool has_tf32_products = false;  // f32 is multiplied on tensor cores; else by FFMA alone
+  bool multiplies_f32 = true;
+  bool has_warpgroups = false;     // four warps multiply together, 64 rows: wgmma
+  int copying_warps = 0;           // of a CTA, beside those that multiply
+  std::string_view arch_suffix{};  // "a" where the instructions are of that architecture alone: sm_90a
+  std::string_view builds_on{};    // a folder of templates/ whose parts its own include
 
   bool has_kernels() const { return why_none.empty(); }
 };

@@ -186,6 +186,7 @@ constexpr Target kH100{
     .hbm_gb_per_s = 3350,
     .l2_bytes = 50 * kMB,
     .memory_bytes = 80 * kGB,
+    .has_arch_features = true,
     .has_bf16 = true,
     .has_tf32 = true,
 };

@@ -35,6 +35,9 @@ struct Target {
   double hbm_gb_per_s = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
+  // Whether kernels may use instructions that this architecture alone has (sm_90a): not where they are to run on
+  // others, too.
+  bool has_arch_features = false;
   bool has_bf16 = false;
   bool has_tf32 = false;
   const HostCpu* cpu = nullptr;  // of the host, where it is known: its own record here does not say

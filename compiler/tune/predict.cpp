@@ -34,7 +34,7 @@ std::vector<Plan> plans_to_build(const CheckedSpec& spec, const Facts& facts, co
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target)) plans.push_back(choice.plan);
   std::stable_partition(plans.begin() + 1, plans.end(),
-                        [&](const Plan& plan) { return is_preferable(plan, spec); });
+                        [&](const Plan& plan) { return is_preferable(plan, spec, facts); });
   return plans;
 }
 
@@ -81,7 +81,7 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
                        : "the compiler's own choice, which no built plan promises to beat";
   // Where only plans that the compiler would not consider do without spills, it is not known what is worse.
   const auto better = std::ranges::find_if(prediction.ranked, [&](const RankedPlan& one) {
-    return one.of != 0 && is_preferable(plans[one.of].plan, spec);
+    return one.of != 0 && is_preferable(plans[one.of].plan, spec, facts);
   });
   if (better == prediction.ranked.end()) return prediction;
   if (better->ms * (default_spills ? 1 : 1 + kMargin) >= of_default.ms) return prediction;
@@ -94,12 +94,13 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 }
 
 std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
-                                         const std::vector<RankedPlan>& ranked, const CheckedSpec& spec) {
+                                         const std::vector<RankedPlan>& ranked, const CheckedSpec& spec,
+                                         const Facts& facts) {
   std::vector<std::size_t> chosen;
   std::size_t unusual = 0;
   for (const RankedPlan& one : ranked) {
     if (chosen.size() == kWorthMeasuring) break;
-    if (!is_preferable(plans[one.of].plan, spec) && unusual++ >= kMostUnusual) continue;
+    if (!is_preferable(plans[one.of].plan, spec, facts) && unusual++ >= kMostUnusual) continue;
     chosen.push_back(one.of);
   }
   return chosen;

@@ -52,7 +52,8 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 /// such as the compiler would not consider by itself. What the model knows least about has a chance, and no
 /// more.
 std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
-                                         const std::vector<RankedPlan>& ranked, const CheckedSpec& spec);
+                                         const std::vector<RankedPlan>& ranked, const CheckedSpec& spec,
+                                         const Facts& facts);
 
 /// What is left to time where a prediction names the plans (Plan::print) that are worth it: the default and
 /// those of them that are legal here.

@@ -49,6 +49,7 @@ std::unique_ptr<Owned> describe(const DeviceInfo& info) {
   target.name = owned->name;
   target.description = owned->description;
   target.nvrtc_arch = owned->arch;
+  target.has_arch_features &= target.compute_capability == info.compute_capability;
   target.compute_capability = info.compute_capability;
   target.num_sms = info.num_sms;
   target.max_smem_per_block = info.max_smem_per_block;
@@ -116,6 +117,7 @@ const Target& target_named(const std::string& name, const DeviceInfo& info) {
     owned->target = target;
     owned->arch = fmt::format("compute_{}", target.compute_capability);
     owned->target.nvrtc_arch = owned->arch;
+    owned->target.has_arch_features = false;
   }
   return owned->target;
 }

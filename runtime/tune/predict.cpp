@@ -112,7 +112,7 @@ class Predictor {
                    .finished = outcome_.builds.size() == plans_.size(),
                    .date = static_cast<std::int64_t>(std::time(nullptr)),
                    .predicted = true};
-    for (const std::size_t of : worth_measuring(built, found.ranked, spec))
+    for (const std::size_t of : worth_measuring(built, found.ranked, spec, facts_))
       best.worth_timing.push_back(built[of].plan.print());
     if (const std::string problem = store_.keep({best}); !problem.empty()) outcome_.not_kept = problem;
     outcome_.best = std::move(best);

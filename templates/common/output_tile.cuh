@@ -62,7 +62,7 @@ struct OutputTile {
     const int q0 = item.template q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
     await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
                         // room
-    __syncthreads();    // every warp is done with K and V
+    sync_multiplying_warps<Config>();  // every one is done with K and V
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)

@@ -5,6 +5,8 @@
 // An architecture's placement.cuh chooses what the templates in common/ use by these names:
 //   WorkItem   what a CTA works on; BlockItem below is one
 //   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
+//   kWarpsStageOwnRows  whether a warp copies the rows of a table that it reads itself (common/score/staged_reads.cuh)
+//   sync_multiplying_warps<Config>()  a barrier of the warps that multiply: all, or the first Config::kWarps
 #pragma once
 
 #include "common/sequence.cuh"

@@ -21,8 +21,8 @@ __device__ __forceinline__ const char* multiply_add(int a, int b, const char* ba
 
 /// The first row and the 16-byte chunk of a page that a thread copies; eight threads copy the 128 bytes of a
 /// page row.
-__device__ __forceinline__ int copy_row() { return thread_of_cta() / 8; }
-__device__ __forceinline__ int copy_chunk() { return thread_of_cta() % 8; }
+__device__ __forceinline__ int copy_row(unsigned thread = thread_of_cta()) { return thread / 8; }
+__device__ __forceinline__ int copy_chunk(unsigned thread = thread_of_cta()) { return thread % 8; }
 
 template <class Element_, int kRows_, int kDim_>
 struct Tile {
@@ -41,19 +41,20 @@ struct Tile {
   /// Calls `body(i, to, from, valid)` on every 16-byte piece that this thread copies: its number, known to
   /// the compiler; where it goes in shared memory; where it lies in global memory; whether it is there, for
   /// rows from `length` on and columns from kDim on are zeros. `to` is this thread's place in the tile
-  /// (copy_offset), `base` the tensor's row 0. Row strides are 32 bits, straight from the constant bank:
+  /// (copy_offset), `base` the tensor's row 0, `thread` its number among the kThreads that copy. Row strides are 32 bits, straight from the constant bank:
   /// products of 64-bit strides would take three instructions each.
   template <int kThreads, class Body>
   static __device__ __forceinline__ void for_each_piece(unsigned to, const char* base, int row_stride,
-                                                        int first_row, int length, Body body) {
+                                                        int first_row, int length, Body body,
+                                                        unsigned thread = thread_of_cta()) {
     constexpr int kRowsPerPass = kThreads / 8;
-    const int chunk = copy_chunk();
-    const int first = first_row + copy_row();
+    const int chunk = copy_chunk(thread);
+    const int first = first_row + copy_row(thread);
     const char* first_from = multiply_add(Element::kBytes * first, row_stride, base + chunk * 16);
 #pragma unroll
     for (int pass = 0; pass < (kRows + kRowsPerPass - 1) / kRowsPerPass; ++pass) {
       const int tile_row = pass * kRowsPerPass;
-      if (kRows % kRowsPerPass != 0 && tile_row + copy_row() >= kRows) break;
+      if (kRows % kRowsPerPass != 0 && tile_row + copy_row(thread) >= kRows) break;
       const int row = first + tile_row;
       const char* from = multiply_add(row_stride, Element::kBytes * tile_row, first_from);
 #pragma unroll
@@ -82,8 +83,8 @@ struct Tile {
 };
 
 /// The place in a tile of the first piece that this thread copies, in bytes.
-__device__ __forceinline__ unsigned copy_offset() {
-  return copy_row() * 128 + ((copy_chunk() ^ (copy_row() & 7)) << 4);
+__device__ __forceinline__ unsigned copy_offset(unsigned thread = thread_of_cta()) {
+  return copy_row(thread) * 128 + ((copy_chunk(thread) ^ (copy_row(thread) & 7)) << 4);
 }
 
 /// Lane offsets whose ldmatrix.x4 gives an A fragment (rows 0-15, two chunks), or with .trans two B fragments

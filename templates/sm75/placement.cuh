@@ -10,5 +10,11 @@ namespace fa {
 using WorkItem = BlockItem;
 template <int kRowsPerWarp, int kTileKv>
 using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
+constexpr bool kWarpsStageOwnRows = false;
+
+template <class Config>
+__device__ __forceinline__ void sync_multiplying_warps() {
+  __syncthreads();
+}
 
 }  // namespace fa

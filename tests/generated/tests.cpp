@@ -238,6 +238,11 @@ TEST_CASE("made-up specs: kernels for sm_80 are within the bound", "[generated][
   check_numbers(Device::cuda, "a100", made_up_range(40));
 }
 
+TEST_CASE("made-up specs: a GPU's own kernels are within the bound", "[generated][gpu]") {
+  if (skip_without_gpu()) return;
+  check_numbers(Device::cuda, "", made_up_range(40));
+}
+
 TEST_CASE("made-up specs: kernels for sm_75 are within the bound", "[generated][gpu]") {
   if (skip_without_gpu()) return;
   check_numbers(Device::cuda, "t4", made_up_range(40));

@@ -86,6 +86,7 @@ std::vector<Case> on_target(std::vector<Case> cases, const std::string& target) 
 
 std::vector<Path> gpu_paths() {
   return {{.target = "", .dtypes = {DType::bf16, DType::f16, DType::f32}},
+          {.target = "a100", .dtypes = {DType::bf16, DType::f16}},
           {.target = "t4", .dtypes = {DType::f16, DType::f32}},
           {.target = "rtx4090", .dtypes = {DType::f32}}};
 }

@@ -40,7 +40,7 @@ std::vector<Case> covering_cases(const std::vector<DType>& dtypes);
 std::vector<Case> on_target(std::vector<Case> cases, const std::string& target);
 
 /// The ways in which a GPU's kernels multiply and copy, each as a target that uses it (on any GPU at least as
-/// new) and the dtypes it has: the device's own; sm_75's; FFMA on tiles that cp.async brings.
+/// new) and the dtypes it has: the device's own; sm_80's; sm_75's; FFMA on tiles that cp.async brings.
 struct Path {
   std::string target;
   std::vector<DType> dtypes;

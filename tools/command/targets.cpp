@@ -32,6 +32,7 @@ Target target_of_arch(std::string_view arch) {
     if (known.nvrtc_arch == plain && (!has_suffix || known.compute_capability >= kFirstWithSuffix)) {
       Target target = known;
       target.nvrtc_arch = arch;
+      target.has_arch_features = has_suffix;
       return target;
     }
     if (archs.empty() || archs.back() != known.nvrtc_arch) archs.emplace_back(known.nvrtc_arch);

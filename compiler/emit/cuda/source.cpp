@@ -9,6 +9,7 @@
 #include "compiler/emit/cuda/passes/passes.h"
 #include "compiler/emit/cuda/templates.h"
 #include "compiler/schedule/product.h"
+#include "compiler/schedule/shape.h"
 #include "templates/common/dependent_launch.h"
 #include "templates/params.h"
 
@@ -69,10 +70,27 @@ std::vector<SourceHeader> headers_of(Family family) {
   std::vector<SourceHeader> headers;
   for (const EmbeddedTemplate& file : embedded_templates()) {
     const bool common = file.path == "params.h" || file.path.starts_with("common/");
-    if (common || file.path.starts_with(family_name(family)))
+    const std::string_view base = traits_of(family).builds_on;
+    if (common || file.path.starts_with(family_name(family)) ||
+        (!base.empty() && file.path.starts_with(base)))
       headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
   }
   return headers;
+}
+
+/// "sm_90a" for kernels whose instructions no other sm_90 need have.
+std::string arch_of(Family family, const Target& target) {
+  const std::string_view suffix = traits_of(family).arch_suffix;
+  std::string arch(target.nvrtc_arch);
+  return arch.ends_with(suffix) ? arch : arch + std::string(suffix);
+}
+
+/// How the warps of a CTA share its registers, where some only copy.
+std::string print_registers(const Plan& plan, const Target& target) {
+  if (traits_of(plan.family).copying_warps == 0) return {};
+  return fmt::format(
+      "  static constexpr int kMultiplyRegisters = {};\n  static constexpr int kCopyRegisters = {};\n",
+      register_budget(plan, target), copy_registers(plan));
 }
 
 std::string_view element_type(DType dtype, const Target& target) {
@@ -133,7 +151,7 @@ struct Config {{
   static constexpr int kStages = {stages};
   static constexpr bool kQInRegisters = {q_in_registers};
   static constexpr bool kDropout = {dropout};
-}};
+{registers}}};
 
 }}  // namespace fa
 {entries}static_assert(sizeof(fa::ForwardParams) == {params_bytes});
@@ -147,10 +165,10 @@ struct Config {{
       fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
       fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
-      fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("registers", print_registers(plan, target)), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family),
-                .arch = std::string(target.nvrtc_arch),
+                .arch = arch_of(plan.family, target),
                 .program = std::move(program)};
 }
 

@@ -136,12 +136,17 @@ struct StagedReads {
   }
 
  private:
-  static constexpr int kPieces = Config::kTileQ * kChunks / kThreads;  // of 16 bytes, that a thread copies
+  // Whether each warp copies the rows that it reads, so that warps need not wait for each other; else all threads
+  // copy all rows together.
+  static constexpr bool kOwnRows = kWarpsStageOwnRows;
+  static constexpr int kRowsCopied = kOwnRows ? Config::kTileQ / Config::kWarps : Config::kTileQ;
+  static constexpr int kCopying = kOwnRows ? 32 : kThreads;
+  static constexpr int kPieces = kRowsCopied * kChunks / kCopying;  // of 16 bytes, that a thread copies
 
   // Rows that a pass of all threads copies, where each thread keeps to one chunk of them.
-  static constexpr int kRowsOfPass = kThreads / kChunks;
+  static constexpr int kRowsOfPass = kCopying / kChunks;
   static constexpr bool kRowsAreEven =
-      Hooks::kStagedRowsAreEven && kThreads % kChunks == 0 && kRowsOfPass % 8 == 0;
+      Hooks::kStagedRowsAreEven && kCopying % kChunks == 0 && kRowsOfPass % 8 == 0;
 
   struct Piece {
     const Value* from;
@@ -159,8 +164,8 @@ struct StagedReads {
   /// A row past the end is the last one.
   static __device__ __forceinline__ Piece piece_of(int i, const ForwardParams& params, const WorkItem& item,
                                                    const typename Hooks::Head& head, int first_row, int kv0) {
-    const int piece = i * kThreads + static_cast<int>(thread_of_cta());
-    const int row = piece / kChunks;
+    const int piece = i * kCopying + static_cast<int>(kOwnRows ? lane_of_warp() : thread_of_cta());
+    const int row = piece / kChunks + (kOwnRows ? static_cast<int>(warp_of_cta()) * kRowsCopied : 0);
     const int column = piece % kChunks * kValuesOfChunk;
     return {row_at(params, head, min(first_row + row, item.q_len(params) - 1)) + (kv0 + column),
             first_row + row, place(row, column), item.kv_len(params) - (kv0 + column)};

@@ -47,7 +47,7 @@ TEST_CASE("the alternatives are slower, about as much as FlashAttention-2 measur
 
 TEST_CASE("the predicted speed is near the measured one on H200", "[schedule]") {
   // 2 x 32 heads at d64, 2 x 16 at d128, 2 x 8 at d256, 8192 long.
-  const Target& h200 = find_target("h200");
+  const Target h200 = with_sm80_alone("h200");
   const auto predicted = [&](int head_dim, std::string_view plan) {
     const int heads = 2048 / head_dim;
     const ProblemSize size{
@@ -97,11 +97,11 @@ TEST_CASE("a choice holds for tiny and huge problems", "[schedule]") {
   }
   // A problem too small to fill the SMs with tall tiles gets lower ones.
   const ProblemSize narrow{.batch = 1, .num_q_heads = 4, .num_kv_heads = 4, .q_len = 2048, .kv_len = 8192};
-  CHECK(choose(spec, {}, h200, narrow).plan.tile_q == 64);
+  CHECK(choose(spec, {}, with_sm80_alone("h200"), narrow).plan.tile_q == 64);
 }
 
 TEST_CASE("hooks make room for themselves in registers", "[schedule]") {
-  const Target& h200 = find_target("h200");
+  const Target h200 = with_sm80_alone("h200");
   const Plan wide = choose(with_hooks(plain_spec(64)), {}, h200).plan;
   CHECK(wide.tile_q == 128);
   CHECK(wide.tile_kv == 64);  // 128 without hooks
@@ -109,7 +109,7 @@ TEST_CASE("hooks make room for themselves in registers", "[schedule]") {
 }
 
 TEST_CASE("hooks cost what they compute", "[schedule]") {
-  const Target& h200 = find_target("h200");
+  const Target h200 = with_sm80_alone("h200");
   Facts heavy;
   heavy.element_ops = 20;
   const Plan plan = choose(plain_spec(128), {}, h200).plan;
@@ -178,7 +178,7 @@ TEST_CASE("plans are ranked from the chosen one on, each tile once", "[schedule]
 }
 
 TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
-  const Target& h200 = find_target("h200");
+  const Target h200 = with_sm80_alone("h200");
   const CheckedSpec spec = plain_spec(128);
   const Choice choice = choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32");
   CHECK(choice.plan.print() ==
@@ -192,7 +192,7 @@ TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
 TEST_CASE("a plan asked for that cannot run is refused with the reason", "[schedule]") {
   const CheckedSpec spec = plain_spec(128);
   CHECK_THROWS_WITH(
-      choose_forced(spec, {}, find_target("h200"), "tile_kv=96"),
+      choose_forced(spec, {}, with_sm80_alone("h200"), "tile_kv=96"),
       "plan 'sm80 q_outer tile_q=128 tile_kv=96 warps=4 stages=1 q_in_registers=0 min_ctas=1' cannot run: a "
       "thread would need about 264 registers; it has 255");
   CHECK_THROWS_AS(choose_forced(spec, {}, find_target("h200"), "tile=96"), Error);
@@ -203,7 +203,7 @@ TEST_CASE("a plan asked for that cannot run is refused with the reason", "[sched
 TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
   for (const Target& target : all_targets()) {
     const Measured* line = find_measured(plain_spec(192), {}, target);
-    CHECK((line != nullptr) == target.runs(Family::sm80));
+    CHECK((line != nullptr) == (target.runs(Family::sm80) && !target.runs(Family::sm90)));
     CHECK(find_measured(plain_spec(192, 128), {}, target) == nullptr);
     CHECK(find_measured(with_dropout(plain_spec(192)), {}, target) == nullptr);
     CHECK(find_measured(plain_spec(128), {}, target) == nullptr);
@@ -211,14 +211,38 @@ TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
   }
 }
 
-TEST_CASE("a measured line of dense attention says nothing of a mask that drops scores", "[schedule]") {
+TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[schedule]") {
+  const auto plan = [](const CheckedSpec& spec, const Facts& facts) {
+    return choose(spec, facts, find_target("h200")).plan;
+  };
+  Facts causal;
+  causal.has_mask = causal.mask_is_relative = true;
+  Facts documents;
+  documents.has_mask = true;
+  Facts tree;
+  tree.has_mask = true;
+  tree.element_ops = 25;
+  CHECK(plan(plain_spec(64), {}).warps == 12);
+  CHECK(plan(plain_spec(64), causal).warps == 12);
+  CHECK(plan(plain_spec(64), documents).family == Family::sm80);  // 192 rows straddle them
+  CHECK(plan(plain_spec(128), {}).tile_kv > 128);
+  CHECK(plan(plain_spec(128), causal).print().starts_with("sm90 q_outer tile_q=128 tile_kv=128 warps=8"));
+  CHECK(plan(plain_spec(128), documents) == plan(plain_spec(128), causal));
+  CHECK(plan(plain_spec(128), tree).family == Family::sm80);
+  CHECK(plan(plain_spec(256), causal).print().starts_with("sm90 q_outer tile_q=128 tile_kv=64 warps=8"));
+  CHECK(plan(plain_spec(128, 0, DType::f32), causal).family == Family::sm80);
+}
+
+TEST_CASE("a plan asked for in parts is completed by the family that can run it", "[schedule]") {
   const Target& h200 = find_target("h200");
-  const CheckedSpec spec = plain_spec(256);
-  Facts facts;
-  CHECK(choose(spec, facts, h200).plan.tile_q == 128);
-  facts.has_mask = true;
-  CHECK(choose(spec, facts, h200).plan.tile_q == 64);
-  CHECK(find_measured(plain_spec(192), facts, h200) == find_measured(plain_spec(192), {}, h200));
-  facts.mask_is_always_true = true;
-  CHECK(choose(spec, facts, h200).plan.tile_q == 128);
+  const CheckedSpec spec = plain_spec(128);
+  REQUIRE(choose(spec, {}, h200).plan.family == Family::sm90);
+  CHECK(choose_forced(spec, {}, h200, "tile_kv=96").plan.family == Family::sm90);
+  CHECK(choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32 warps=4").plan.family == Family::sm90);
+  CHECK(choose_forced(spec, {}, h200, "stages=1 tile_kv=64").plan.family == Family::sm80);
+  CHECK(choose_forced(spec, {}, h200, "sm80").plan == choose(spec, {}, with_sm80_alone("h200")).plan);
+  CHECK(choose_forced(spec, {}, with_sm80_alone("h200"), "").plan.family == Family::sm80);
+  CHECK_THROWS_WITH(
+      choose_forced(spec, {}, h200, "sm90 warps=2 tile_q=32"),
+      Catch::Matchers::EndsWith("warps=2 is not 4, 8 or 12: sm90 kernels multiply by four warps together"));
 }

@@ -52,10 +52,40 @@ TEST_CASE("the reason against a plan names the limit and the number", "[schedule
 }
 
 TEST_CASE("a plan is for one family", "[schedule]") {
-  CHECK(why(changed("host")) == "it is a plan for host kernels; h200 runs sm80 kernels");
+  CHECK(why(changed("host")) == "it is a plan for host kernels; h200 runs sm90 and sm80 kernels");
   CHECK(why(kGood, "host") == "it is a plan for sm80 kernels; host runs host kernels");
-  CHECK(why(changed("sm90")) == "sm90 kernels are not written yet; h200 runs sm80 kernels");
+  CHECK(why(changed("sm90 warps=8 stages=2")).empty());
+  CHECK(why(changed("sm90 warps=8 stages=2"), "h200", plain_spec(128, 0, DType::f32)) ==
+        "sm90 kernels multiply 16-bit elements; f32 runs sm80 kernels");
   CHECK(why(changed("sm90"), "a100") == "it is a plan for sm90 kernels; a100 runs sm80 kernels");
+}
+
+TEST_CASE("warps that multiply together have shapes of their own", "[schedule]") {
+  const auto of_sm90 = [](std::string_view fields) {
+    return parse_plan(fields, parse_plan("sm90 tile_q=128 tile_kv=128 warps=8 stages=2", kGood));
+  };
+  CHECK(why(of_sm90("")).empty());
+  CHECK(why(of_sm90("warps=6 tile_q=96")) ==
+        "warps=6 is not 4, 8 or 12: sm90 kernels multiply by four warps together");
+  CHECK(why(of_sm90("tile_q=64")) == "tile_q=64: sm90 kernels own 16 rows a warp, 128");
+  CHECK(why(of_sm90("tile_kv=272")) == "tile_kv=272 is not a multiple of 16, up to 256");
+  CHECK(why(of_sm90("tile_kv=0")) == "tile_kv=0 is not a multiple of 16, up to 256");
+  CHECK(why(of_sm90("stages=1")) == "stages=1: sm90 kernels take 2");
+  CHECK(why(of_sm90("q_in_registers=1")) == "q_in_registers=1: sm90 kernels read Q from shared memory");
+  CHECK(why(of_sm90("tile_kv=192")) ==
+        "min_ctas=1 x 384 threads leave a thread 232 of h200's 65536 registers; it would need about 236");
+  CHECK(why(of_sm90("tile_kv=64"), "h200", plain_spec(256)).empty());
+  CHECK(why(of_sm90("tile_kv=96"), "h200", plain_spec(256)) ==
+        "the tiles take 262208 bytes of shared memory; a CTA on h200 has 232448");
+}
+
+TEST_CASE("kernels of one architecture alone are not built for others", "[schedule]") {
+  Target plain = find_target("h200");
+  plain.has_arch_features = false;
+  const Plan plan = parse_plan("sm90 tile_q=128 tile_kv=128 warps=8 stages=2", kGood);
+  CHECK(why_illegal(plan, plain_spec(128), plain) ==
+        "sm90 kernels are for sm_90a alone, and these are to be built for sm_90");
+  CHECK(choose(plain_spec(128), {}, plain).plan.family == Family::sm80);
 }
 
 TEST_CASE("what the target cannot run at all comes before its tiles", "[schedule]") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/spec/spec.h"
+#include "compiler/target/target.h"
 
 namespace fa {
 
@@ -13,6 +14,14 @@ inline CheckedSpec plain_spec(int head_dim, int head_dim_v = 0, DType dtype = DT
   spec.head_dim_v = head_dim_v == 0 ? head_dim : head_dim_v;
   spec.dtype = dtype;
   return spec;
+}
+
+/// A GPU as it would be with sm80 kernels alone: what its sm80 plans are judged by.
+inline Target with_sm80_alone(std::string_view name) {
+  static constexpr Family kSm80[] = {Family::sm80};
+  Target target = find_target(name);
+  if (target.runs(Family::sm80)) target.families = kSm80;
+  return target;
 }
 
 inline CheckedSpec with_dropout(CheckedSpec spec) {

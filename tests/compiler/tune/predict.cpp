@@ -11,6 +11,7 @@ using namespace fa;
 namespace {
 
 const CheckedSpec kSpec = plain_spec(64, 0, DType::f16);
+const Facts kFacts;
 const ShareOfTiles kAll = [](const Plan&, const ProblemSize&) { return 1.0; };
 
 Plan plan_of(const std::string& text) {
@@ -39,7 +40,8 @@ TEST_CASE("plans are built in the order of what the compiler thinks of them", "[
     const std::vector<Plan> plans = plans_to_build(kSpec, {}, target);
     CHECK(plans.front() == choose(kSpec, {}, target).plan);
     CHECK(plans.size() == rank_plans(kSpec, {}, target).size());
-    CHECK(std::ranges::is_partitioned(plans, [](const Plan& plan) { return is_preferable(plan, kSpec); }));
+    CHECK(std::ranges::is_partitioned(plans,
+                                      [](const Plan& plan) { return is_preferable(plan, kSpec, kFacts); }));
   }
 }
 
@@ -83,26 +85,26 @@ TEST_CASE("the default stays where nothing is clearly better", "[tune][predict]"
   // Three row tiles a warp are nothing that the compiler would choose by itself, however few registers they
   // take.
   const BuiltPlan unusual = built("tile_q=192", 96);
-  REQUIRE_FALSE(is_preferable(unusual.plan, kSpec));
+  REQUIRE_FALSE(is_preferable(unusual.plan, kSpec, kFacts));
   const Prediction kept = rank({built("", 207), unusual});
   CHECK(kept.best.of == 0);
   CHECK(kept.ranked.size() == 2);
 }
 
 TEST_CASE("a prediction never contradicts a measurement", "[tune][predict]") {
-  CheckedSpec wide = plain_spec(256, 0, DType::f16);
-  const Plan measured = choose(wide, {}, find_target("h200")).plan;
-  REQUIRE(choose(wide, {}, find_target("h200")).why.find("measured best") == 0);
+  CheckedSpec wide = plain_spec(192, 0, DType::f16);
+  const Plan measured = choose(wide, {}, find_target("a100")).plan;
+  REQUIRE(choose(wide, {}, find_target("a100")).why.find("measured best") == 0);
   const auto of = [&](const Plan& plan, int registers) {
     return BuiltPlan{.plan = plan, .built = {.registers = registers, .shared_memory = 1024}};
   };
   Plan small = measured;
   small.tile_q = 64;
   small.warps = 4;
-  const Prediction prediction = rank({of(measured, 255), of(small, 64)}, wide, "h200");
+  const Prediction prediction = rank({of(measured, 255), of(small, 64)}, wide, "a100");
   CHECK(prediction.best.of == 0);
   CHECK(prediction.why.find("measurements") != std::string::npos);
-  CHECK(rank({of(measured, 255), of(small, 64)}, wide, "a100").best.of == 1);
+  CHECK(rank({of(measured, 255), of(small, 64)}, plain_spec(256, 0, DType::f16), "a100").best.of == 1);
 }
 
 TEST_CASE("fewer CTAs are tried where a plan spills", "[tune][predict]") {
@@ -119,12 +121,12 @@ TEST_CASE("eight plans are worth measuring, three of them unusual at most", "[tu
     plans.push_back(
         {.plan = plan, .built = {.registers = 200, .shared_memory = shared_memory_bytes(plan, kSpec)}});
   const Prediction prediction = rank(plans);
-  const std::vector<std::size_t> chosen = worth_measuring(plans, prediction.ranked, kSpec);
+  const std::vector<std::size_t> chosen = worth_measuring(plans, prediction.ranked, kSpec, kFacts);
   CHECK(chosen.size() == 8);
   CHECK(std::set(chosen.begin(), chosen.end()).size() == 8);
-  CHECK(std::ranges::count_if(chosen,
-                              [&](std::size_t of) { return !is_preferable(plans[of].plan, kSpec); }) <= 3);
-  CHECK(worth_measuring(plans, {}, kSpec).empty());
+  CHECK(std::ranges::count_if(
+            chosen, [&](std::size_t of) { return !is_preferable(plans[of].plan, kSpec, kFacts); }) <= 3);
+  CHECK(worth_measuring(plans, {}, kSpec, kFacts).empty());
 }
 
 TEST_CASE("only the default and the legal plans of a prediction are timed", "[tune][predict]") {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "compiler/emit/cuda/passes/passes.h"
+#include "compiler/schedule/shape.h"
 
 namespace fa {
 
@@ -9,7 +10,7 @@ PrintedPass print_forward_pass(const Plan& plan, int shared_memory, bool overlap
                      .grid = Grid::q_tiles,
                      .tile_q = plan.tile_q,
                      .tile_kv = plan.tile_kv,
-                     .threads = plan.warps * 32,
+                     .threads = threads_of(plan),
                      .shared_memory = shared_memory,
                      .overlaps = overlaps};
   return {.pass = pass,

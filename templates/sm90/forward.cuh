@@ -1,0 +1,398 @@
+// Forward attention for sm_90a, 16-bit elements: products of whole warpgroups, which run while their warps do
+// the softmax, on tiles that warps of their own copy.
+//
+// Warps        kWarps that multiply, four to a warpgroup, which owns 64 query rows, 16 a warp; and four that copy
+//              K and V, and leave them most of their registers.
+// Shared       as common/tiles/shared_map.cuh says, with two stages, then the barriers of K's and V's stages: full,
+//              empty. The swizzle of common/tile.cuh is what the products' descriptors call 128 bytes.
+// Protocol     the copying warps walk the tiles ahead, as far as stages are empty. A multiplying warp, per kv tile:
+//              K of this tile and V of the one before are there -> S = Q K^T and O += P V of the tile before are both
+//              started -> once S is there, logits and softmax, while O's product runs -> once O is there, it is
+//              rescaled where it must be, and P packed (FlashAttention-3, section 3.2). Warpgroups take turns in
+//              starting products, so that those of one run during the softmax of the others.
+// Ragged edge  as in common/forward.cuh.
+#pragma once
+
+#include "sm80/mma.cuh"
+#include "sm80/tile.cuh"
+#include "sm90/barrier.cuh"
+#include "sm90/placement.cuh"
+#include "sm90/wgmma.cuh"
+// after the architecture's own
+#include "common/dependent_launch.cuh"
+#include "common/dropout.cuh"
+#include "common/lane_store.cuh"
+#include "common/output_tile.cuh"
+#include "common/products.cuh"
+#include "common/score/hooks.cuh"
+#include "common/score/score_product.cuh"
+#include "common/score/staged_reads.cuh"
+#include "common/softmax.cuh"
+#include "common/tile.cuh"
+#include "common/tiles/key_tiles.cuh"
+#include "common/tiles/shared_map.cuh"
+#include "common/tiles/tile_walk.cuh"
+#include "params.h"
+
+namespace fa {
+
+template <class Config, class Hooks, class Classes>
+struct Forward : ScoreProduct<Config, Hooks, Classes>,
+                 OutputTile<Config, ScoreProduct<Config, Hooks, Classes>::kHooksKeepQTile> {
+  using Scores = ScoreProduct<Config, Hooks, Classes>;
+  using Output = OutputTile<Config, Scores::kHooksKeepQTile>;
+  using Output::kDTiles;
+  using Output::o;
+  using Output::softmax;
+  using Scores::item;
+  using Scores::k_lane;
+  using Scores::kHooksKeepQTile;
+  using Scores::kKSteps;
+  using Scores::kNTiles;
+  using Scores::kTileKv;
+  using Scores::q_lane;
+  using Scores::s;
+  using typename Output::OTile;
+  using typename Scores::Place;
+  using typename Scores::Score;
+  using Element = typename Config::Element;
+  using Product = Products<Element>;
+  using Linear = LinearAddend<Hooks>;
+  static constexpr int kThreads = (Config::kWarps + kCopyingWarps) * 32;
+  static_assert(Place::kMTiles == 1 && Config::kWarps % 4 == 0 && Config::kStages == 2);
+  static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
+  static constexpr int kSteps = kTileKv / 16;  // of P V
+
+  using Map = SharedMap<Config, Hooks>;
+  using QTile = typename Map::QTile;
+  using KTile = typename Map::KTile;
+  using VTile = typename Map::VTile;
+  using Reads = StagedReads<Config, Hooks>;
+  static constexpr int kKOffset = Map::kKOffset;
+  static constexpr int kVOffset = Map::kVOffset;
+  static constexpr int kBarriers = OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;  // their offset
+  static constexpr int kSharedBytes = kBarriers + 8 * kBarrierBytes;
+
+  using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
+
+  __device__ __forceinline__ void run(const ForwardParams& params) { run_item(params); }
+
+ private:
+  unsigned p[kSteps][4];  // probabilities of a tile, as A fragments
+
+  /// Warpgroups start their products one after the other, in a ring: `await_turn` is for all of them but the first
+  /// warpgroup's first, `pass_turn` for all but the last warpgroup's last.
+  static constexpr int kWarpgroups = Config::kWarps / 4;
+  static constexpr bool kTakesTurns = kWarpgroups > 1 && !Reads::kColumns;
+  static __device__ __forceinline__ void await_turn(int warpgroup) {
+    if constexpr (kTakesTurns) asm volatile("bar.sync %0, 256;" ::"r"(2 + warpgroup) : "memory");
+  }
+  static __device__ __forceinline__ void pass_turn(int warpgroup) {
+    if constexpr (kTakesTurns) {
+      const int next = warpgroup == kWarpgroups - 1 ? 0 : warpgroup + 1;
+      asm volatile("bar.arrive %0, 256;" ::"r"(2 + next) : "memory");
+    }
+  }
+
+  /// A barrier of all warps that read what one of them staged: columns are found once for all.
+  static __device__ __forceinline__ void sync_readers() {
+    if constexpr (Reads::kColumns) {
+      sync_multiplying_warps<Config>();
+    } else {
+      __syncwarp();
+    }
+  }
+
+  /// Starts S (+)= Q K^T.
+  __device__ __forceinline__ void start_qk(unsigned q_rows, unsigned k_stage) {
+#pragma unroll
+    for (int step = 0; step < kKSteps; ++step) {
+      const unsigned part = step % 4 * 32;
+      const unsigned long long k = describe(k_stage + step / 4 * KTile::kPageBytes + part, 0);
+      const bool adds = Scores::kBeginsWithAddend || step > 0;
+      using Wide = WarpgroupProduct<Element, kNTiles>;
+      Wide::of_tiles(s[0], describe(q_rows + step / 4 * QTile::kPageBytes + part, 0), k, adds);
+    }
+  }
+
+  /// Starts O += P V.
+  __device__ __forceinline__ void start_pv(unsigned v_stage) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step)
+      WarpgroupProduct<Element, kDTiles>::template of_fragments<true>(
+          o[0], p[step], describe(v_stage + step * 16 * 128, VTile::kPageBytes), true);
+  }
+
+  /// Brings the state of the rows to a maximum that serves this tile as well; O is to be multiplied by `factor`
+  /// afterwards where the return value says so, in this warp (SoftmaxRow).
+  __device__ __forceinline__ bool follow_maximum(const float (&tile_max)[1][2], float scale, float shift,
+                                                 float (&factor)[2]) {
+    float m_new[2];
+    bool stale = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      m_new[half] = quad_max(tile_max[0][half]) * scale;
+      if constexpr (Score::kHasShift) m_new[half] += shift;
+      stale |= softmax[0][half].is_stale(m_new[half]);
+      factor[half] = 1.0f;
+    }
+    if (!__any_sync(0xffffffffu, stale)) return false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) factor[half] = softmax[0][half].rescale(m_new[half]);
+    return true;
+  }
+
+  /// Scores to exponentials, in place.
+  __device__ __forceinline__ void exponentiate(const ForwardParams& params, float scale, float shift,
+                                               int kv0) {
+    float reference[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      reference[half] = Score::kHasShift ? softmax[0][half].m - shift : softmax[0][half].m;
+    PhiloxWords words[1][2];
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n) {
+      if constexpr (Config::kDropout) {
+        if (n * 8 % kDrawnColumns == 0)
+          draw_dropout<kDrawnColumns, Place>(
+              params, item, this->first_row(params) + Place::first_row_of_warp(), kv0 + n * 8, words);
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float lo = softmax[0][half].exponential(s[0][n][2 * half], scale, reference[half]);
+        float hi = softmax[0][half].exponential(s[0][n][2 * half + 1], scale, reference[half]);
+        if constexpr (Config::kDropout) {
+          const unsigned bits = words[0][half].word[n % (kDrawnColumns / 8)];
+          lo = (bits & 0xffffu) >= params.call.drop_threshold ? lo : 0.0f;
+          hi = (bits >> 16) >= params.call.drop_threshold ? hi : 0.0f;
+        }
+        s[0][n][2 * half] = lo;
+        s[0][n][2 * half + 1] = hi;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void load_elements(unsigned char* to, const ForwardParams& params,
+                                                const typename Hooks::Head& head, int tile) const {
+    Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
+                          tile * kTileKv);
+  }
+
+  __device__ __forceinline__ void pack_probabilities() {
+#pragma unroll
+    for (int n = 0; n < kNTiles; ++n)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        Product::place(p[n / 2], n % 2, half, s[0][n][2 * half], s[0][n][2 * half + 1]);
+  }
+
+  /// The barriers of a stage, by the shared memory's start.
+  static __device__ __forceinline__ unsigned k_full(unsigned smem, int stage) {
+    return smem + kBarriers + stage * kBarrierBytes;
+  }
+  static __device__ __forceinline__ unsigned k_empty(unsigned smem, int stage) {
+    return smem + kBarriers + (2 + stage) * kBarrierBytes;
+  }
+  static __device__ __forceinline__ unsigned v_full(unsigned smem, int stage) {
+    return smem + kBarriers + (4 + stage) * kBarrierBytes;
+  }
+  static __device__ __forceinline__ unsigned v_empty(unsigned smem, int stage) {
+    return smem + kBarriers + (6 + stage) * kBarrierBytes;
+  }
+
+  __device__ __forceinline__ void run_item(const ForwardParams& params) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    if (thread_of_cta() == 0) {
+#pragma unroll
+      for (int stage = 0; stage < 2; ++stage) {
+        make_barrier(k_full(smem, stage), kCopyingWarps * 32);
+        make_barrier(v_full(smem, stage), kCopyingWarps * 32);
+        make_barrier(k_empty(smem, stage), Config::kWarps);
+        make_barrier(v_empty(smem, stage), Config::kWarps);
+      }
+    }
+    __syncthreads();
+    // The same for the whole warp, which compilers see by the shuffle.
+    const int warp = __shfl_sync(0xffffffffu, static_cast<int>(warp_of_cta()), 0);
+    if (warp >= Config::kWarps) {
+      give_registers<Config::kCopyRegisters>();
+      copy_tiles(params, smem);
+    } else {
+      take_registers<Config::kMultiplyRegisters>();
+      multiply_tiles(params, shared, warp);
+    }
+  }
+
+  /// The copying warps: K and V of the tiles that the walk visits.
+  __device__ __forceinline__ void copy_tiles(const ForwardParams& params, unsigned smem) {
+    const unsigned thread = thread_of_cta() - Config::kWarps * 32;
+    const auto [b, h] = item.head(params);
+    const int kv_head = Sequence::kv_head(params.call, h);
+    const char* const k_base = Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head);
+    const char* const v_base = Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head);
+    const unsigned copy_to = smem + copy_offset(thread);
+    const auto copy = [](int, unsigned to, const char* from, bool valid) { cp_async_16(to, from, valid); };
+    if constexpr (Classes::kHasTileMap) await_pass_before();
+    Walk walk{{item}};
+    WalkStep now = walk.first(params);
+    int stage = 0, parity = 1;
+#pragma unroll 1
+    while (now.exists()) {
+      const int kv0 = now.tile() * kTileKv;
+      wait(k_empty(smem, stage), parity);
+      KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
+                                                         static_cast<int>(params.k_strides.row), kv0,
+                                                         item.kv_len(params), copy, thread);
+      arrive_with_copies(k_full(smem, stage));
+      wait(v_empty(smem, stage), parity);
+      VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
+                                                         static_cast<int>(params.v_strides.row), kv0,
+                                                         item.kv_len(params), copy, thread);
+      arrive_with_copies(v_full(smem, stage));
+      now = walk.after(params, now);
+      parity ^= stage;
+      stage ^= 1;
+    }
+  }
+
+  /// A multiplying warp.
+  __device__ __forceinline__ void multiply_tiles(const ForwardParams& params, unsigned char* shared,
+                                                 int warp) {
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    const int lane = lane_of_warp();
+    const int warpgroup = warp / 4;
+    const unsigned q_rows = smem + warpgroup * 64 * 128;
+    q_lane = smem + warp * 16 * 128 + Product::lane_offset_q(lane);
+    k_lane = smem + kKOffset + Product::lane_offset_k(lane);
+    const int q0 = item.template q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
+    const auto [b, h] = item.head(params);
+
+    LaneStore base;
+    if constexpr (Score::kIsLinear) Linear::keep(base, params, this->find_head(params));
+    base.seal();
+    const char* q = Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h);
+    Copy<QTile, Config::kWarps * 32> q_copy;
+    q_copy.start(smem + copy_offset(), q, static_cast<int>(params.q_strides.row), q0, item.q_len(params));
+    const typename Hooks::Head head = this->find_head(params);
+    if constexpr (Classes::kHasTileMap) await_pass_before();
+    Walk walk{{item}};
+    WalkStep now = walk.first(params);
+    unsigned char* const reads = shared + Map::kReadsOffset;
+    if constexpr (Reads::kElements) load_elements(reads, params, head, now.tile());
+    close_copies();
+    if constexpr (Reads::kColumns)
+      Reads::store_columns(
+          reads, Reads::find_columns(params, item, this->head_of_tile(params, head), now.tile() * kTileKv));
+
+#pragma unroll
+    for (int half = 0; half < 2; ++half) softmax[0][half].start();
+    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
+#pragma unroll
+    for (int d = 0; d < kDTiles; ++d)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) o[0][d][i] = 0.0f;
+    Place::for_each(s, [](float& x) { x = 0.0f; });
+    await_copies<0>();
+    show_to_products();
+    sync_multiplying_warps<Config>();
+
+    const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
+    int stage = 0, parity = 0;
+    bool has_p = false;
+#pragma unroll 1
+    while (now.exists()) {
+      const int kv0 = now.tile() * kTileKv;
+      if constexpr (Reads::kAny) {
+        if (has_p) {
+          await_copies<0>();
+          sync_readers();
+        }
+      }
+      if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
+      wait(k_full(smem, stage), parity);
+      if (has_p) wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
+      show_to_products();
+      if (has_p || warpgroup > 0) await_turn(warpgroup);
+      pin(s[0]);
+      pin(o[0]);
+      pin(p);
+      begin_products();
+      start_qk(q_rows, smem + kKOffset + stage * KTile::kBytes);
+      close_products();
+      if (has_p) {
+        start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
+        close_products();
+        pass_turn(warpgroup);
+        await_products<1>();
+      } else {
+        pass_turn(warpgroup);
+        await_products<0>();
+      }
+      pin(s[0]);
+      if (!Scores::kBeginsByProduct && lane == 0) arrive(k_empty(smem, stage));
+      if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
+      const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
+      const float shift = this->apply_hooks(params, head, now, slope);
+      float tile_max[1][2];
+      this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
+      if (Scores::kBeginsByProduct && lane == 0) arrive(k_empty(smem, stage));  // it may read K again
+      const WalkStep then = walk.after(params, now);
+      if constexpr (Reads::kAny) {
+        sync_readers();  // hooks of this tile have read it
+        if constexpr (Reads::kElements) {
+          load_elements(reads, params, head, then.tile());
+          close_copies();
+        }
+        if constexpr (Reads::kColumns)
+          Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
+                                                          then.tile() * kTileKv));
+      }
+      float factor[2];
+      const bool rescales = follow_maximum(tile_max, scale, shift, factor);
+      exponentiate(params, scale, shift, kv0);
+      pin(s[0]);
+      // Waited for in a block of its own: ptxas moves a wait up to the start of its block, before the exponentials.
+      if (rescales) {
+        await_products<0>();
+        pin(o[0]);
+#pragma unroll
+        for (int d = 0; d < kDTiles; ++d)
+#pragma unroll
+          for (int i = 0; i < 4; ++i) o[0][d][i] *= factor[i / 2];
+      } else {
+        await_products<0, 1>();
+        pin(o[0]);
+      }
+      pin(p);
+      if (has_p && lane == 0) arrive(v_empty(smem, 1 - stage));
+      pack_probabilities();
+      has_p = true;
+      now = then;
+      parity ^= stage;
+      stage ^= 1;
+    }
+    if (has_p) {
+      wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
+      show_to_products();
+      await_turn(warpgroup);
+      pin(o[0]);
+      pin(p);
+      begin_products();
+      start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
+      close_products();
+      if (warpgroup < kWarpgroups - 1) pass_turn(warpgroup);
+      await_products<0>();
+      pin(o[0]);
+    }
+    if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
+    if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
+    if constexpr (Hooks::kHasSink) {
+      const auto [sink_b, sink_h] = item.head(params);
+      this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
+    }
+    this->store(params, item, shared);
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,23 @@
+// How work and scores are placed on sm_90: as on sm_80, for the accumulators of a warpgroup's products lie like
+// those of m16n8, each warp with 16 rows of the 64.
+#pragma once
+
+#include "common/mma_place.cuh"
+#include "common/placement.cuh"
+
+namespace fa {
+
+using WorkItem = BlockItem;
+template <int kRowsPerWarp, int kTileKv>
+using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
+constexpr bool kWarpsStageOwnRows = true;
+
+constexpr int kCopyingWarps = 4;  // of a CTA, after those that multiply
+
+/// Barrier 0 is for all warps.
+template <class Config>
+__device__ __forceinline__ void sync_multiplying_warps() {
+  asm volatile("bar.sync 1, %0;" ::"n"(Config::kWarps * 32) : "memory");
+}
+
+}  // namespace fa
