@@ -15,6 +15,7 @@
 #include "compiler/ir/import/import.h"
 #include "tools/reference/dropout.h"
 #include "tools/reference/gradients/adjoint_sum.h"
+#include "tools/reference/gradients/errors.h"
 #include "tools/reference/interpreter.h"
 #include "tools/reference/parallel.h"
 #include "tools/reference/reference.h"
@@ -37,14 +38,11 @@ double dot(const double* a, const double* b, int n) {
   return sum;
 }
 
-double dot_of_sizes(const double* a, const double* b, int n) {
+/// The root of the sum of the products' squares: what the rounding errors of a sum grow with.
+double root_of_squares(const double* a, const double* b, int n) {
   double sum = 0;
-  for (int i = 0; i < n; ++i) sum += std::fabs(a[i] * b[i]);
-  return sum;
-}
-
-void add_sizes(double* to, double factor, const double* from, int n) {
-  for (int i = 0; i < n; ++i) to[i] += factor * std::fabs(from[i]);
+  for (int i = 0; i < n; ++i) sum += a[i] * a[i] * b[i] * b[i];
+  return std::sqrt(sum);
 }
 
 void add_scaled(double* to, double factor, const double* from, int n) {
@@ -53,7 +51,7 @@ void add_scaled(double* to, double factor, const double* from, int n) {
 
 /// Where a run of the reference leaves what it finds, beside the gradients.
 struct Measurement {
-  InputGradients* allowed;
+  GradientErrors* errors;
   ErrorBound bound;
   std::vector<std::uint8_t>* is_doubtful;  // by row
 };
@@ -80,8 +78,11 @@ class GroupBackward {
     for (const Adjoint& adjoint : derivatives.sink.adjoints) of_sink_.emplace_back(adjoint, is_fast());
     const auto keys = static_cast<std::size_t>(size_.kv_len);
     for (auto* values :
-         {&scores_, &logits_, &errors_, &probs_, &sizes_, &d_logits_, &d_errors_, &factors_, &factor_errors_})
+         {&scores_, &logits_, &errors_, &probs_, &sizes_, &d_logits_, &factors_, &factor_errors_})
       values->resize(keys);
+    d_errors_.resize(keys);
+    o_.resize(static_cast<std::size_t>(spec.head_dim_v));
+    mean_k_.resize(static_cast<std::size_t>(spec.head_dim));
   }
 
   void run(int b, int kv_head, const std::vector<double>& q, const std::vector<double>& k,
@@ -155,7 +156,15 @@ class GroupBackward {
     });
   }
 
+  /// Whether the loss depends on the row.
+  bool has_gradient(std::int64_t number) const {
+    const double* const d_o = outputs_.o.data() + number * spec_.head_dim_v;
+    return std::any_of(d_o, d_o + spec_.head_dim_v, [](double x) { return x != 0; }) ||
+           (!outputs_.lse.empty() && outputs_.lse[static_cast<std::size_t>(number)] != 0);
+  }
+
   void row(std::int64_t number, const RowId& id, const double* q) {
+    if (!has_gradient(number)) return;
     is_doubtful_ = false;
     find_logits(q);
     environment_[Builtin::kv_idx] = 0;
@@ -180,19 +189,15 @@ class GroupBackward {
       probs_[j] = std::exp(logits_[j] - row_max) / row_sum;
       if (probs_[j] != 0) mean_error += probs_[j] * errors_[j];
     }
-    // How far a probability may be off, relatively.
-    const auto relative = [&](double hook_error) {
-      if (!measures()) return 0.0;
-      const ErrorBound& bound = measurement_->bound;
-      return std::max(bound.relative(max_logit), bound.relative(0) + hook_error + mean_error);
-    };
+    row_error_ = RowError(measures() ? measurement_->bound : ErrorBound{}, max_logit, mean_error);
 
     const double* const d_o = outputs_.o.data() + number * spec_.head_dim_v;
     const double d_lse = outputs_.lse.empty() ? 0 : outputs_.lse[static_cast<std::size_t>(number)];
     const std::uint32_t threshold = problem_.drops() ? dropout_threshold(problem_.dropout) : 0;
     const double keep_scale = threshold >= 65536 ? 0 : 65536.0 / (65536.0 - threshold);
-    double d_sum = 0;                // D of the paper
-    double d_size = 0, d_error = 0;  // the sum of its terms' sizes, and its error by the hooks'
+    double d_sum = 0;  // D of the paper
+    double d_excess = 0;
+    std::ranges::fill(o_, 0.0);
     for (std::size_t j = 0; j < logits_.size(); ++j) {
       const auto key = static_cast<std::int64_t>(j);
       const bool is_kept = threshold == 0 || dropout_keeps(problem_.dropout_seed, threshold, id.b, id.h,
@@ -201,51 +206,57 @@ class GroupBackward {
       d_logits_[j] = sizes_[j] = 0;
       if (probs_[j] == 0 || factor == 0) continue;
       const double* const v = v_ + key * spec_.head_dim_v;
+      const std::int64_t at = at_v_ + key * spec_.head_dim_v;
+      const double weight = probs_[j] * factor;
       d_logits_[j] = factor * dot(d_o, v, spec_.head_dim_v);  // dp so far
       d_sum += probs_[j] * d_logits_[j];
-      add_scaled(result_.v.data() + at_v_ + key * spec_.head_dim_v, probs_[j] * factor, d_o,
-                 spec_.head_dim_v);
+      add_scaled(result_.v.data() + at, weight, d_o, spec_.head_dim_v);
       if (!measures()) continue;
-      sizes_[j] = factor * dot_of_sizes(d_o, v, spec_.head_dim_v);
-      d_size += probs_[j] * sizes_[j];
-      d_error += probs_[j] * (errors_[j] + mean_error) * sizes_[j];
-      add_sizes(measurement_->allowed->v.data() + at_v_ + key * spec_.head_dim_v,
-                probs_[j] * factor * relative(errors_[j]), d_o, spec_.head_dim_v);
+      add_scaled(o_.data(), weight, v, spec_.head_dim_v);
+      sizes_[j] = factor * root_of_squares(d_o, v, spec_.head_dim_v);
+      const TermError error = row_error_.of(errors_[j]);
+      d_excess += probs_[j] * error.linear * std::fabs(d_logits_[j]);
+      measurement_->errors->v.add(at, {weight * error.random, weight * error.linear}, d_o, spec_.head_dim_v);
     }
+    const double d_size = measures() ? root_of_squares(d_o, o_.data(), spec_.head_dim_v) : 0;
+    // Of a gradient by a logit: P's relative error, and those of dP and D.
+    const auto error_of = [&](double hook_error, double prob, double d_logit, double size) {
+      const TermError relative = row_error_.of(hook_error);
+      return TermError{relative.random * std::fabs(d_logit) + row_error_.base() * prob * (size + d_size),
+                       relative.linear * std::fabs(d_logit) + prob * d_excess};
+    };
     for (std::size_t j = 0; j < logits_.size(); ++j) {
-      d_errors_[j] = 0;
-      if (probs_[j] != 0 && measures())
-        d_errors_[j] = probs_[j] * (relative(errors_[j]) * (sizes_[j] + d_size + std::fabs(d_lse)) + d_error);
       d_logits_[j] = probs_[j] == 0 ? 0 : probs_[j] * (d_logits_[j] - d_sum + d_lse);
+      d_errors_[j] = probs_[j] == 0 || !measures() ? TermError{}
+                                                   : error_of(errors_[j], probs_[j], d_logits_[j], sizes_[j]);
     }
-    give_on(q, number);
+    give_on(q, number, d_size);
 
     const double d_sink = sink_prob == 0 ? 0 : sink_prob * (d_lse - d_sum);
-    const double d_sink_error =
-        sink_prob == 0 ? 0 : sink_prob * (relative(sink_error) * (d_size + std::fabs(d_lse)) + d_error);
+    const TermError d_sink_error = sink_prob == 0 ? TermError{} : error_of(sink_error, sink_prob, d_sink, 0);
     environment_[Builtin::kv_idx] = 0;
-    for (AdjointSum& adjoint : of_sink_) {
-      adjoint.add(environment_, &d_sink, &d_sink_error, 1, result_, allowed());
-      is_doubtful_ |= adjoint.take_doubt();
-    }
+    for (AdjointSum& adjoint : of_sink_) give_on(adjoint, &d_sink, &d_sink_error, 1);
+    if (measures()) measurement_->errors->end_row();
     if (measures() && is_doubtful_) (*measurement_->is_doubtful)[static_cast<std::size_t>(number)] = 1;
   }
 
-  InputGradients* allowed() const { return measures() ? measurement_->allowed : nullptr; }
+  void give_on(AdjointSum& adjoint, const double* logits, const TermError* errors, int lanes) {
+    adjoint.add(environment_, logits, errors, lanes, row_error_.base(), result_,
+                measures() ? measurement_->errors : nullptr);
+    is_doubtful_ |= adjoint.take_doubt();
+  }
 
   /// From the logits to the scores, and on to q, k and what score_mod captures.
-  void give_on(const double* q, std::int64_t number) {
+  void give_on(const double* q, std::int64_t number, double d_size) {
     for_lanes([&](int first, int lanes) {
       std::ranges::copy(d_score_.evaluate_f32(environment_, lanes), factors_.data() + first);
       std::ranges::copy(d_score_.errors(), factor_errors_.data() + first);
       note(d_score_, lanes, [&](int j) { return probs_[static_cast<std::size_t>(first + j)] != 0; });
-      for (AdjointSum& adjoint : of_score_mod_) {
-        adjoint.add(environment_, d_logits_.data() + first, d_errors_.data() + first, lanes, result_,
-                    allowed());
-        is_doubtful_ |= adjoint.take_doubt();
-      }
+      for (AdjointSum& adjoint : of_score_mod_)
+        give_on(adjoint, d_logits_.data() + first, d_errors_.data() + first, lanes);
     });
     const std::int64_t at_q = number * spec_.head_dim;
+    std::ranges::fill(mean_k_, 0.0);
     for (std::size_t j = 0; j < d_logits_.size(); ++j) {
       const std::int64_t at = static_cast<std::int64_t>(j) * spec_.head_dim;
       if (d_logits_[j] != 0) {
@@ -253,12 +264,17 @@ class GroupBackward {
         add_scaled(result_.q.data() + at_q, d_score, k_ + at, spec_.head_dim);
         add_scaled(result_.k.data() + at_k_ + at, d_score, q, spec_.head_dim);
       }
-      if (!measures() || d_errors_[j] == 0) continue;
-      const double error =
-          spec_.scale * (d_errors_[j] * std::fabs(factors_[j]) + std::fabs(d_logits_[j]) * factor_errors_[j]);
-      add_sizes(measurement_->allowed->q.data() + at_q, error, k_ + at, spec_.head_dim);
-      add_sizes(measurement_->allowed->k.data() + at_k_ + at, error, q, spec_.head_dim);
+      if (!measures() || probs_[j] == 0) continue;
+      const TermError error = d_errors_[j].times(spec_.scale * d_logits_[j], spec_.scale * factors_[j],
+                                                 factor_errors_[j], row_error_.base());
+      measurement_->errors->q.add(at_q, error, k_ + at, spec_.head_dim);
+      measurement_->errors->k.add(at_k_ + at, error, q, spec_.head_dim);
+      add_scaled(mean_k_.data(), spec_.scale * probs_[j] * factors_[j], k_ + at, spec_.head_dim);
     }
+    if (!measures()) return;
+    // What is the same for all keys of the row does not average out: the errors of lse and D.
+    measurement_->errors->q.add(at_q, {0, row_error_.whole()}, result_.q.data() + at_q, spec_.head_dim);
+    measurement_->errors->q.add(at_q, {0, row_error_.base() * d_size}, mean_k_.data(), spec_.head_dim);
   }
 
   const Problem& problem_;
@@ -275,9 +291,11 @@ class GroupBackward {
   std::int64_t at_k_ = 0, at_v_ = 0;
   double largest_k_ = 0;
   bool is_doubtful_ = false;  // the row
-  // By key. `sizes` are sums of |dO_d V_d|, as the dot products' errors are relative to.
-  std::vector<double> scores_, logits_, errors_, probs_, sizes_, d_logits_, d_errors_, factors_,
-      factor_errors_;
+  RowError row_error_;
+  std::vector<double> o_, mean_k_;  // of the row: sum_j P_j Z_j v_j, and sum_j P_j d score_mod k_j
+  // By key. `sizes` are what the errors of dP's sums grow with.
+  std::vector<double> scores_, logits_, errors_, probs_, sizes_, d_logits_, factors_, factor_errors_;
+  std::vector<TermError> d_errors_;
 };
 
 InputGradients zeros(const Problem& problem) {
@@ -304,8 +322,8 @@ void add(InputGradients& to, const InputGradients& from) {
   for (std::size_t i = 0; i < from.tensors.size(); ++i) add(to.tensors[i], from.tensors[i]);
 }
 
-/// One run over all rows. `measured` may be null; else its `allowed` is added to, and doubtful rows are marked.
-InputGradients run(const Problem& problem, const OutputGradients& outputs, MeasuredGradients* measured,
+/// One run over all rows. `errors` may be null; else they are added to, and doubtful rows are marked.
+InputGradients run(const Problem& problem, const OutputGradients& outputs, GradientErrors* errors,
                    std::vector<std::uint8_t>& is_doubtful) {
   const ProblemSize& size = problem.size;
   const CheckedSpec spec = import_hooks(problem.spec.checked());
@@ -314,23 +332,23 @@ InputGradients run(const Problem& problem, const OutputGradients& outputs, Measu
   InputGradients result = zeros(problem);
   const auto groups = std::int64_t{size.batch} * size.num_kv_heads;
   // Groups share captured tensors alone: each has its own sums of those, added up in the groups' order.
-  std::vector<InputGradients> sums(static_cast<std::size_t>(groups)), errors(sums.size());
+  std::vector<InputGradients> sums(static_cast<std::size_t>(groups));
+  std::vector<GradientErrors> group_errors(sums.size());
   parallel_for(groups, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
-      InputGradients own = zeros(problem), allowed;
-      if (measured != nullptr) allowed = zeros(problem);
+      const auto at = static_cast<std::size_t>(group);
+      sums[at] = zeros(problem);
+      if (errors != nullptr) group_errors[at] = GradientErrors(sums[at]);
       const Measurement measurement{
-          .allowed = &allowed, .bound = gradient_bound(problem), .is_doubtful = &is_doubtful};
-      GroupBackward(problem, spec, derivatives, outputs, own, measured != nullptr ? &measurement : nullptr)
+          .errors = &group_errors[at], .bound = gradient_bound(problem), .is_doubtful = &is_doubtful};
+      GroupBackward(problem, spec, derivatives, outputs, sums[at], errors != nullptr ? &measurement : nullptr)
           .run(static_cast<int>(group / size.num_kv_heads), static_cast<int>(group % size.num_kv_heads), q, k,
                v);
-      sums[static_cast<std::size_t>(group)] = std::move(own);
-      errors[static_cast<std::size_t>(group)] = std::move(allowed);
     }
   });
   for (const InputGradients& own : sums) add(result, own);
-  if (measured != nullptr)
-    for (const InputGradients& own : errors) add(measured->allowed, own);
+  if (errors != nullptr)
+    for (const GradientErrors& own : group_errors) errors->add(own);
   return result;
 }
 
@@ -343,9 +361,12 @@ InputGradients reference_backward(const Problem& problem, const OutputGradients&
 
 ErrorBound gradient_bound(const Problem& problem) {
   const ProblemSize& size = problem.size;
-  const int rows = size.q_len * (size.num_q_heads / size.num_kv_heads);
-  return error_bound(problem.spec.dtype(), std::max(problem.spec.head_dim(), problem.spec.head_dim_v()),
-                     std::max(size.kv_len, rows));
+  const int terms = std::max(size.kv_len, size.q_len * (size.num_q_heads / size.num_kv_heads));
+  const int head_dim = std::max(problem.spec.head_dim(), problem.spec.head_dim_v());
+  ErrorBound bound = error_bound(problem.spec.dtype(), head_dim, terms);
+  // Errors that add up as random ones do, and the largest of a million of those.
+  if (problem.spec.dtype() != DType::f32) bound.constant *= 2;
+  return bound;
 }
 
 MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs) {
@@ -354,11 +375,13 @@ MeasuredGradients measured_backward(const Problem& problem, OutputGradients& out
                                         static_cast<std::size_t>(size.num_q_heads) *
                                         static_cast<std::size_t>(size.q_len));
   while (true) {
-    MeasuredGradients measured{.reference = {}, .allowed = zeros(problem), .doubtful_rows = 0};
+    GradientErrors errors(zeros(problem));
     const std::vector<std::uint8_t> known = is_doubtful;
-    measured.reference = run(problem, outputs, &measured, is_doubtful);
-    measured.doubtful_rows = std::count(is_doubtful.begin(), is_doubtful.end(), 1);
-    if (known == is_doubtful) return measured;
+    const InputGradients reference = run(problem, outputs, &errors, is_doubtful);
+    if (known == is_doubtful)
+      return {.reference = reference,
+              .allowed = errors.allowed(reference, gradient_bound(problem)),
+              .doubtful_rows = std::count(is_doubtful.begin(), is_doubtful.end(), 1)};
     const auto width = static_cast<std::size_t>(problem.spec.head_dim_v());
     for (std::size_t row = 0; row < is_doubtful.size(); ++row) {
       if (is_doubtful[row] == 0) continue;

@@ -33,8 +33,10 @@ std::string backward_failure(const Kernel& kernel, const Problem& problem, Layou
 void check_backward(const Case& c) {
   INFO(c.print());
   std::int64_t rows = 0;
-  const std::string wrong = backward_failure(compile(c.load(), with_backward()),
-                                             make_problem(c.load(), c.inputs()), c.layout, &rows);
+  Options options = with_backward();
+  options.plan = c.plan;
+  const std::string wrong =
+      backward_failure(compile(c.load(), options), make_problem(c.load(), c.inputs()), c.layout, &rows);
   CHECK(wrong == "");
   CHECK(rows > 0);
 }

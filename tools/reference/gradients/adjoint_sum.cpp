@@ -13,35 +13,27 @@ AdjointSum::AdjointSum(const Adjoint& adjoint, bool fast)
 
 bool AdjointSum::take_doubt() { return std::exchange(is_doubtful_, false); }
 
-void AdjointSum::add(const Environment& environment, const double* logits, const double* errors, int lanes,
-                     InputGradients& result, InputGradients* allowed) {
+void AdjointSum::add(const Environment& environment, const double* logits, const TermError* errors, int lanes,
+                     double base, InputGradients& result, GradientErrors* sums) {
   iterate(0, environment, [&] {
     const std::span<const double> values = value_.evaluate_f32(environment, lanes);
     const std::span<const double> value_errors = value_.errors();
-    const auto error = [&](std::size_t j) {
-      return errors[j] * std::fabs(values[j]) + std::fabs(logits[j]) * value_errors[j];
-    };
-    for (int j = 0; j < lanes; ++j) is_doubtful_ |= logits[j] != 0 && value_.doubt(j).has_value();
-    if (adjoint_.of == Adjoint::Of::param) {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(lanes); ++j) {
-        if (logits[j] == 0) continue;
-        result.params[at()] += logits[j] * values[j];
-        if (allowed != nullptr) allowed->params[at()] += error(j);
-      }
-      return;
-    }
-    const HostTensor& tensor = environment.tensors[at()];
-    std::vector<std::int64_t> elements(static_cast<std::size_t>(lanes));
+    const bool of_param = adjoint_.of == Adjoint::Of::param;
+    std::vector<std::int64_t> elements(static_cast<std::size_t>(lanes), of_param ? adjoint_.index : 0);
     for (std::size_t d = 0; d < indices_.size(); ++d) {
       const std::span<const std::int32_t> index = indices_[d].evaluate_i32(environment, lanes);
       for (std::size_t j = 0; j < elements.size(); ++j)
-        elements[j] = elements[j] * tensor.shape[d] + index[j];
+        elements[j] = elements[j] * environment.tensors[at()].shape[d] + index[j];
     }
+    std::vector<double>& gradient = of_param ? result.params : result.tensors[at()];
     for (std::size_t j = 0; j < elements.size(); ++j) {
       if (logits[j] == 0) continue;
+      is_doubtful_ |= value_.doubt(static_cast<int>(j)).has_value();
       const auto element = static_cast<std::size_t>(elements[j]);
-      result.tensors[at()][element] += logits[j] * values[j];
-      if (allowed != nullptr) allowed->tensors[at()][element] += error(j);
+      gradient[element] += logits[j] * values[j];
+      if (sums != nullptr)
+        (of_param ? sums->params : sums->tensors[at()])
+            .add_in_row(element, errors[j].times(logits[j], values[j], value_errors[j], base));
     }
   });
 }

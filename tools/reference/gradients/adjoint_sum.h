@@ -6,6 +6,7 @@
 
 #include "compiler/derive/derive.h"
 #include "tools/reference/backward.h"
+#include "tools/reference/gradients/errors.h"
 #include "tools/reference/interpreter.h"
 
 namespace fa::tools {
@@ -17,9 +18,10 @@ class AdjointSum {
   AdjointSum(const Adjoint& adjoint, bool fast);
 
   /// `logits`: the gradients by the logits of `lanes` keys from `environment`'s kv_idx on, which may be off by
-  /// `errors`; where `allowed` is not null the error that follows is added there.
-  void add(const Environment& environment, const double* logits, const double* errors, int lanes,
-           InputGradients& result, InputGradients* allowed);
+  /// `errors`; where `sums` is not null the errors that follow are added there, with `base` as TermError::times
+  /// has it.
+  void add(const Environment& environment, const double* logits, const TermError* errors, int lanes,
+           double base, InputGradients& result, GradientErrors* sums);
 
   /// Whether correct targets may differ in a derivative since this was last asked.
   bool take_doubt();

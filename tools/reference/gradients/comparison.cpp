@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fa::tools {
@@ -47,6 +48,23 @@ OutputGradients widened(const OutputGradientTensors& outputs) {
 void narrow(const OutputGradients& from, OutputGradientTensors& to) {
   for (std::size_t i = 0; i < from.o.size(); ++i) to.o.set(static_cast<std::int64_t>(i), from.o[i]);
   for (std::size_t i = 0; i < from.lse.size(); ++i) to.lse[i] = static_cast<float>(from.lse[i]);
+}
+
+void keep_rows(const ProblemSize& size, const std::vector<RowId>& rows, OutputGradients& outputs) {
+  const auto total = static_cast<std::size_t>(size.batch) * static_cast<std::size_t>(size.num_q_heads) *
+                     static_cast<std::size_t>(size.q_len);
+  std::vector<bool> is_kept(total);
+  for (const RowId& row : rows)
+    is_kept[(static_cast<std::size_t>(row.b) * static_cast<std::size_t>(size.num_q_heads) +
+             static_cast<std::size_t>(row.h)) *
+                static_cast<std::size_t>(size.q_len) +
+            static_cast<std::size_t>(row.q_idx)] = true;
+  const std::size_t width = total == 0 ? 0 : outputs.o.size() / total;
+  for (std::size_t row = 0; row < total; ++row) {
+    if (is_kept[row]) continue;
+    std::fill_n(outputs.o.begin() + static_cast<std::ptrdiff_t>(row * width), width, 0.0);
+    if (!outputs.lse.empty()) outputs.lse[row] = 0;
+  }
 }
 
 std::vector<ComparedGradient> compare_gradients(const Problem& problem, const MeasuredGradients& reference,

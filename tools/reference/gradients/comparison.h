@@ -25,6 +25,9 @@ struct ComparedGradient {
 OutputGradients widened(const OutputGradientTensors& outputs);
 void narrow(const OutputGradients& from, OutputGradientTensors& to);
 
+/// Sets the gradients of all other rows to 0, so that the reference passes them by.
+void keep_rows(const ProblemSize& size, const std::vector<RowId>& rows, OutputGradients& outputs);
+
 /// In the order of `gradients`.
 std::vector<ComparedGradient> compare_gradients(const Problem& problem, const MeasuredGradients& reference,
                                                 const KernelGradients& gradients);
