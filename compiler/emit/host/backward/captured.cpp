@@ -1,11 +1,34 @@
 #include "compiler/emit/host/backward/captured.h"
 
 #include "compiler/emit/host/backward/backward.h"
+#include "compiler/emit/host/call.h"
 #include "compiler/spec/spec.h"
 #include "fa/error.h"
 
 namespace fa {
 namespace {
+
+constexpr int kMostIterations = 64;  // of reductions around a read, each with sums of its own
+
+/// How often the reductions around a read iterate.
+std::int64_t iterations(const Adjoint& adjoint) {
+  std::int64_t count = 1;
+  for (const DerivedLoop& loop : adjoint.loops) count *= loop.count;
+  return count;
+}
+
+// How an adjoint's sums go to memory.
+
+bool is_carried(const Adjoint& adjoint) { return adjoint.loops.empty() && adjoint.place <= Per::row; }
+
+bool is_by_distance(const Adjoint& adjoint) {
+  return adjoint.loops.empty() && adjoint.place == Per::distance;
+}
+
+/// Of the row, one an iteration of the reductions around the read, which are few.
+bool is_by_iteration(const Adjoint& adjoint) {
+  return !adjoint.loops.empty() && adjoint.place <= Per::row && iterations(adjoint) <= kMostIterations;
+}
 
 /// void(f64 sums, i32 elements, f32 values, i32 count): sums[element] += value, one after the other.
 llvm::Function* add_lanes(const HostModule& host, bool stores) {
@@ -38,7 +61,7 @@ int gradient_number(const Adjoint& adjoint) {
 CapturedSums::CapturedSums(const BackwardModule& backward, HostBuilder& build,
                            const std::vector<Adjoint>& adjoints, llvm::Value* params, llvm::Value* item,
                            llvm::Value* first_q)
-    : backward_(backward), build_(build), adjoints_(adjoints), item_(item) {
+    : backward_(backward), build_(build), adjoints_(adjoints), item_(item), first_q_(first_q) {
   if (adjoints.empty()) return;
   llvm::IRBuilder<>& ir = build.ir();
   const auto panel = static_cast<std::uint64_t>(backward.host.shape.panel);
@@ -46,7 +69,8 @@ CapturedSums::CapturedSums(const BackwardModule& backward, HostBuilder& build,
   values_ = ir.CreateAlloca(llvm::ArrayType::get(build.f32(), panel));
   llvm::Value* left =
       ir.CreateSub(build.param(params, build.i32(), offsetof(ForwardParams, call.q_len)), first_q);
-  rows_ = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, build.i32(static_cast<std::int64_t>(panel)));
+  q_rows_ =
+      ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, build.i32(static_cast<std::int64_t>(panel)));
   for (const Adjoint& adjoint : adjoints) {
     const int number = gradient_number(adjoint);
     sums_[number] =
@@ -55,16 +79,28 @@ CapturedSums::CapturedSums(const BackwardModule& backward, HostBuilder& build,
   }
 }
 
-bool CapturedSums::is_carried(const Adjoint& adjoint) const {
-  return adjoint.loops.empty() && adjoint.place <= Per::row;
-}
-
-HostBuilder::Values CapturedSums::start() {
+HostBuilder::Values CapturedSums::start(llvm::Value* first_kv, llvm::Value* rows) {
+  first_kv_ = first_kv;
+  kv_rows_ = rows;
+  const HostShape& shape = backward_.host.shape;
   HostBuilder::Values sums;
-  for (const Adjoint& adjoint : adjoints_)
+  for (const Adjoint& adjoint : adjoints_) {
     if (is_carried(adjoint))
-      sums.insert(sums.end(), static_cast<std::size_t>(backward_.host.shape.panel_vecs),
-                  build_.splat(build_.f32(0)));
+      sums.insert(sums.end(), static_cast<std::size_t>(shape.panel_vecs), build_.splat(build_.f32(0)));
+    int floats = 0;
+    if (is_by_distance(adjoint)) floats = shape.panel + shape.tile_kv;
+    if (is_by_iteration(adjoint)) floats = static_cast<int>(iterations(adjoint)) * shape.panel;
+    if (floats == 0) continue;
+    floats = (floats + shape.lanes - 1) / shape.lanes * shape.lanes;
+    auto* type = llvm::ArrayType::get(build_.f32(), static_cast<std::uint64_t>(floats));
+    buffers_[&adjoint] = {.data = build_.ir().CreateAlloca(type), .floats = floats};
+  }
+  for (const Adjoint& adjoint : adjoints_)
+    if (const auto buffer = buffers_.find(&adjoint); buffer != buffers_.end())
+      build_.loop(build_.i64(0), build_.i64(buffer->second.floats), build_.i64(shape.lanes),
+                  [&](llvm::Value* at) {
+                    build_.store_vec(build_.splat(build_.f32(0)), build_.float_at(buffer->second.data, at));
+                  });
   return sums;
 }
 
@@ -72,30 +108,115 @@ HostBuilder::Values CapturedSums::add(HookInliner& hooks, const Wide& score, llv
                                       const HostBuilder::Values& d_logits, const HostBuilder::Values& sums) {
   HostBuilder::Values next;
   for (const Adjoint& adjoint : adjoints_) {
-    if (is_carried(adjoint)) {
-      const HostBuilder::Values values =
-          products(hooks, value_of(hooks, adjoint.value, score, kv_idx, {}), d_logits);
-      for (llvm::Value* value : values) next.push_back(build_.ir().CreateFAdd(sums[next.size()], value));
-      continue;
-    }
     HostBuilder::Values loops;
     iterate(hooks, adjoint, loops, [&] {
       const HostBuilder::Values values =
           products(hooks, value_of(hooks, adjoint.value, score, kv_idx, loops), d_logits);
-      add_to(adjoint, element_of(hooks, adjoint, kv_idx, loops), values);
+      if (is_carried(adjoint))
+        for (llvm::Value* value : values) next.push_back(build_.ir().CreateFAdd(sums[next.size()], value));
+      else if (is_by_distance(adjoint))
+        add_by_distance(buffers_.at(&adjoint), kv_idx, values);
+      else if (is_by_iteration(adjoint))
+        add_to_panel(panel_of(adjoint, buffers_.at(&adjoint), loops), values);
+      else
+        add_to(adjoint, element_of(hooks, adjoint, kv_idx, loops), values);
     });
   }
   return next;
 }
 
-void CapturedSums::finish(HookInliner& hooks, llvm::Value* kv_idx, const HostBuilder::Values& sums) {
+/// The buffer's element t is of q_idx - kv_idx = first_q - first_kv - (rows - 1) + t.
+void CapturedSums::add_by_distance(const Buffer& buffer, llvm::Value* kv_idx,
+                                   const HostBuilder::Values& values) {
+  llvm::IRBuilder<>& ir = build_.ir();
+  llvm::Value* row = ir.CreateSExt(ir.CreateSub(kv_idx, first_kv_), build_.i64());
+  llvm::Value* first = ir.CreateSub(ir.CreateSub(kv_rows_, build_.i64(1)), row);
+  add_to_panel(build_.float_at(buffer.data, first), values);
+}
+
+void CapturedSums::add_to_panel(llvm::Value* panel, const HostBuilder::Values& values) {
+  HostBuilder::Values places, sums;  // all loads before the first store
+  for (std::size_t part = 0; part < values.size(); ++part) {
+    const std::int64_t lanes = backward_.host.shape.lanes;
+    places.push_back(build_.float_at(panel, build_.i64(static_cast<std::int64_t>(part) * lanes)));
+    sums.push_back(build_.ir().CreateFAdd(build_.load_vec(places[part]), values[part]));
+  }
+  for (std::size_t part = 0; part < values.size(); ++part) build_.store_vec(sums[part], places[part]);
+}
+
+llvm::Value* CapturedSums::panel_of(const Adjoint& adjoint, const Buffer& buffer,
+                                    const HostBuilder::Values& loops) {
+  llvm::IRBuilder<>& ir = build_.ir();
+  llvm::Value* iteration = build_.i32(0);
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    iteration = ir.CreateAdd(ir.CreateMul(iteration, build_.i32(adjoint.loops[i].count)), loops[i]);
+  llvm::Value* first = ir.CreateMul(iteration, build_.i32(backward_.host.shape.panel));
+  return build_.float_at(buffer.data, ir.CreateSExt(first, build_.i64()));
+}
+
+void CapturedSums::finish(HookInliner& hooks, llvm::Value* params, llvm::Value* b, llvm::Value* h,
+                          const HostBuilder::Values& sums) {
+  const int vecs = backward_.host.shape.panel_vecs, lanes = backward_.host.shape.lanes;
   auto at = sums.begin();
   for (const Adjoint& adjoint : adjoints_) {
-    if (!is_carried(adjoint)) continue;
-    const HostBuilder::Values own(at, at + backward_.host.shape.panel_vecs);
-    at += backward_.host.shape.panel_vecs;
-    add_to(adjoint, element_of(hooks, adjoint, kv_idx, {}), own);
+    if (is_by_distance(adjoint)) {
+      finish_distances(hooks, adjoint, buffers_.at(&adjoint), params, b, h);
+    } else if (is_carried(adjoint)) {
+      add_to(adjoint, element_of(hooks, adjoint, first_kv_, {}), HostBuilder::Values(at, at + vecs));
+      at += vecs;
+    } else if (is_by_iteration(adjoint)) {
+      HostBuilder::Values loops;
+      iterate(hooks, adjoint, loops, [&] {
+        llvm::Value* panel = panel_of(adjoint, buffers_.at(&adjoint), loops);
+        HostBuilder::Values own;
+        for (int part = 0; part < vecs; ++part)
+          own.push_back(build_.load_vec(build_.float_at(panel, build_.i64(part * lanes))));
+        add_to(adjoint, element_of(hooks, adjoint, first_kv_, loops), own);
+      });
+    }
   }
+}
+
+/// Asks for each distance's element at a query of the panel and a key of the tile that are so far apart.
+void CapturedSums::finish_distances(HookInliner& hooks, const Adjoint& adjoint, const Buffer& buffer,
+                                    llvm::Value* params, llvm::Value* b, llvm::Value* h) {
+  llvm::IRBuilder<>& ir = build_.ir();
+  auto smaller = [&](llvm::Value* x, llvm::Value* y) {
+    return ir.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
+  };
+  llvm::Value* rows = ir.CreateTrunc(kv_rows_, build_.i32());
+  llvm::Value* last_q = ir.CreateSub(ir.CreateAdd(first_q_, q_rows_), build_.i32(1));
+  llvm::Value* last_kv = ir.CreateSub(ir.CreateAdd(first_kv_, rows), build_.i32(1));
+  llvm::Value* least = ir.CreateSub(first_q_, last_kv);
+  std::vector<llvm::Value*> uniforms, extents;
+  add_uniforms(backward_.host, build_, params, uniforms);
+  for (std::size_t d = 1; d < adjoint.indices.size(); ++d) extents.push_back(extent(hooks, adjoint, d));
+  llvm::Value* count = ir.CreateSub(ir.CreateAdd(q_rows_, rows), build_.i32(1));
+  build_.loop(build_.i32(0), count, build_.i32(1), [&](llvm::Value* t) {
+    llvm::Value* distance = ir.CreateAdd(least, t);
+    llvm::Value* kv = smaller(ir.CreateSub(last_q, distance), last_kv);
+    llvm::Value* q = ir.CreateAdd(kv, distance);
+    llvm::Value* element = build_.i32(0);
+    for (std::size_t d = 0; d < adjoint.indices.size(); ++d) {
+      const Derived& index = adjoint.indices[d];
+      llvm::Value* value = build_.i32(index.expr->int_value);
+      if (index.function != nullptr) {
+        std::vector<llvm::Value*> args = {llvm::PoisonValue::get(build_.f32()), b, h, q, kv};
+        args.insert(args.end(), uniforms.begin(), uniforms.end());
+        calls_.push_back(ir.CreateCall(backward_.host.own(*index.function), args));
+        value = calls_.back();
+      }
+      if (d > 0) element = ir.CreateMul(element, extents[d - 1]);
+      element = ir.CreateAdd(element, value);
+    }
+    llvm::Value* sum = ir.CreateLoad(build_.f32(), build_.float_at(buffer.data, t));
+    add_one(adjoint, element, ir.CreateFPExt(sum, ir.getDoubleTy()));
+  });
+}
+
+void CapturedSums::inline_calls() {
+  for (llvm::CallInst* made : calls_) inline_call(backward_.host, build_, made);
+  calls_.clear();
 }
 
 void CapturedSums::add_scalar(HookInliner& hooks, llvm::Value* d_logit) {
@@ -218,7 +339,7 @@ void CapturedSums::add_to(const Adjoint& adjoint, const Wide& element, const Hos
   const std::uint64_t bit = std::uint64_t{1} << gradient_number(adjoint);
   llvm::Value* is_stored = ir.CreateICmpNE(ir.CreateAnd(stored, ir.getInt64(bit)), build_.i64(0));
   auto run = [&](bool stores) {
-    ir.CreateCall(add_lanes(backward_.host, stores), {sums_of(adjoint), elements_, values_, rows_});
+    ir.CreateCall(add_lanes(backward_.host, stores), {sums_of(adjoint), elements_, values_, q_rows_});
   };
   build_.if_else(is_stored, [&] { run(true); }, [&] { run(false); });
 }

@@ -53,9 +53,10 @@ llvm::Function* emit_elements(const BackwardModule& backward, bool masked) {
     d_sum.push_back(build.load_vec(build.float_at(args.d_sum, lane_of(part))));
   }
 
+  const HostBuilder::Values first_sums = captured.start(args.first_kv, rows);
   llvm::BasicBlock* ahead = ir.GetInsertBlock();
   const HostBuilder::Values sums = build.loop(
-      build.i64(0), rows, build.i64(1), captured.start(),
+      build.i64(0), rows, build.i64(1), first_sums,
       [&](llvm::Value* row, const HostBuilder::Values& so_far) {
         llvm::IRBuilder<> before(ahead->getTerminator());
         before.setFastMathFlags(ir.getFastMathFlags());
@@ -110,16 +111,17 @@ llvm::Function* emit_elements(const BackwardModule& backward, bool masked) {
       },
       true);
 
-  if (!sums.empty()) {
+  if (!derivatives.adjoints.empty()) {
     llvm::BasicBlock* after = build.block("after_sums");
     llvm::BasicBlock* last = ir.GetInsertBlock();
     ir.CreateBr(after);
     ir.SetInsertPoint(after);
     llvm::IRBuilder<> before(last->getTerminator());
     HookInliner hooks(host, build, before, args.params, args.b, args.h, q_rows);
-    captured.finish(hooks, args.first_kv, sums);
+    captured.finish(hooks, args.params, args.b, args.h, sums);
   }
   ir.CreateRetVoid();
+  captured.inline_calls();
   return function;
 }
 
