@@ -37,11 +37,16 @@ class CapturedSums {
   void add_scalar(HookInliner& hooks, llvm::Value* d_logit);
 
  private:
-  /// Sums of a panel on the way to memory: [iterations][panel], or by distance.
+  /// Sums of a panel on the way to memory: [iterations][panel], [kv rows][panel], or by distance.
   struct Buffer {
     llvm::Value* data = nullptr;
     int floats = 0;
   };
+  bool is_by_key(const Adjoint& adjoint) const;
+  void keep_by_key(const Buffer& buffer, llvm::Value* kv_idx, const HostBuilder::Values& values);
+  void finish_keys(HookInliner& hooks, const Adjoint& adjoint, const Buffer& buffer);
+  /// Whether the launch has the gradient stored where it belongs (HostBackwardItem::stored).
+  llvm::Value* is_stored(const Adjoint& adjoint);
   void add_by_distance(const Buffer& buffer, llvm::Value* kv_idx, const HostBuilder::Values& values);
   void add_to_panel(llvm::Value* panel, const HostBuilder::Values& values);
   /// The panel's floats of an iteration.
