@@ -37,7 +37,7 @@ class Call {
     find_chunks();
     if (!chunks_.empty())
       run_items(chunks_.size(), threads, 0, [this](std::size_t chunk, void*) { clear(chunks_[chunk]); });
-    is_touched_.assign(layout.items() * size(layout.kv_tiles()), 0);
+    is_touched_.assign(number(params.call.batch, 0, 0) * size(layout.kv_tiles()), 0);
     const std::size_t own = layout.parts() > 1 ? 0 : layout.d_kv_floats() * sizeof(float);
     run_items(layout.items(), threads, kernel.tiles.info.workspace_bytes + own,
               [this](std::size_t item, void* memory) { run_item(item, static_cast<std::byte*>(memory)); });
@@ -103,10 +103,18 @@ class Call {
   /// The last rows first: a causal mask makes them the longest.
   void run_item(std::size_t position, std::byte* memory) {
     const CallParams& call = size_of_call();
-    const std::size_t heads = size(call.batch) * size(call.num_kv_heads);
+    const std::size_t batches = layout_->takes_all_batches() ? 1 : size(call.batch);
+    const std::size_t heads = batches * size(call.num_kv_heads);
     const int part = layout_->parts() - 1 - static_cast<int>(position / heads);
-    const int b = static_cast<int>(position % heads) / call.num_kv_heads;
-    const int kv_head = static_cast<int>(position % heads) % call.num_kv_heads;
+    const int head = static_cast<int>(position % heads);
+    const int b = head / call.num_kv_heads, kv_head = head % call.num_kv_heads;
+    if (!layout_->takes_all_batches()) return run_rows(b, kv_head, part, memory);
+    for (int each = 0; each < call.batch; ++each) run_rows(each, kv_head, part, memory);
+  }
+
+  /// A part of the rows of a batch entry's group.
+  void run_rows(int b, int kv_head, int part, std::byte* memory) {
+    const CallParams& call = size_of_call();
     const std::size_t item_number = number(b, kv_head, part);
     HostBackwardItem item{};
     item.d_k = layout_->parts() > 1 ? in_workspace(item_number)

@@ -1,7 +1,7 @@
 // Runs a host kernel's backward pass on the pool of threads.
 //
 // Work is cut into items by the call's sizes alone: a kv head of a batch entry, or a part of the query rows of its
-// group where there are few. An item owns what it adds to, runs its tiles of query rows in order, and the sums
+// group where there are few; or of all batch entries, one after the other, where sums of their own would be large. An item owns what it adds to, runs its tiles of query rows in order, and the sums
 // of items that meet are added up in the items' order, so that results do not depend on the threads.
 #pragma once
 
@@ -21,6 +21,7 @@ class HostBackwardLayout {
 
   int parts() const { return parts_; }  // of a kv head's query rows
   std::size_t items() const { return items_; }
+  bool takes_all_batches() const { return takes_all_batches_; }  // an item
   /// Tiles of query rows of a group's heads, counted through the heads.
   int q_tiles() const { return q_tiles_; }  // of one head
   int kv_tiles() const { return kv_tiles_; }
@@ -39,10 +40,13 @@ class HostBackwardLayout {
   std::size_t copy_of(const Sums& sums, int b, int kv_head, int part) const;
 
  private:
-  Sums find_sums(std::uint32_t traits, const CallParams& size) const;
+  Sums find_sums(std::uint32_t traits) const;
+  std::size_t sums_bytes(const HostBackwardKernel& kernel, const BackwardCall& call) const;
+  void cut(std::int64_t heads);
 
   const CallParams& size_;
   int parts_ = 1, q_tiles_ = 0, kv_tiles_ = 0;
+  bool takes_all_batches_ = false;
   std::size_t items_ = 0, d_k_floats_ = 0, d_v_floats_ = 0, bytes_ = 0;
   std::array<Sums, kMaxGradients> sums_{};
 };

@@ -117,3 +117,13 @@ TEST_CASE("keys of probability 0 and rows without a key give nothing", "[backwar
   CHECK(d_t.get(1) == 0);
   CHECK(backward_failure(compile(spec, with_backward()), problem) == "");
 }
+
+// More than 256 MiB of sums, were each batch entry to have its own.
+TEST_CASE("gradients of a large bias that batch entries share", "[backward][slow]") {
+  check_backward(
+      spec_of(
+          "tensor pair : f32[num_q_heads, q_len, kv_len] grad\nscore_mod = score + pair[h, q_idx, kv_idx]\n"
+          "mask_mod = kv_idx <= q_idx\n",
+          "head_dim 8\ndtype f32\n"),
+      inputs_of({.batch = 3, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 1900, .kv_len = 1700}));
+}
