@@ -176,7 +176,7 @@ class GroupBackward {
     }
     double row_max = sink, max_logit = std::isfinite(sink) ? std::fabs(sink) : 0;
     for (const double logit : logits_) {
-      row_max = std::max(row_max, logit);
+      if (!(logit <= row_max)) row_max = logit;  // a NaN stays, so that the row becomes NaN
       if (std::isfinite(logit)) max_logit = std::max(max_logit, std::fabs(logit));
     }
     if (row_max == -kInfinity) return;
@@ -186,7 +186,7 @@ class GroupBackward {
 
     double mean_error = sink_prob * sink_error;  // that of lse, by the hooks' errors
     for (std::size_t j = 0; j < logits_.size(); ++j) {
-      probs_[j] = std::exp(logits_[j] - row_max) / row_sum;
+      probs_[j] = logits_[j] == -kInfinity ? 0 : std::exp(logits_[j] - row_max) / row_sum;
       if (probs_[j] != 0) mean_error += probs_[j] * errors_[j];
     }
     row_error_ = RowError(measures() ? measurement_->bound : ErrorBound{}, max_logit, mean_error);
