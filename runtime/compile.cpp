@@ -53,8 +53,8 @@ Device pick_device(const Options& options) {
   return Device::host;
 }
 
-/// What `load` makes of the object from the cache, where it is there and this build can link it, else of a new
-/// one of `emit`.
+/// What `load` makes of the object from the cache, where it is there and this build can link it, else of a
+/// new one of `emit`.
 template <class Load, class Emit>
 auto load_or_build_host(const Key& key, const std::string& label, const DiskCache& cache, CompileTimes& times,
                         const Load& load, const Emit& emit) {

@@ -1,8 +1,9 @@
 // Runs a host kernel's backward pass on the pool of threads.
 //
-// Work is cut into items by the call's sizes alone: a kv head of a batch entry, or a part of the query rows of its
-// group where there are few; or of all batch entries, one after the other, where sums of their own would be large. An item owns what it adds to, runs its tiles of query rows in order, and the sums
-// of items that meet are added up in the items' order, so that results do not depend on the threads.
+// Work is cut into items by the call's sizes alone: a kv head of a batch entry, or a part of the query rows
+// of its group where there are few; or of all batch entries, one after the other, where sums of their own
+// would be large. An item owns what it adds to, runs its tiles of query rows in order, and the sums of
+// items that meet are added up in the items' order, so that results do not depend on the threads.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,7 @@ class HostBackwardLayout {
   int parts() const { return parts_; }  // of a kv head's query rows
   std::size_t items() const { return items_; }
   bool takes_all_batches() const { return takes_all_batches_; }  // an item
-  /// Tiles of query rows of a group's heads, counted through the heads.
-  int q_tiles() const { return q_tiles_; }  // of one head
+  int q_tiles() const { return q_tiles_; }                       // of one head
   int kv_tiles() const { return kv_tiles_; }
   /// Floats of an item's dK and dV; those of dV come after `d_k_floats`.
   std::size_t d_kv_floats() const { return d_k_floats_ + d_v_floats_; }
@@ -51,8 +51,9 @@ class HostBackwardLayout {
   std::array<Sums, kMaxGradients> sums_{};
 };
 
-/// One backward pass; returns when done. `call` has elements, all in host memory; `workspace` has the layout's
-/// bytes. `num_threads` 0: every core of this process' affinity mask. May be called from several threads at once.
+/// One backward pass; returns when done. `call` has elements, all in host memory; `workspace` has the
+/// layout's bytes. `num_threads` 0: every core of this process' affinity mask. May be called from several
+/// threads at once.
 void run_host_backward(const HostBackwardKernel& kernel, const BackwardCall& call, void* workspace,
                        int num_threads = 0);
 

@@ -1,5 +1,5 @@
-// Made-up specs through the backward pass on the host, against the fp64 reference: whatever of a spec can have
-// a gradient is marked `grad`.
+// Made-up specs through the backward pass on the host, against the fp64 reference: whatever of a spec can
+// have a gradient is marked `grad`.
 #include <fmt/format.h>
 
 #include <sstream>

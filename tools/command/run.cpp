@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/system/output.h"
 #include "tools/command/arguments.h"
@@ -41,7 +42,6 @@ the index and the first element that reads it.
 
 Examples:
   facet run specs/sliding_window_alibi.fa --verify
-  facet run specs/sliding_window_alibi.fa --backward --verify --dtype f32
   facet run specs/sliding_window_alibi.fa --q-len 4096 --set window=256 --device host
   facet run specs/causal.fa --heads 32 --kv-heads 8 --head-dim 64 --dtype f16
   facet run specs/block_sparse.fa --q q.npy --k k.npy --v v.npy --tensor layout=layout.npy --out o.npy --lse lse.npy)";
@@ -194,17 +194,18 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   const std::int64_t limit = arguments.verify_rows > 0 ? arguments.verify_rows
                              : arguments.verify        ? affordable_rows(problem.spec, problem.size)
                                                        : 0;
+  const OnProgress on_progress = [&](double done) {
+    stop_if_interrupted();
+    progress.update(done);
+  };
   if (arguments.backward)
     report.gradients = report_gradients(
         kernel, problem, {layout, arguments.seed, arguments.repeat, limit, report.counted.flops},
-        [&](const char* step) { progress.relabel(step); });
+        [&](const char* step) { progress.relabel(step); }, on_progress);
   if (limit > 0) {
     progress.relabel("computing the fp64 reference");
     try {
-      const auto reference = reference_forward(problem, sample_rows(problem.size, limit), [&](double done) {
-        stop_if_interrupted();
-        progress.update(done);
-      });
+      const auto reference = reference_forward(problem, sample_rows(problem.size, limit), on_progress);
       report.bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
       report.comparison =
           compare(reference, *report.bound, problem.size, report.outputs.o, report.outputs.lse);
@@ -351,9 +352,8 @@ int run_run(const RunArguments& arguments) {
   const ProblemInputs inputs = problem_inputs(arguments);
   Options options = arguments.device.options();
   options.backward = arguments.backward;
-  if (arguments.backward && options.device == Device::cuda)
+  if (arguments.backward && std::exchange(options.device, Device::host) == Device::cuda)
     throw ArgumentError("--backward: there is no backward pass on GPUs yet; run it with --device host");
-  if (arguments.backward) options.device = Device::host;
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
@@ -381,9 +381,9 @@ int run_run(const RunArguments& arguments) {
     report_error("interrupted: computed and timed, not verified");
     return kInterrupted;
   }
-  const bool holds =
-      (!report.comparison || report.comparison->holds()) && (!report.gradients || report.gradients->holds());
-  return holds ? kOk : kFailed;
+  const bool fails =
+      (report.comparison && !report.comparison->holds()) || (report.gradients && !report.gradients->holds());
+  return fails ? kFailed : kOk;
 }
 
 }  // namespace

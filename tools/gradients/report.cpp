@@ -8,7 +8,6 @@
 
 #include "tools/console/text.h"
 #include "tools/problem/describe.h"
-#include "tools/reference/reference.h"
 
 namespace fa::tools {
 namespace {
@@ -27,7 +26,8 @@ bool GradientReport::holds() const {
 }
 
 GradientReport report_gradients(const Kernel& kernel, const Problem& problem, const GradientRun& run,
-                                const std::function<void(const char*)>& on_step) {
+                                const std::function<void(const char*)>& on_step,
+                                const OnProgress& on_progress) {
   GradientReport report;
   report.flops = run.forward_flops * kProducts;
   OutputGradientTensors outputs = random_output_gradients(problem, run.seed + 1000);
@@ -37,7 +37,7 @@ GradientReport report_gradients(const Kernel& kernel, const Problem& problem, co
     OutputGradients exact = widened(outputs);
     const std::vector<RowId> rows = sample_rows(problem.size, run.rows);
     keep_rows(problem.size, rows, exact);
-    reference = measured_backward(problem, exact);
+    reference = measured_backward(problem, exact, on_progress);
     narrow(exact, outputs);
     report.rows = static_cast<std::int64_t>(rows.size()) - reference->doubtful_rows;
     report.doubtful_rows = reference->doubtful_rows;

@@ -13,6 +13,7 @@
 #include "tools/measure/timing.h"
 #include "tools/problem/gradients.h"
 #include "tools/reference/gradients/comparison.h"
+#include "tools/reference/reference.h"
 
 namespace fa::tools {
 
@@ -38,7 +39,8 @@ struct GradientRun {
 };
 
 GradientReport report_gradients(const Kernel& kernel, const Problem& problem, const GradientRun& run,
-                                const std::function<void(const char*)>& on_step);
+                                const std::function<void(const char*)>& on_step,
+                                const OnProgress& on_progress);
 
 /// `line` prints a label and a text.
 using PrintLine = std::function<void(std::string_view label, const std::string& text)>;

@@ -29,8 +29,8 @@ struct KernelGradients {
   std::vector<double> forward_ms, backward_ms;
 };
 
-/// Runs the forward pass, then the backward pass `runs` times. Elements that no kernel writes are NaN. `kernel`
-/// is the host's, compiled with Options::backward.
+/// Runs the forward pass, then the backward pass `runs` times. Elements that no kernel writes are NaN.
+/// `kernel` is the host's, compiled with Options::backward.
 KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
                              const OutputGradientTensors& outputs, Layout layout = Layout::bhsd,
                              int runs = 1);

@@ -9,7 +9,9 @@
 #include "tools/reference/backward.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 
 #include "compiler/derive/derive.h"
 #include "compiler/ir/import/import.h"
@@ -54,6 +56,7 @@ struct Measurement {
   GradientErrors* errors;
   ErrorBound bound;
   std::vector<std::uint8_t>* is_doubtful;  // by row
+  std::function<void()> on_row;            // when one is done
 };
 
 /// The heads of one group, row by row.
@@ -105,6 +108,7 @@ class GroupBackward {
         environment_[Builtin::h] = h;
         environment_[Builtin::q_idx] = i;
         this->row(row, {.b = b, .h = h, .q_idx = i}, q.data() + row * spec_.head_dim);
+        if (measures()) measurement_->on_row();
       }
   }
 
@@ -324,7 +328,7 @@ void add(InputGradients& to, const InputGradients& from) {
 
 /// One run over all rows. `errors` may be null; else they are added to, and doubtful rows are marked.
 InputGradients run(const Problem& problem, const OutputGradients& outputs, GradientErrors* errors,
-                   std::vector<std::uint8_t>& is_doubtful) {
+                   std::vector<std::uint8_t>& is_doubtful, const OnProgress& on_progress) {
   const ProblemSize& size = problem.size;
   const CheckedSpec spec = import_hooks(problem.spec.checked());
   const Derivatives derivatives = derive(spec, lower(spec));
@@ -334,13 +338,20 @@ InputGradients run(const Problem& problem, const OutputGradients& outputs, Gradi
   // Groups share captured tensors alone: each has its own sums of those, added up in the groups' order.
   std::vector<InputGradients> sums(static_cast<std::size_t>(groups));
   std::vector<GradientErrors> group_errors(sums.size());
+  const double rows = static_cast<double>(size.batch) * size.num_q_heads * size.q_len;
+  std::atomic<std::int64_t> done{0};
+  const auto on_row = [&] {
+    if (++done % 64 == 0 && on_progress) on_progress(static_cast<double>(done) / rows);
+  };
   parallel_for(groups, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
       const auto at = static_cast<std::size_t>(group);
       sums[at] = zeros(problem);
       if (errors != nullptr) group_errors[at] = GradientErrors(sums[at]);
-      const Measurement measurement{
-          .errors = &group_errors[at], .bound = gradient_bound(problem), .is_doubtful = &is_doubtful};
+      const Measurement measurement{.errors = &group_errors[at],
+                                    .bound = gradient_bound(problem),
+                                    .is_doubtful = &is_doubtful,
+                                    .on_row = on_row};
       GroupBackward(problem, spec, derivatives, outputs, sums[at], errors != nullptr ? &measurement : nullptr)
           .run(static_cast<int>(group / size.num_kv_heads), static_cast<int>(group % size.num_kv_heads), q, k,
                v);
@@ -356,20 +367,11 @@ InputGradients run(const Problem& problem, const OutputGradients& outputs, Gradi
 
 InputGradients reference_backward(const Problem& problem, const OutputGradients& outputs) {
   std::vector<std::uint8_t> is_doubtful;
-  return run(problem, outputs, nullptr, is_doubtful);
+  return run(problem, outputs, nullptr, is_doubtful, {});
 }
 
-ErrorBound gradient_bound(const Problem& problem) {
-  const ProblemSize& size = problem.size;
-  const int terms = std::max(size.kv_len, size.q_len * (size.num_q_heads / size.num_kv_heads));
-  const int head_dim = std::max(problem.spec.head_dim(), problem.spec.head_dim_v());
-  ErrorBound bound = error_bound(problem.spec.dtype(), head_dim, terms);
-  // Errors that add up as random ones do, and the largest of a million of those.
-  if (problem.spec.dtype() != DType::f32) bound.constant *= 2;
-  return bound;
-}
-
-MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs) {
+MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs,
+                                    const OnProgress& on_progress) {
   const ProblemSize& size = problem.size;
   std::vector<std::uint8_t> is_doubtful(static_cast<std::size_t>(size.batch) *
                                         static_cast<std::size_t>(size.num_q_heads) *
@@ -377,7 +379,7 @@ MeasuredGradients measured_backward(const Problem& problem, OutputGradients& out
   while (true) {
     GradientErrors errors(zeros(problem));
     const std::vector<std::uint8_t> known = is_doubtful;
-    const InputGradients reference = run(problem, outputs, &errors, is_doubtful);
+    const InputGradients reference = run(problem, outputs, &errors, is_doubtful, on_progress);
     if (known == is_doubtful)
       return {.reference = reference,
               .allowed = errors.allowed(reference, gradient_bound(problem)),

@@ -35,11 +35,14 @@ struct MeasuredGradients {
   std::int64_t doubtful_rows = 0;
 };
 
-/// Rows in which correct targets may decide an element otherwise are left out: their gradients in `outputs` are
-/// set to 0, so that they give nothing, here and in a kernel that is run with `outputs` afterwards.
-MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs);
+/// Rows in which correct targets may decide an element otherwise are left out: their gradients in `outputs`
+/// are set to 0, so that they give nothing, here and in a kernel that is run with `outputs` afterwards.
+/// `on_progress` gets the share of the rows that is done, and may throw.
+MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs,
+                                    const OnProgress& on_progress = {});
 
-/// The bound's constants for gradients: those of the forward pass, with the query rows that dK and dV sum over.
+/// The bound's constants for gradients: those of the forward pass, with the query rows that dK and dV sum
+/// over.
 ErrorBound gradient_bound(const Problem& problem);
 
 }  // namespace fa::tools

@@ -16,9 +16,10 @@ llvm::Function* emit_pack(const HostModule& host, const char* name, int width);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
 /// `padded` by zeros.
 llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
-/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows from
-/// row `low` of the tile on; `depth`: numbers in a row of either. Writes up to qk_rows - 1 rows past the last.
-/// `masked`: only what `spans` says is kept, and little more; neither it nor `low` is read otherwise.
+/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows
+/// from row `low` of the tile on; `depth`: numbers in a row of either. Writes up to qk_rows - 1 rows past
+/// the last. `masked`: only what `spans` says is kept, and little more; neither it nor `low` is read
+/// otherwise.
 llvm::Function* emit_qk(const HostModule& host, const char* name, int depth, bool masked);
 /// void(p, v, i64 v stride in floats, i64 rows, o, rescale, spans, i64 low): O = rescale * O + P^T V for
 /// `vecs` vectors of a row. `masked` as above.

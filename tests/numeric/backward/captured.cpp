@@ -2,6 +2,7 @@
 // threads that one has.
 #include <fmt/format.h>
 
+#include <thread>
 #include <tuple>
 
 #include "tests/catch.h"
@@ -126,4 +127,26 @@ TEST_CASE("gradients of a large bias that batch entries share", "[backward][slow
           "mask_mod = kv_idx <= q_idx\n",
           "head_dim 8\ndtype f32\n"),
       inputs_of({.batch = 3, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 1900, .kv_len = 1700}));
+}
+
+TEST_CASE("a backward pass may be run by several threads at once", "[backward]") {
+  const Spec spec = spec_of(
+      "tensor bias : f32[num_q_heads, 9] grad\nscore_mod = score + bias[h, clamp(q_idx - kv_idx, -4, 4) + "
+      "4]\n"
+      "mask_mod = kv_idx <= q_idx\n");
+  const Problem problem = make_problem(spec, inputs_of(kGrouped));
+  const OutputGradientTensors outputs = random_output_gradients(problem, 3);
+  const Kernel kernel = compile(spec, with_backward());
+  const std::vector<HostTensor> alone = run_backward(kernel, problem, outputs).tensors;
+  std::vector<int> same(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < same.size(); ++i)
+    threads.emplace_back([&, i] {
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        const std::vector<HostTensor> result = run_backward(kernel, problem, outputs).tensors;
+        for (std::size_t t = 0; t < result.size(); ++t) same[i] += result[t].bytes == alone[t].bytes ? 1 : 0;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const int count : same) CHECK(count == 5 * static_cast<int>(alone.size()));
 }

@@ -9,8 +9,8 @@ namespace fa::tools {
 /// uncached(Device::host), with a backward pass.
 Options with_backward(int threads = 0);
 
-/// What is wrong with a kernel's gradients on a problem, or an empty text; all rows are compared, but those in
-/// doubt. `compared_rows`, where it is not null, is how many those are.
+/// What is wrong with a kernel's gradients on a problem, or an empty text; all rows are compared, but those
+/// in doubt. `compared_rows`, where it is not null, is how many those are.
 std::string backward_failure(const Kernel& kernel, const Problem& problem, Layout layout = Layout::bhsd,
                              std::int64_t* compared_rows = nullptr);
 

@@ -1,4 +1,5 @@
-// Every check of a backward call, by its message; calls without elements; and kernels without a backward pass.
+// Every check of a backward call, by its message; calls without elements; and kernels without a backward
+// pass.
 #include "runtime/call/backward_arguments.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The backward pass as code for CPUs with fewer features than this one, which can run it, too: narrower vectors,
-// fewer registers, no FMA, no gathers, no half-precision instructions.
+// The backward pass as code for CPUs with fewer features than this one, which can run it, too: narrower
+// vectors, fewer registers, no FMA, no gathers, no half-precision instructions.
 #include "compiler/compile.h"
 #include "runtime/call/kernel_state.h"
 #include "runtime/host/backward.h"

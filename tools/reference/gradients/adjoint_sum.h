@@ -17,9 +17,9 @@ class AdjointSum {
   /// `fast`: kernels may use the approximate functions of 16-bit data.
   AdjointSum(const Adjoint& adjoint, bool fast);
 
-  /// `logits`: the gradients by the logits of `lanes` keys from `environment`'s kv_idx on, which may be off by
-  /// `errors`; where `sums` is not null the errors that follow are added there, with `base` as TermError::times
-  /// has it.
+  /// `logits`: the gradients by the logits of `lanes` keys from `environment`'s kv_idx on, which may be off
+  /// by `errors`; where `sums` is not null the errors that follow are added there, with `base` as
+  /// TermError::times has it.
   void add(const Environment& environment, const double* logits, const TermError* errors, int lanes,
            double base, InputGradients& result, GradientErrors* sums);
 

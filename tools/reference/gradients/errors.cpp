@@ -1,8 +1,19 @@
 #include "tools/reference/gradients/errors.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fa::tools {
+
+ErrorBound gradient_bound(const Problem& problem) {
+  const ProblemSize& size = problem.size;
+  const int terms = std::max(size.kv_len, size.q_len * (size.num_q_heads / size.num_kv_heads));
+  const int head_dim = std::max(problem.spec.head_dim(), problem.spec.head_dim_v());
+  ErrorBound bound = error_bound(problem.spec.dtype(), head_dim, terms);
+  // Errors that add up as random ones do, and the largest of a million of those.
+  if (problem.spec.dtype() != DType::f32) bound.constant *= 2;
+  return bound;
+}
 
 TermError TermError::times(double term, double factor, double factor_error, double base) const {
   const double excess = factor_error > base * std::fabs(factor) ? factor_error * std::fabs(term) : 0;

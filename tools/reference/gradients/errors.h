@@ -1,6 +1,6 @@
-// How far a kernel's gradients may be from the fp64 reference's. Rounding errors of different terms of a sum
-// are random and add up as their squares do; those that are the same for many terms, such as a hook's own, add
-// up as they are. Derivation: docs/numerics.md.
+// How far a kernel's gradients may be from the fp64 reference's. Rounding errors of different terms of a
+// sum are random and add up as their squares do; those that are the same for many terms, such as a hook's
+// own, add up as they are. Derivation: docs/numerics.md.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class RowError {
   RowError(const ErrorBound& bound, double max_logit, double mean_hook_error)
       : base_(bound.relative(0)), whole_(bound.relative(max_logit)), mean_(mean_hook_error) {}
 
-  /// `hook_error`: of the logit, by score_mod's own roundings. It counts apart where it is more than the bound's
-  /// share for logits.
+  /// `hook_error`: of the logit, by score_mod's own roundings. It counts apart where it is more than the
+  /// bound's share for logits.
   TermError of(double hook_error) const {
     const double both = hook_error + mean_;
     return both > whole_ - base_ ? TermError{base_, both} : TermError{whole_, 0};

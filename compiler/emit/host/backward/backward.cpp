@@ -1,5 +1,5 @@
-// The backward kernel's outline: a tile of query rows begins, one step for each kv tile that the runtime's walk
-// leaves, its panels within, and the end of the tile.
+// The backward kernel's outline: a tile of query rows begins, one step for each kv tile that the runtime's
+// walk leaves, its panels within, and the end of the tile.
 #include "compiler/emit/host/backward/backward.h"
 
 #include "compiler/emit/host/backward/captured.h"

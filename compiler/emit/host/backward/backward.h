@@ -1,15 +1,15 @@
 // The backward pass on the CPU: from hooks, their derivatives and a plan to an LLVM module. With P the
 // softmax's probabilities, Z what dropout multiplies them by, and for each row D = rowsum(dO * O) - dlse:
 //
-//   S^T  = K Q^T     P^T = exp2(logit(S) - lse)          recomputed, tile by tile (FlashAttention, Algorithm 4)
+//   S^T  = K Q^T     P^T = exp2(logit(S) - lse)     recomputed, tile by tile (FlashAttention, Algorithm 4)
 //   dP^T = V dO^T    dS^T = P (Z dP - D) * d score_mod
 //   dV  += (P Z)^T dO     dK += dS^T Q     dQ += dS K
 //
-// Everything is transposed as in the forward pass: a vector's lanes are query rows. One tile of query rows is
-// one start, a step for each kv tile that the mask's class leaves, and one finish, which stores dQ. The steps
-// add to dK and dV of a whole head in memory that belongs to one work item, so that nothing is shared and
-// nothing is atomic; the runtime (runtime/host/backward) adds up the items in a fixed order. The same holds
-// of captured gradients, which are summed in double.
+// Everything is transposed as in the forward pass: a vector's lanes are query rows. One tile of query rows
+// is one start, a step for each kv tile that the mask's class leaves, and one finish, which stores dQ. The
+// steps add to dK and dV of a whole head in memory that belongs to one work item, so that nothing is shared
+// and nothing is atomic; the runtime (runtime/host/backward) adds up the items in a fixed order. The same
+// holds of captured gradients, which are summed in double.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ constexpr const char* kHostBackwardStepSymbol = "facet_host_backward_step";
 using HostBackwardStep = void (*)(const BackwardParams* params, void* workspace, const HostBackwardItem* item,
                                   std::int32_t b, std::int32_t h, std::int32_t first_q, std::int32_t first_kv,
                                   std::int32_t full);
-/// Stores `rows` rows of dK and dV of a kv head from `first_kv` on: the sums, in order, of `count` items' rows,
-/// whose first ones `d_k` and `d_v` point at.
+/// Stores `rows` rows of dK and dV of a kv head from `first_kv` on: the sums, in order, of `count` items'
+/// rows, whose first ones `d_k` and `d_v` point at.
 constexpr const char* kHostBackwardStoreSymbol = "facet_host_backward_store";
 using HostBackwardStore = void (*)(const BackwardParams* params, const float* const* d_k,
                                    const float* const* d_v, std::int32_t count, std::int32_t b,

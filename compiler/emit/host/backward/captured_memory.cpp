@@ -96,8 +96,8 @@ void CapturedSums::keep_by_key(const Buffer& buffer, llvm::Value* kv_idx, const 
                      build_.float_at(panel, build_.i64(static_cast<std::int64_t>(part) * shape.lanes)));
 }
 
-/// Query row by query row, whose elements lie one after the other: in the panel's order each element of a vector
-/// would meet a cache line of its own.
+/// Query row by query row, whose elements lie one after the other: in the panel's order each element of a
+/// vector would meet a cache line of its own.
 void CapturedSums::finish_keys(HookInliner& hooks, const Adjoint& adjoint, const Buffer& buffer) {
   llvm::IRBuilder<>& ir = build_.ir();
   const HostShape& shape = backward_.host.shape;
