@@ -129,6 +129,13 @@ TEST_CASE("gradients of a large bias that batch entries share", "[backward][slow
       inputs_of({.batch = 3, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 1900, .kv_len = 1700}));
 }
 
+TEST_CASE("gradients of more reads than sums have room on the stack", "[backward]") {
+  std::string score = "score";
+  for (int i = 0; i < 14; ++i) score += fmt::format(" + 0.1 * pair[max(q_idx - {}, 0), kv_idx]", i);
+  check_backward(spec_of("tensor pair : f32[q_len, kv_len] grad\nscore_mod = " + score + "\n"),
+                 inputs_of(kGrouped));
+}
+
 TEST_CASE("a backward pass may be run by several threads at once", "[backward]") {
   const Spec spec = spec_of(
       "tensor bias : f32[num_q_heads, 9] grad\nscore_mod = score + bias[h, clamp(q_idx - kv_idx, -4, 4) + "

@@ -9,7 +9,7 @@ namespace fa {
 namespace {
 
 constexpr int kMostIterations = 64;      // of reductions around a read, each with sums of its own
-constexpr int kMostBuffered = 16 << 10;  // floats on the stack
+constexpr int kMostBuffered = 32 << 10;  // floats on the stack, of all adjoints
 
 /// How often the reductions around a read iterate.
 std::int64_t iterations(const Adjoint& adjoint) {
@@ -31,18 +31,16 @@ bool is_by_iteration(const Adjoint& adjoint) {
   return !adjoint.loops.empty() && adjoint.place <= Per::row && iterations(adjoint) <= kMostIterations;
 }
 
-}  // namespace
-
 /// Of the row and the key, which counts the elements of a row of the tensor.
-bool CapturedSums::is_by_key(const Adjoint& adjoint) const {
-  const HostShape& shape = backward_.host.shape;
-  if (!adjoint.loops.empty() || adjoint.place != Per::element || shape.tile_kv * shape.panel > kMostBuffered)
-    return false;
+bool is_by_key(const Adjoint& adjoint) {
+  if (!adjoint.loops.empty() || adjoint.place != Per::element) return false;
   for (std::size_t d = 0; d + 1 < adjoint.indices.size(); ++d)
     if (adjoint.indices[d].depends.has(DependsOn::kv)) return false;
   const Expr& last = *adjoint.indices.back().expr;
   return last.kind == ExprKind::builtin && last.builtin == Builtin::kv_idx;
 }
+
+}  // namespace
 
 int gradient_number(const Adjoint& adjoint) {
   return adjoint.of == Adjoint::Of::param ? adjoint.index : kMaxParams + adjoint.index;
@@ -74,6 +72,7 @@ HostBuilder::Values CapturedSums::start(llvm::Value* first_kv, llvm::Value* rows
   kv_rows_ = rows;
   const HostShape& shape = backward_.host.shape;
   HostBuilder::Values sums;
+  int all_floats = 0;
   for (const Adjoint& adjoint : adjoints_) {
     if (is_carried(adjoint))
       sums.insert(sums.end(), static_cast<std::size_t>(shape.panel_vecs), build_.splat(build_.f32(0)));
@@ -81,9 +80,10 @@ HostBuilder::Values CapturedSums::start(llvm::Value* first_kv, llvm::Value* rows
     if (is_by_distance(adjoint)) floats = shape.panel + shape.tile_kv;
     if (is_by_iteration(adjoint)) floats = static_cast<int>(iterations(adjoint)) * shape.panel;
     if (is_by_key(adjoint)) floats = shape.tile_kv * shape.panel;
-    if (floats == 0) continue;
+    if (floats == 0 || all_floats + floats > kMostBuffered) continue;
     floats = (floats + shape.lanes - 1) / shape.lanes * shape.lanes;
     auto* type = llvm::ArrayType::get(build_.f32(), static_cast<std::uint64_t>(floats));
+    all_floats += floats;
     buffers_[&adjoint] = {.data = build_.ir().CreateAlloca(type), .floats = floats};
   }
   for (const Adjoint& adjoint : adjoints_)
@@ -103,16 +103,17 @@ HostBuilder::Values CapturedSums::add(HookInliner& hooks, const Wide& score, llv
     iterate(hooks, adjoint, loops, [&] {
       const HostBuilder::Values values =
           products(hooks, value_of(hooks, adjoint.value, score, kv_idx, loops), d_logits);
+      const auto found = buffers_.find(&adjoint);
       if (is_carried(adjoint))
         for (llvm::Value* value : values) next.push_back(build_.ir().CreateFAdd(sums[next.size()], value));
-      else if (is_by_distance(adjoint))
-        add_by_distance(buffers_.at(&adjoint), kv_idx, values);
-      else if (is_by_key(adjoint))
-        keep_by_key(buffers_.at(&adjoint), kv_idx, values);
-      else if (is_by_iteration(adjoint))
-        add_to_panel(panel_of(adjoint, buffers_.at(&adjoint), loops), values);
-      else
+      else if (found == buffers_.end())
         add_to(adjoint, element_of(hooks, adjoint, kv_idx, loops), values);
+      else if (is_by_distance(adjoint))
+        add_by_distance(found->second, kv_idx, values);
+      else if (is_by_key(adjoint))
+        keep_by_key(found->second, kv_idx, values);
+      else
+        add_to_panel(panel_of(adjoint, found->second, loops), values);
     });
   }
   return next;
@@ -133,17 +134,20 @@ void CapturedSums::finish(HookInliner& hooks, llvm::Value* params, llvm::Value* 
   const int vecs = backward_.host.shape.panel_vecs, lanes = backward_.host.shape.lanes;
   auto at = sums.begin();
   for (const Adjoint& adjoint : adjoints_) {
-    if (is_by_distance(adjoint)) {
-      finish_distances(hooks, adjoint, buffers_.at(&adjoint), params, b, h);
-    } else if (is_by_key(adjoint)) {
-      finish_keys(hooks, adjoint, buffers_.at(&adjoint));
-    } else if (is_carried(adjoint)) {
+    const auto found = buffers_.find(&adjoint);
+    if (is_carried(adjoint)) {
       add_to(adjoint, element_of(hooks, adjoint, first_kv_, {}), HostBuilder::Values(at, at + vecs));
       at += vecs;
-    } else if (is_by_iteration(adjoint)) {
+    } else if (found == buffers_.end()) {
+      continue;
+    } else if (is_by_distance(adjoint)) {
+      finish_distances(hooks, adjoint, found->second, params, b, h);
+    } else if (is_by_key(adjoint)) {
+      finish_keys(hooks, adjoint, found->second);
+    } else {
       HostBuilder::Values loops;
       iterate(hooks, adjoint, loops, [&] {
-        llvm::Value* panel = panel_of(adjoint, buffers_.at(&adjoint), loops);
+        llvm::Value* panel = panel_of(adjoint, found->second, loops);
         HostBuilder::Values own;
         for (int part = 0; part < vecs; ++part)
           own.push_back(build_.load_vec(build_.float_at(panel, build_.i64(part * lanes))));

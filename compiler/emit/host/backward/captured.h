@@ -42,7 +42,6 @@ class CapturedSums {
     llvm::Value* data = nullptr;
     int floats = 0;
   };
-  bool is_by_key(const Adjoint& adjoint) const;
   void keep_by_key(const Buffer& buffer, llvm::Value* kv_idx, const HostBuilder::Values& values);
   void finish_keys(HookInliner& hooks, const Adjoint& adjoint, const Buffer& buffer);
   /// Whether the launch has the gradient stored where it belongs (HostBackwardItem::stored).
@@ -75,8 +74,8 @@ class CapturedSums {
   llvm::Value *first_kv_ = nullptr, *kv_rows_ = nullptr;
   llvm::Value *elements_ = nullptr, *values_ = nullptr;  // a panel's, on the way to memory
   std::map<int, llvm::Value*> sums_;                     // by the gradient's number
-  std::map<const Adjoint*, Buffer> buffers_;
-  std::vector<llvm::CallInst*> calls_;  // to be put in place
+  std::map<const Adjoint*, Buffer> buffers_;             // of those that have room
+  std::vector<llvm::CallInst*> calls_;                   // to be put in place
 };
 
 }  // namespace fa
