@@ -1,6 +1,7 @@
 // The table of contents: one stage a line, each a verb from one value to the next.
 #include "compiler/compile.h"
 
+#include "compiler/emit/host/backward/backward.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
 #include "fa/error.h"
@@ -26,7 +27,8 @@ std::optional<HookCases> divide_by_head(const CheckedSpec& spec, const HookIr& h
 
 }  // namespace
 
-Compiled compile_front_end(const CheckedSpec& written, const Target& target, std::string_view forced_plan) {
+Compiled compile_front_end(const CheckedSpec& written, const Target& target, std::string_view forced_plan,
+                           Passes passes) {
   Compiled compiled;
   CheckedSpec spec = import_hooks(written);
   spec.score_from = spec.mask_from = {};  // expressions now: every later stage lowers those
@@ -36,6 +38,7 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)
                                         : choose_forced(spec, compiled.facts, target, forced_plan);
+  if (passes == Passes::forward_and_backward) compiled.derivatives = derive(spec, compiled.hooks);
   if (target.is_host()) return compiled;  // emit_for_host goes on
   compiled.cases = divide_by_head(spec, compiled.hooks);
   if (!compiled.cases)
@@ -48,6 +51,13 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
   if (target.cpu == nullptr) throw InternalError("a host kernel for a target that does not say its CPU");
   return emit_host(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.choice.plan, *target.cpu);
+}
+
+HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
+  if (target.cpu == nullptr) throw InternalError("a host kernel for a target that does not say its CPU");
+  if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
+  return emit_host_backward(spec, compiled.hooks, compiled.facts, compiled.classes, *compiled.derivatives,
+                            compiled.choice.plan, *target.cpu);
 }
 
 std::string Compiled::print_ir() const {

@@ -8,6 +8,7 @@
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
+#include "compiler/derive/derive.h"
 #include "compiler/emit/cuda/source.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/ir/hook_ir.h"
@@ -15,25 +16,32 @@
 
 namespace fa {
 
+/// What a kernel is compiled for.
+enum class Passes : std::uint8_t { forward, forward_and_backward };
+
 /// Every stage's value for one spec, target and plan.
 struct Compiled {
   HookIr hooks;
   Facts facts;
   TileClasses classes;
   Choice choice;
-  ScoreClass score_class;          // GPU targets, where no condition of the head chooses
-  std::optional<HookCases> cases;  // GPU targets, where a condition of the head chooses between hooks
-  std::optional<Source> source;    // GPU targets; the host's is emit_for_host
+  ScoreClass score_class;                  // GPU targets, where no condition of the head chooses
+  std::optional<HookCases> cases;          // GPU targets, where a condition of the head chooses between hooks
+  std::optional<Source> source;            // GPU targets; the host's is emit_for_host
+  std::optional<Derivatives> derivatives;  // where a backward pass is asked for
 
   /// The functions of all stages as LLVM IR, those of `cases` apart.
   std::string print_ir() const;
 };
 
 /// Reads as the table of contents. `forced_plan` (parse_plan's form, may be empty) overrides the choice.
-Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::string_view forced_plan = {});
+Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::string_view forced_plan = {},
+                           Passes passes = Passes::forward);
 
 /// The last stage on the host. It is apart from the others because a kernel from the cache does not need it.
 /// `target.cpu` must be known.
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
+/// The backward pass, whose derivatives `compiled` must have.
+HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
 }  // namespace fa

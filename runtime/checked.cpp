@@ -48,7 +48,7 @@ class Checker {
       : spec_(import_hooks(spec.checked())), reads_(outside_reads(spec_)), options_(options) {
     options_.device = device;
     options_.plan = {};  // it was for the spec itself
-    options_.checked = false;
+    options_.checked = options_.backward = false;
     options_.memory_cache = false;  // whose key is the spec's text
     if (!reads_.empty()) rows_.emplace(compile_probe(probe_rows(spec_, reads_)));
   }

@@ -12,6 +12,7 @@
 #include "runtime/build/key.h"
 #include "runtime/call/arguments.h"
 #include "runtime/checked.h"
+#include "runtime/host/backward.h"
 #include "runtime/host/jit.h"
 #include "runtime/host/run.h"
 #include "runtime/store/memory_cache.h"
@@ -52,29 +53,47 @@ Device pick_device(const Options& options) {
   return Device::host;
 }
 
-/// The object from the cache, where it is there and this build can link it, else a new one.
-std::shared_ptr<const HostKernel> load_or_build_host(const CheckedSpec& spec, const Compiled& compiled,
-                                                     const Target& target, const DiskCache& cache,
-                                                     CompileTimes& times) {
+/// What `load` makes of the object from the cache, where it is there and this build can link it, else of a
+/// new one of `emit`.
+template <class Load, class Emit>
+auto load_or_build_host(const Key& key, const std::string& label, const DiskCache& cache, CompileTimes& times,
+                        const Load& load, const Emit& emit) {
   Lap lap;
-  const Key key = host_cache_key(host_key(spec, compiled));
   if (const std::optional<CacheEntry> entry = cache.get(key, &times.miss)) {
     try {
-      std::shared_ptr<const HostKernel> kernel = load_host(entry->payload);
-      times.load = lap();
-      times.source = CompileTimes::Source::disk;
+      auto kernel = load(entry->payload);
+      times.load += lap();
       return kernel;
     } catch (const BuildError& error) {
       times.miss = fmt::format("the entry does not link: {}", error.log());
     }
   }
-  const std::string object = host_object(emit_for_host(spec, compiled, target));
-  if (!cache.folder().empty())
-    times.not_kept = cache.put(key, {.label = kernel_label(spec, "host"), .payload = object});
-  times.build = lap();
-  std::shared_ptr<const HostKernel> kernel = load_host(object);
-  times.load = lap();
+  times.source = CompileTimes::Source::compiled;
+  const std::string object = host_object(emit());
+  if (!cache.folder().empty()) times.not_kept = cache.put(key, {.label = label, .payload = object});
+  times.build += lap();
+  auto kernel = load(object);
+  times.load += lap();
   return kernel;
+}
+
+/// The kernel's functions on the host.
+void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
+              const DiskCache& cache, int threads, CompileTimes& times) {
+  const std::string label = kernel_label(spec, "host");
+  times.source = CompileTimes::Source::disk;  // unless one of them is built
+  kernel.host = [code = load_or_build_host(host_cache_key(host_key(spec, compiled)), label, cache, times,
+                                           load_host, [&] { return emit_for_host(spec, compiled, target); }),
+                 threads](const ForwardParams& params) { run_host(*code, params, threads); };
+  if (!compiled.derivatives) return;
+  const auto code = load_or_build_host(host_cache_key(host_backward_key(spec, compiled)),
+                                       label + ", backward", cache, times, load_host_backward,
+                                       [&] { return emit_backward_for_host(spec, compiled, target); });
+  kernel.host_backward = {
+      .workspace_bytes =
+          [code](const BackwardCall& call) { return HostBackwardLayout(*code, call).workspace_bytes(); },
+      .run = [code, threads](const BackwardCall& call,
+                             void* workspace) { run_host_backward(*code, call, workspace, threads); }};
 }
 
 std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, const Source& source,
@@ -115,7 +134,8 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   times.tuned = tuned.said;
   Lap lap;
   const Compiled compiled =
-      compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan);
+      compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan,
+                        options.backward ? Passes::forward_and_backward : Passes::forward);
   times.front_end = lap();
 
   auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -128,10 +148,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
     kernel->cuda =
         load_or_build_cuda(*gpu, *compiled.source, kernel_label(checked, target.name), cache, times);
   } else {
-    kernel->host = [code = load_or_build_host(checked, compiled, target, cache, times),
-                    threads = options.num_threads](const ForwardParams& params) {
-      run_host(*code, params, threads);
-    };
+    add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }
   if (options.checked) kernel->check = make_check(spec, options, device);
   return kernel;
@@ -143,14 +160,20 @@ Kernel compile(const Spec& spec, const Options& requested) {
   Lap lap;
   const Options options = resolve(requested, environment());
   const Device device = pick_device(options);
+  if (options.backward && device == Device::cuda)
+    throw DeviceError(
+        "there is no backward pass on GPUs yet: compile with Device::host, or without "
+        "Options::backward",
+        0);
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
     // Settings of the other device are not part of the key, since they change nothing.
-    const Key key = device == Device::cuda ? memory_key(spec, device, options.cuda_device, 0, options.plan,
-                                                        options.target, options.checked, options.tune)
-                                           : memory_key(spec, device, 0, options.num_threads, options.plan,
-                                                        {}, options.checked, options.tune);
+    const Key key = device == Device::cuda
+                        ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target,
+                                     options.checked, options.tune, options.backward)
+                        : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked,
+                                     options.tune, options.backward);
     times.source = CompileTimes::Source::memory;  // unless it is made here
     loaded = MemoryCache::get().find_or_make(key, [&] {
       times.source = CompileTimes::Source::compiled;

@@ -13,6 +13,7 @@
 //   }
 #pragma once
 
+#include "fa/backward.h"
 #include "fa/error.h"
 #include "fa/kernel.h"
 #include "fa/options.h"

@@ -85,7 +85,8 @@ struct CompileTimes {
   std::string tuned;
 };
 
-struct KernelState;  // runtime/
+struct BackwardArgs;  // fa/backward.h
+struct KernelState;   // runtime/
 
 /// A loaded kernel; cheap to copy, usable from several threads at once, outlives the spec.
 class Kernel {
@@ -99,6 +100,16 @@ class Kernel {
   /// bytes a tile where the mask reads tables. One call at a time may use it. Throws ArgumentError like
   /// `forward`.
   std::size_t workspace_bytes(const ForwardArgs& args) const;
+
+  /// One backward pass (fa/backward.h), of a kernel that was compiled with Options::backward: dQ, dK, dV
+  /// and the gradients of what the spec marks `grad`. Rows without a key give nothing. On the host it
+  /// returns when done, and gives the same bits for any number of threads. Throws ArgumentError naming what
+  /// does not fit.
+  void backward(const BackwardArgs& args, Stream stream = nullptr) const;
+
+  /// Bytes of memory, where the kernel runs, that `backward` needs as args.workspace, for the sums of its parts
+  /// (docs/backward.md). One call at a time may use it. Throws ArgumentError like `backward`.
+  std::size_t backward_workspace_bytes(const BackwardArgs& args) const;
 
   Device device() const;  // cuda or host, never automatic
   const Spec& spec() const;

@@ -5,6 +5,7 @@
 
 #include "compiler/program/workspace.h"
 #include "runtime/call/arguments.h"
+#include "runtime/call/backward_arguments.h"
 #include "runtime/call/kernel_state.h"
 #include "runtime/cuda/launch.h"
 
@@ -28,17 +29,23 @@ Tensor Tensor::bshd(void* data, DType dtype, std::int64_t batch, std::int64_t he
 
 namespace {
 
-void check_workspace(const CudaKernel& kernel, const ForwardParams& params, const ForwardArgs& args) {
-  const std::size_t needed = workspace_bytes(kernel.program, params.call);
+void check_workspace(std::size_t needed, const void* workspace, std::size_t bytes, std::string_view function,
+                     std::string_view memory) {
   if (needed == 0) return;
-  if (args.workspace == nullptr || args.workspace_bytes < needed) {
-    throw ArgumentError(fmt::format(
-        "workspace has {} bytes, this call needs {}: pass device memory of Kernel::workspace_bytes(args) "
-        "bytes",
-        args.workspace == nullptr ? 0 : args.workspace_bytes, needed));
+  if (workspace == nullptr || bytes < needed) {
+    throw ArgumentError(fmt::format("workspace has {} bytes, this call needs {}: pass {} of {} bytes",
+                                    workspace == nullptr ? 0 : bytes, needed, memory, function));
   }
-  if (reinterpret_cast<std::uintptr_t>(args.workspace) % 16 != 0)
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 16 != 0)
     throw ArgumentError("workspace is not aligned to 16 bytes: pass an address that is");
+}
+
+void check_has_backward(const LoadedKernel& kernel) {
+  if (kernel.host_backward.run) return;
+  throw ArgumentError(kernel.device == Device::host
+                          ? "this kernel has no backward pass: compile the spec with Options::backward"
+                          : "this kernel has no backward pass, which GPUs do not have yet: compile the spec "
+                            "with Options::backward for Device::host");
 }
 
 }  // namespace
@@ -70,7 +77,8 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
     case Work::kernel:
       if (kernel.check) kernel.check(args, stream);
       if (kernel.cuda != nullptr) {
-        check_workspace(*kernel.cuda, params, args);
+        check_workspace(fa::workspace_bytes(kernel.cuda->program, params.call), args.workspace,
+                        args.workspace_bytes, "Kernel::workspace_bytes(args)", "device memory");
         const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
         launch(*kernel.cuda, params, params.call.kv_len * row, args.workspace, stream);
       } else {
@@ -78,6 +86,25 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
       }
       return;
   }
+}
+
+std::size_t Kernel::backward_workspace_bytes(const BackwardArgs& args) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  check_has_backward(kernel);
+  const BackwardCall call = prepare_backward(kernel.spec.checked(), kernel.device, args);
+  return call.has_elements ? kernel.host_backward.workspace_bytes(call) : 0;
+}
+
+void Kernel::backward(const BackwardArgs& args, Stream stream) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  check_has_backward(kernel);
+  const CheckedSpec& checked = kernel.spec.checked();
+  const BackwardCall call = prepare_backward(checked, kernel.device, args);
+  if (!call.has_elements) return fill_zeros(checked, call);
+  if (kernel.check) kernel.check(args.forward, stream);
+  check_workspace(kernel.host_backward.workspace_bytes(call), args.workspace, args.workspace_bytes,
+                  "Kernel::backward_workspace_bytes(args)", "memory");
+  kernel.host_backward.run(call, args.workspace);
 }
 
 Device Kernel::device() const { return state_->loaded->device; }

@@ -7,10 +7,17 @@
 #include <string>
 
 #include "fa/kernel.h"
+#include "runtime/call/backward_arguments.h"
 #include "runtime/cuda/cuda_kernel.h"
 #include "templates/params.h"
 
 namespace fa {
+
+/// The backward pass of a host kernel.
+struct HostBackward {
+  std::function<std::size_t(const BackwardCall&)> workspace_bytes;
+  std::function<void(const BackwardCall&, void* workspace)> run;
+};
 
 struct LoadedKernel {
   Spec spec;
@@ -21,6 +28,7 @@ struct LoadedKernel {
   // can hold a kernel.
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
+  HostBackward host_backward = {};  // empty where none was asked for
   // A checked kernel runs this before each launch (runtime/checked.h).
   std::function<void(const ForwardArgs&, Stream)> check = {};
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <vector>
 
 #include "compiler/spec/dtype.h"
 
@@ -62,6 +63,23 @@ bool overlap(const Memory& a, const Memory& b) {
   return after < a.block || step - after < b.block;
 }
 
+void check_outputs(std::span<const Memory> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t j = i + 1; j < outputs.size(); ++j)
+      if (overlap(outputs[i], outputs[j]))
+        throw ArgumentError(
+            fmt::format("{} and {} share memory, and the call writes both: give each memory of its own",
+                        outputs[i].name, outputs[j].name));
+}
+
+void check_input(const Memory& output, const Memory& input, std::string_view what = "") {
+  if (overlap(output, input))
+    throw ArgumentError(
+        fmt::format("{0} and {1}{2} share memory, and the call writes {0} while it reads the other: give "
+                    "{0} memory of its own",
+                    output.name, what, input.name));
+}
+
 }  // namespace
 
 void check_apart(const ForwardArgs& args) {
@@ -69,25 +87,35 @@ void check_apart(const ForwardArgs& args) {
   const auto rows = static_cast<std::uint64_t>(shape[0] * shape[1] * shape[2]);
   const std::array outputs = {memory_of("o", args.o), memory_at("lse", args.lse, rows * sizeof(float)),
                               memory_at("workspace", args.workspace, args.workspace_bytes)};
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    for (std::size_t j = i + 1; j < outputs.size(); ++j)
-      if (overlap(outputs[i], outputs[j]))
-        throw ArgumentError(
-            fmt::format("{} and {} share memory, and the call writes both: give each memory of its own",
-                        outputs[i].name, outputs[j].name));
+  check_outputs(outputs);
   for (const Memory& output : outputs) {
     if (output.begin == output.end) continue;
-    const auto check = [&](const Memory& input, std::string_view what) {
-      if (overlap(output, input))
-        throw ArgumentError(
-            fmt::format("{0} and {1}{2} share memory, and the call writes {0} while it reads the other: give "
-                        "{0} memory of its own",
-                        output.name, what, input.name));
-    };
-    check(memory_of("q", args.q), "");
-    check(memory_of("k", args.k), "");
-    check(memory_of("v", args.v), "");
-    for (const Captured& tensor : args.tensors) check(memory_of(tensor), "tensor ");
+    check_input(output, memory_of("q", args.q));
+    check_input(output, memory_of("k", args.k));
+    check_input(output, memory_of("v", args.v));
+    for (const Captured& tensor : args.tensors) check_input(output, memory_of(tensor), "tensor ");
+  }
+}
+
+void check_apart(const BackwardArgs& args, std::span<const std::int64_t> gradient_elements) {
+  const ForwardArgs& forward = args.forward;
+  const auto& shape = forward.o.shape;
+  const auto row_bytes = static_cast<std::uint64_t>(shape[0] * shape[1] * shape[2]) * sizeof(float);
+  std::vector<Memory> outputs = {memory_of("d_q", args.d_q), memory_of("d_k", args.d_k),
+                                 memory_of("d_v", args.d_v),
+                                 memory_at("workspace", args.workspace, args.workspace_bytes)};
+  for (std::size_t i = 0; i < args.gradients.size(); ++i)
+    outputs.push_back(memory_at(args.gradients[i].name, args.gradients[i].data,
+                                static_cast<std::uint64_t>(gradient_elements[i]) * sizeof(float)));
+  check_outputs(outputs);
+  for (const Memory& output : outputs) {
+    if (output.begin == output.end) continue;
+    for (const Memory& input :
+         {memory_of("q", forward.q), memory_of("k", forward.k), memory_of("v", forward.v),
+          memory_of("o", forward.o), memory_of("d_o", args.d_o), memory_at("lse", forward.lse, row_bytes),
+          memory_at("d_lse", args.d_lse, row_bytes)})
+      check_input(output, input);
+    for (const Captured& tensor : forward.tensors) check_input(output, memory_of(tensor), "tensor ");
   }
 }
 

@@ -2,6 +2,10 @@
 // allocates nothing unless it throws.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
+#include "fa/backward.h"
 #include "fa/kernel.h"
 
 namespace fa {
@@ -11,5 +15,7 @@ namespace fa {
 /// whose elements alternate without being shared, such as q, k, v and o in one [batch, length, 4, heads,
 /// dim], do not overlap.
 void check_apart(const ForwardArgs& args);
+/// The same of a backward call's outputs. `gradient_elements`: of each of its captured gradients.
+void check_apart(const BackwardArgs& args, std::span<const std::int64_t> gradient_elements);
 
 }  // namespace fa

@@ -153,39 +153,80 @@ std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const Ho
   return key;
 }
 
+std::string host_backward_key(const CheckedSpec& spec, const Compiled& compiled, const HostCpu& cpu) {
+  return "backward of " + spec.text + host_key(spec, compiled, cpu) +
+         print_module(compiled.derivatives->module.get()) + compiled.derivatives->print();
+}
+
 std::string host_object(HostIr code) { return generate(code, llvm::CodeGenFileType::ObjectFile); }
 std::string host_asm(HostIr code) { return generate(code, llvm::CodeGenFileType::AssemblyFile); }
 
-std::shared_ptr<const HostKernel> load_host(std::string_view object) {
-  const char* what = "the host kernel's object does not link";
-  if (!has_native_target()) throw BuildError(what, "this LLVM has no code generator for this machine");
-  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
-  std::shared_ptr<llvm::orc::LLJIT> jit =
-      expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), what);
-  // By default ORC reports to stderr; a call below returns every such error as well.
-  jit->getExecutionSession().setErrorReporter(
-      [](llvm::Error error) { llvm::consumeError(std::move(error)); });
-  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(*jit))))
-    refuse(std::move(error), what);
-  const llvm::StringRef bytes(object.data(), object.size());
-  if (auto error = jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
-    refuse(std::move(error), what);
-  auto find = [&](const std::string& symbol) { return expect(jit->lookup(symbol), what); };
+namespace {
 
-  const auto* info = find(kHostInfoSymbol).toPtr<const HostInfo*>();
-  auto kernel = std::make_shared<HostKernel>();
-  kernel->info = *info;
-  kernel->start = find(kHostStartSymbol).toPtr<HostStart>();
-  kernel->step = find(kHostStepSymbol).toPtr<HostStep>();
-  kernel->finish = find(kHostFinishSymbol).toPtr<HostFinish>();
-  if (info->has_tile_class != 0) kernel->tile_class = find(kHostClassSymbol).toPtr<HostClass>();
-  if (info->has_tile_map != 0) {
-    kernel->keeps = find(kHostKeepsSymbol).toPtr<HostKeeps>();
-    for (std::uint32_t j = 0; j < info->num_query_summaries + info->num_key_summaries; ++j)
-      kernel->summaries.push_back(find(kHostSummarySymbol + std::to_string(j)).toPtr<HostSummary>());
+constexpr const char* kDoesNotLink = "the host kernel's object does not link";
+
+/// A linked object.
+class Linked {
+ public:
+  explicit Linked(std::string_view object) {
+    if (!has_native_target())
+      throw BuildError(kDoesNotLink, "this LLVM has no code generator for this machine");
+    llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(host_cpu().triple)};
+    jit_ = expect(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create(), kDoesNotLink);
+    // By default ORC reports to stderr; a call below returns every such error as well.
+    jit_->getExecutionSession().setErrorReporter(
+        [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    if (auto error = jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(known_symbols(*jit_))))
+      refuse(std::move(error), kDoesNotLink);
+    const llvm::StringRef bytes(object.data(), object.size());
+    if (auto error = jit_->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, "facet host kernel")))
+      refuse(std::move(error), kDoesNotLink);
   }
-  kernel->code = std::move(jit);
+
+  template <class T>
+  T find(const std::string& symbol) const {
+    return expect(jit_->lookup(symbol), kDoesNotLink).template toPtr<T>();
+  }
+
+  /// All of a HostKernel but the entries of its pass.
+  HostKernel tiles() const {
+    HostKernel kernel;
+    kernel.info = *find<const HostInfo*>(kHostInfoSymbol);
+    const HostInfo& info = kernel.info;
+    if (info.has_tile_class != 0) kernel.tile_class = find<HostClass>(kHostClassSymbol);
+    if (info.has_tile_map != 0) {
+      kernel.keeps = find<HostKeeps>(kHostKeepsSymbol);
+      for (std::uint32_t j = 0; j < info.num_query_summaries + info.num_key_summaries; ++j)
+        kernel.summaries.push_back(find<HostSummary>(kHostSummarySymbol + std::to_string(j)));
+    }
+    kernel.code = jit_;
+    return kernel;
+  }
+
+ private:
+  std::shared_ptr<llvm::orc::LLJIT> jit_;
+};
+
+}  // namespace
+
+std::shared_ptr<const HostKernel> load_host(std::string_view object) {
+  const Linked linked(object);
+  auto kernel = std::make_shared<HostKernel>(linked.tiles());
+  kernel->start = linked.find<HostStart>(kHostStartSymbol);
+  kernel->step = linked.find<HostStep>(kHostStepSymbol);
+  kernel->finish = linked.find<HostFinish>(kHostFinishSymbol);
   return kernel;
+}
+
+std::shared_ptr<const HostBackwardKernel> load_host_backward(std::string_view object) {
+  const Linked linked(object);
+  return std::make_shared<HostBackwardKernel>(
+      HostBackwardKernel{.tiles = linked.tiles(),
+                         .info = *linked.find<const HostBackwardInfo*>(kHostBackwardInfoSymbol),
+                         .start = linked.find<HostBackwardStart>(kHostBackwardStartSymbol),
+                         .step = linked.find<HostBackwardStep>(kHostBackwardStepSymbol),
+                         .finish = linked.find<HostBackwardFinish>(kHostBackwardFinishSymbol),
+                         .store = linked.find<HostBackwardStore>(kHostBackwardStoreSymbol)});
 }
 
 std::shared_ptr<const HostKernel> build_host(HostIr code) { return load_host(host_object(std::move(code))); }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/emit/host/backward/backward.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
@@ -33,6 +34,16 @@ struct HostKernel {
   std::vector<HostSummary> summaries;  // of queries first; none without a map
 };
 
+/// A loaded object of the backward pass. Its tiles and classes are in `tiles`, which has no forward entries.
+struct HostBackwardKernel {
+  HostKernel tiles;
+  HostBackwardInfo info{};
+  HostBackwardStart start = nullptr;
+  HostBackwardStep step = nullptr;
+  HostBackwardFinish finish = nullptr;
+  HostBackwardStore store = nullptr;
+};
+
 /// "19.1.7"
 std::string_view llvm_version();
 /// This machine's CPU, looked up once. Code for a CPU of the same kind with fewer features runs here, too.
@@ -49,10 +60,14 @@ std::shared_ptr<const HostKernel> build_host(HostIr code);
 /// its features, LLVM's version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it
 /// for a cache key.
 std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const HostCpu& cpu = host_cpu());
+/// The same of the object of the backward pass, whose derivatives `compiled` must have.
+std::string host_backward_key(const CheckedSpec& spec, const Compiled& compiled,
+                              const HostCpu& cpu = host_cpu());
 /// Compiles to a relocatable object.
 std::string host_object(HostIr code);
 /// Links an object made by host_object. Throws BuildError where the bytes are no such object.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);
+std::shared_ptr<const HostBackwardKernel> load_host_backward(std::string_view object);
 
 /// Its assembly: `facet emit --stage ptx` on the host.
 std::string host_asm(HostIr code);

@@ -1,11 +1,13 @@
 // facet check: reads specs, and reports everything that is wrong with them or may surprise.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "compiler/derive/derive.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
 #include "tools/command/spec_file.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Prints an `ok` line for each good spec on stdout and every finding on stderr, as file:line:col.
+The `ok` line names what is marked `grad`, of which the backward pass gives gradients.
 Warnings do not fail, unless --strict is given. Besides the spec's own (an unused param), they are: a row that keeps no
 key, a mask that keeps every key or none, a read that has to be clamped into its tensor, a mask that could skip tiles
 but is written so that none can be. Each is proved, or shown by an element of a small problem with the default params
@@ -51,12 +54,24 @@ struct Checked {
   }
 };
 
+/// What the backward pass gives gradients of, besides q, k and v: the names, params first.
+std::vector<std::string> names_of_gradients(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const ParamInfo& param : spec.params())
+    if (param.grad) names.push_back(param.name);
+  for (const TensorInfo& tensor : spec.tensors())
+    if (tensor.grad) names.push_back(tensor.name);
+  return names;
+}
+
 Checked check_spec(const std::string& path) {
   Checked result{.path = spec_file_name(path), .spec = std::nullopt, .diagnostics = {}};
   try {
     result.spec = read_spec(path);
     result.diagnostics = result.spec->warnings();
     for (Diagnostic& warning : lint(*result.spec)) result.diagnostics.push_back(std::move(warning));
+    if (!names_of_gradients(*result.spec).empty())
+      derive(result.spec->checked(), lower(result.spec->checked()));
   } catch (const SpecError& error) {
     result.spec.reset();
     result.diagnostics = error.diagnostics();
@@ -80,6 +95,7 @@ nlohmann::json to_json(const Checked& checked, bool ok) {
   }
   nlohmann::json result{{"file", checked.path}, {"ok", ok}, {"diagnostics", found}};
   if (checked.spec) result["name"] = checked.spec->name();
+  if (checked.spec) result["gradients"] = names_of_gradients(*checked.spec);
   return result;
 }
 
@@ -105,8 +121,10 @@ int run_check(const CheckArguments& arguments) {
     const std::string dims = spec.head_dim() == spec.head_dim_v()
                                  ? fmt::format("{}", spec.head_dim())
                                  : fmt::format("{}/{}", spec.head_dim(), spec.head_dim_v());
-    fmt::print("{} {}: {}, head_dim {}, {}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)),
-               checked.path, spec.name(), dims, dtype_name(spec.dtype()));
+    const std::vector<std::string> gradients = names_of_gradients(spec);
+    fmt::print("{} {}: {}, head_dim {}, {}{}\n", styled("ok", Style::green, takes_colour(STDOUT_FILENO)),
+               checked.path, spec.name(), dims, dtype_name(spec.dtype()),
+               gradients.empty() ? "" : fmt::format(", gradients of {}", fmt::join(gradients, ", ")));
   }
   const ProgressHidden hidden;
   arguments.json.write(report);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/system/output.h"
 #include "tools/command/arguments.h"
@@ -18,6 +19,7 @@
 #include "tools/console/progress.h"
 #include "tools/console/report.h"
 #include "tools/console/text.h"
+#include "tools/gradients/report.h"
 #include "tools/measure/flops.h"
 #include "tools/measure/timing.h"
 #include "tools/problem/describe.h"
@@ -57,6 +59,7 @@ struct RunArguments {
   int repeat = 0;
   bool verify = false;
   bool checked = false;
+  bool backward = false;
   std::int64_t verify_rows = 0;
   JsonOption json;
 };
@@ -100,6 +103,8 @@ void declare(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--verify", arguments.verify,
                    "Compare with the fp64 reference, and check as --checked does");
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
+  command.add_flag("--backward", arguments.backward,
+                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad; on the CPU");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -158,6 +163,7 @@ struct RunReport {
   std::int64_t nans = 0;
   std::optional<ErrorBound> bound;
   std::optional<Comparison> comparison;
+  std::optional<GradientReport> gradients;
   bool is_interrupted = false;  // before it was compared
 };
 
@@ -185,15 +191,21 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
     if (std::isnan(report.outputs.o.get(i))) ++report.nans;
   }
 
-  if (arguments.verify || arguments.verify_rows > 0) {
-    const std::int64_t limit =
-        arguments.verify_rows > 0 ? arguments.verify_rows : affordable_rows(problem.spec, problem.size);
+  const std::int64_t limit = arguments.verify_rows > 0 ? arguments.verify_rows
+                             : arguments.verify        ? affordable_rows(problem.spec, problem.size)
+                                                       : 0;
+  const OnProgress on_progress = [&](double done) {
+    stop_if_interrupted();
+    progress.update(done);
+  };
+  if (arguments.backward)
+    report.gradients = report_gradients(
+        kernel, problem, {layout, arguments.seed, arguments.repeat, limit, report.counted.flops},
+        [&](const char* step) { progress.relabel(step); }, on_progress);
+  if (limit > 0) {
     progress.relabel("computing the fp64 reference");
     try {
-      const auto reference = reference_forward(problem, sample_rows(problem.size, limit), [&](double done) {
-        stop_if_interrupted();
-        progress.update(done);
-      });
+      const auto reference = reference_forward(problem, sample_rows(problem.size, limit), on_progress);
       report.bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
       report.comparison =
           compare(reference, *report.bound, problem.size, report.outputs.o, report.outputs.lse);
@@ -292,6 +304,7 @@ void print_report(const Problem& problem, const Kernel& kernel, int cuda_device,
                 Style::yellow, colour));
   }
   if (report.comparison) print_comparison(problem, report, rows, line);
+  if (report.gradients) print_gradients(*report.gradients, line, colour);
 }
 
 nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunReport& report) {
@@ -304,6 +317,7 @@ nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunRe
                         {"checksum", fmt::format("{:016x}", checksum(report.outputs.o))},
                         {"empty_rows", report.empty_rows},
                         {"nans", report.nans}};
+  if (report.gradients) result["backward"] = to_json(*report.gradients);
   if (report.comparison) {
     const Comparison& comparison = *report.comparison;
     result["verify"] = {{"ok", comparison.holds()},
@@ -336,7 +350,10 @@ int run_run(const RunArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
-  const Options options = arguments.device.options();
+  Options options = arguments.device.options();
+  options.backward = arguments.backward;
+  if (arguments.backward && std::exchange(options.device, Device::host) == Device::cuda)
+    throw ArgumentError("--backward: there is no backward pass on GPUs yet; run it with --device host");
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
@@ -364,7 +381,9 @@ int run_run(const RunArguments& arguments) {
     report_error("interrupted: computed and timed, not verified");
     return kInterrupted;
   }
-  return !report.comparison || report.comparison->holds() ? kOk : kFailed;
+  const bool fails =
+      (report.comparison && !report.comparison->holds()) || (report.gradients && !report.gradients->holds());
+  return fails ? kFailed : kOk;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/problem/problem.h"
+#include "tools/reference/error_bound.h"
 
 namespace fa::tools {
 
@@ -27,5 +28,21 @@ struct InputGradients {
 /// A row that keeps no key gives nothing, and neither does a key of probability 0, whatever derivative it
 /// has.
 InputGradients reference_backward(const Problem& problem, const OutputGradients& outputs);
+
+/// The reference, and how far a kernel's gradients may be from it (docs/numerics.md).
+struct MeasuredGradients {
+  InputGradients reference, allowed;
+  std::int64_t doubtful_rows = 0;
+};
+
+/// Rows in which correct targets may decide an element otherwise are left out: their gradients in `outputs`
+/// are set to 0, so that they give nothing, here and in a kernel that is run with `outputs` afterwards.
+/// `on_progress` gets the share of the rows that is done, and may throw.
+MeasuredGradients measured_backward(const Problem& problem, OutputGradients& outputs,
+                                    const OnProgress& on_progress = {});
+
+/// The bound's constants for gradients: those of the forward pass, with the query rows that dK and dV sum
+/// over.
+ErrorBound gradient_bound(const Problem& problem);
 
 }  // namespace fa::tools

@@ -4,30 +4,13 @@
 
 #include <cstddef>
 
-#include "compiler/analysis/tiles/class_signature.h"
+#include "compiler/emit/host/outline.h"
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/products/products.h"
 #include "compiler/emit/host/vector/elementary.h"
-#include "compiler/ir/simplify.h"
 
 namespace fa {
 namespace {
-
-HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer, std::size_t strides,
-                   int bytes, llvm::Value* b, llvm::Value* h) {
-  llvm::IRBuilder<>& ir = build.ir();
-  auto stride = [&](std::size_t offset) { return build.param(params, build.i64(), strides + offset); };
-  llvm::Value* first = ir.CreateAdd(ir.CreateMul(b, stride(offsetof(TensorStrides, batch))),
-                                    ir.CreateMul(h, stride(offsetof(TensorStrides, head))));
-  llvm::Value* data =
-      build.at(build.param(params, build.ptr(), pointer), ir.CreateMul(first, build.i64(bytes)));
-  return {.data = data, .row_stride = stride(offsetof(TensorStrides, row))};
-}
-
-TileKinds kinds_of_tiles(const HostModule& host, const TileClasses& classes) {
-  const bool masked = host.hooks.mask_mod && !host.facts.mask_is_always_true;
-  return {.full = !masked || classes.function != nullptr || classes.map, .partial = masked};
-}
 
 struct Parts {
   llvm::Function *reset, *finish, *mask = nullptr, *softmax[2] = {}, *dropout = nullptr;  // softmax[masked]
@@ -41,20 +24,6 @@ Parts emit_parts(const HostModule& host, TileKinds tiles) {
   if (tiles.partial) parts.softmax[true] = emit_softmax(host, true);
   if (host.spec.has_dropout) parts.dropout = emit_dropout(host);
   return parts;
-}
-
-/// An entry of the kernel, with EntryArgs or StepArgs.
-template <template <class> class Args>
-llvm::Function* entry(const HostModule& host, const char* name) {
-  auto* i32 = llvm::Type::getInt32Ty(host.context());
-  Args<llvm::Type*> types;
-  auto all = in_order(types);
-  all.fill(i32);
-  types = std::bit_cast<Args<llvm::Type*>>(all);
-  types.params = types.workspace = llvm::PointerType::get(host.context(), 0);
-  llvm::Function* function = host.function(name, llvm::Type::getVoidTy(host.context()), types);
-  function->setLinkage(llvm::Function::ExternalLinkage);
-  return function;
 }
 
 void emit_start_entry(const HostModule& host, const Parts& parts) {
@@ -192,45 +161,6 @@ void emit_step_entry(const HostModule& host, const Parts& parts, TileKinds tiles
   ir.CreateRetVoid();
 }
 
-void emit_info(const HostModule& host, const TileClasses& classes, TileKinds tiles) {
-  llvm::LLVMContext& context = host.context();
-  auto number = [&](unsigned value) {
-    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
-  };
-  // Whether the class differs along one of its arguments.
-  const auto differs = [&](ClassArg argument, bool TileMap::* of) {
-    if (classes.map) return *classes.map.*of;
-    return classes.function != nullptr && !class_argument(*classes.function, argument)->use_empty();
-  };
-  const auto count = [&](bool of_query) {
-    return static_cast<unsigned>(
-        std::count_if(classes.summaries.begin(), classes.summaries.end(),
-                      [&](const Summary& summary) { return summary.of_query == of_query; }));
-  };
-  const TileMap map = classes.map.value_or(TileMap{});
-  static_assert(offsetof(HostInfo, workspace_bytes) == 0 && offsetof(HostInfo, tile_q) == 8 &&
-                offsetof(HostInfo, tile_kv) == 12 && offsetof(HostInfo, has_tile_class) == 16 &&
-                offsetof(HostInfo, is_masked) == 20 && offsetof(HostInfo, class_of_batch) == 24 &&
-                offsetof(HostInfo, class_of_head) == 28 && offsetof(HostInfo, has_tile_map) == 32 &&
-                offsetof(HostInfo, num_query_summaries) == 36 &&
-                offsetof(HostInfo, num_key_summaries) == 40 && offsetof(HostInfo, row_block) == 44 &&
-                offsetof(HostInfo, column_block) == 48 && offsetof(HostInfo, always_alike) == 52 &&
-                offsetof(HostInfo, is_relative) == 56 && offsetof(HostInfo, most_steps) == 60 &&
-                sizeof(HostInfo) == 64);
-  llvm::Constant* value = llvm::ConstantStruct::getAnon(
-      {llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), host.shape.bytes),
-       number(static_cast<unsigned>(host.shape.tile_q)), number(static_cast<unsigned>(host.shape.tile_kv)),
-       number(classes.function != nullptr ? 1 : 0), number(tiles.partial ? 1 : 0),
-       number(differs(ClassArg::b, &TileMap::of_batch) ? 1 : 0),
-       number(differs(ClassArg::h, &TileMap::of_head) ? 1 : 0), number(classes.map ? 1 : 0),
-       number(count(true)), number(count(false)), number(static_cast<unsigned>(map.row_block)),
-       number(static_cast<unsigned>(map.column_block)), number(static_cast<unsigned>(map.always_alike)),
-       number(map.is_relative ? 1 : 0), number(static_cast<unsigned>(map.most_steps))});
-  auto* info = new llvm::GlobalVariable(host.module, value->getType(), true,
-                                        llvm::GlobalValue::ExternalLinkage, value, kHostInfoSymbol);
-  info->setAlignment(llvm::Align(8));
-}
-
 }  // namespace
 
 HostIr emit_host(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const TileClasses& classes,
@@ -253,17 +183,9 @@ HostIr emit_host(const CheckedSpec& spec, const HookIr& hooks, const Facts& fact
   emit_step_entry(host, parts, tiles);
   emit_finish_entry(host, parts);
   emit_classes(host, classes);
-  emit_info(host, classes, tiles);
+  emit_info(host, classes, tiles, host.shape.bytes);
 
-  // The emitters write the code as it should run; what is left is repeated addresses and splats.
-  const std::string width = std::to_string(cpu.lanes * 32);
-  for (llvm::Function& function : *module)
-    if (!function.isDeclaration()) {
-      function.addFnAttr("prefer-vector-width", width);
-      function.addFnAttr("min-legal-vector-width", width);
-      verify(function, "emit_host");
-      simplify_in_place(function);
-    }
+  polish(host);
   return {.module = module, .cpu = cpu};
 }
 

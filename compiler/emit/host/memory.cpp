@@ -1,4 +1,6 @@
 // Between the caller's tensors and a thread's workspace: packing Q^T, converting K and V, storing o and lse.
+#include "compiler/emit/host/memory.h"
+
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/vector/math.h"
 
@@ -10,7 +12,8 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// `count` numbers of the spec's dtype at `from` as floats; a scalar for one.
+}  // namespace
+
 llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count) {
   llvm::IRBuilder<>& ir = build.ir();
   auto shaped = [&](llvm::Type* type) -> llvm::Type* {
@@ -24,7 +27,6 @@ llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int
   return ir.CreateBitCast(ir.CreateShl(ir.CreateZExt(bits, shaped(build.i32())), 16), shaped(build.f32()));
 }
 
-/// Stores floats (a vector or a scalar) in the spec's dtype, rounded to nearest even.
 void store_floats(HostBuilder& build, DType dtype, llvm::Value* value, llvm::Value* to) {
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Type* type = value->getType();
@@ -45,7 +47,6 @@ void store_floats(HostBuilder& build, DType dtype, llvm::Value* value, llvm::Val
   }
 }
 
-/// Cuts `width` into vectors: whole ones, then halves, ... down to single numbers.
 void for_each_chunk(int width, int lanes, const std::function<void(int first, int count)>& body) {
   for (int first = 0; first < width;) {
     while (lanes > width - first) lanes /= 2;
@@ -54,29 +55,27 @@ void for_each_chunk(int width, int lanes, const std::function<void(int first, in
   }
 }
 
-}  // namespace
-
-llvm::Function* emit_pack_q(const HostModule& host) {
+llvm::Function* emit_pack(const HostModule& host, const char* name, int width) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i64 = llvm::Type::getInt64Ty(context);
   llvm::Function* function =
-      host.function("pack_q", llvm::Type::getVoidTy(context), {pointer, i64, i64, pointer});
+      host.function(name, llvm::Type::getVoidTy(context), {pointer, i64, i64, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value *q = build.arg(0), *stride = build.arg(1), *rows = build.arg(2), *packed = build.arg(3);
   llvm::Value* last = ir.CreateSub(rows, build.i64(1));
   const int bytes = dtype_bytes(host.spec.dtype);
-  const int unrolled = shape.head_dim % 8 == 0 ? 8 : 1;
+  const int unrolled = width % 8 == 0 ? 8 : 1;
 
   build.loop(build.i64(0), rows, build.i64(shape.panel), [&](llvm::Value* first) {
-    llvm::Value* to = build.float_at(packed, ir.CreateMul(first, build.i64(shape.head_dim)));
+    llvm::Value* to = build.float_at(packed, ir.CreateMul(first, build.i64(width)));
     build.loop(build.i64(0), build.i64(shape.panel), build.i64(1), [&](llvm::Value* lane) {
       llvm::Value* row = build.min_i64(ir.CreateAdd(first, lane), last);
       llvm::Value* from = build.at(q, ir.CreateMul(row, stride));
       llvm::Value* column = build.float_at(to, lane);
-      build.loop(build.i64(0), build.i64(shape.head_dim), build.i64(unrolled), [&](llvm::Value* start) {
+      build.loop(build.i64(0), build.i64(width), build.i64(unrolled), [&](llvm::Value* start) {
         llvm::Value* numbers = load_floats(build, host.spec.dtype,
                                            build.at(from, ir.CreateMul(start, build.i64(bytes))), unrolled);
         for (int i = 0; i < unrolled; ++i) {

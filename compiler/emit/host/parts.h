@@ -6,18 +6,21 @@
 
 namespace fa {
 
+class HookInliner;
+
 /// void(workspace, float row_max, float row_sum): a q tile begins, with an output of 0.
 llvm::Function* emit_reset(const HostModule& host);
-/// void(q's first row, i64 stride in bytes, i64 rows, to): packs Q^T of a tile, as floats; rows past the end
-/// repeat the last one.
-llvm::Function* emit_pack_q(const HostModule& host);
+/// void(first row, i64 stride in bytes, i64 rows, to): packs the transpose of a tile's rows, such as Q^T, as
+/// floats; rows past the end repeat the last one. `width`: numbers in a row.
+llvm::Function* emit_pack(const HostModule& host, const char* name, int width);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
 /// `padded` by zeros.
 llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
-/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows from
-/// row `low` of the tile on. Writes up to qk_rows - 1 rows past the last. `masked`: only what `spans` says is
-/// kept, and little more; neither it nor `low` is read otherwise.
-llvm::Function* emit_qk(const HostModule& host, bool masked);
+/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows
+/// from row `low` of the tile on; `depth`: numbers in a row of either. Writes up to qk_rows - 1 rows past
+/// the last. `masked`: only what `spans` says is kept, and little more; neither it nor `low` is read
+/// otherwise.
+llvm::Function* emit_qk(const HostModule& host, const char* name, int depth, bool masked);
 /// void(p, v, i64 v stride in floats, i64 rows, o, rescale, spans, i64 low): O = rescale * O + P^T V for
 /// `vecs` vectors of a row. `masked` as above.
 llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked);
@@ -43,6 +46,15 @@ std::pair<llvm::Value*, llvm::Value*> first_softmax(const HostModule& host, Host
 /// What the runtime finds tiles' classes by: kHostClassSymbol, kHostKeepsSymbol, the summaries; nothing
 /// without a class.
 void emit_classes(const HostModule& host, const TileClasses& classes);
+
+/// Whether the logit in base 2 is the raw score times the call's scale_log2.
+inline bool is_plain(const Logits& logits) { return !logits.general && !logits.multiplier; }
+/// The logits in base 2 of a panel's raw scores (q . k) with the kv row `kv_idx`, where they are not plain.
+Wide base2_logits(const HostModule& host, HostBuilder& build, HookInliner& hooks, const Wide& score,
+                  llvm::Value* kv_idx);
+/// The lanes of vector `part` that `keep` (of emit_mask) has of a kv row, as booleans.
+llvm::Value* load_keep(HostBuilder& build, const HostModule& host, llvm::Value* keep, llvm::Value* row,
+                       int part);
 
 /// The query row of each lane of a panel, clamped to the last one.
 Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q);

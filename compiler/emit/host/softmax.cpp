@@ -19,14 +19,15 @@ llvm::Value* keep_at(HostBuilder& build, const HostModule& host, llvm::Value* ke
   return ir.CreateGEP(ir.getInt16Ty(), keep, ir.CreateAdd(index, build.i64(part)));
 }
 
-llvm::Value* load_keep(HostBuilder& build, const HostModule& host, llvm::Value* at) {
+}  // namespace
+
+llvm::Value* load_keep(HostBuilder& build, const HostModule& host, llvm::Value* keep, llvm::Value* row,
+                       int part) {
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value* bits = ir.CreateLoad(ir.getInt16Ty(), at);
+  llvm::Value* bits = ir.CreateLoad(ir.getInt16Ty(), keep_at(build, host, keep, row, part));
   bits = ir.CreateTrunc(bits, ir.getIntNTy(static_cast<unsigned>(host.shape.lanes)));
   return ir.CreateBitCast(bits, build.vec(ir.getInt1Ty()));
 }
-
-}  // namespace
 
 Wide panel_rows(HostBuilder& build, const HostModule& host, llvm::Value* params, llvm::Value* first_q) {
   llvm::IRBuilder<>& ir = build.ir();
@@ -100,6 +101,31 @@ llvm::Function* emit_mask(const HostModule& host) {
   return function;
 }
 
+Wide base2_logits(const HostModule& host, HostBuilder& build, HookInliner& hooks, const Wide& score,
+                  llvm::Value* kv_idx) {
+  llvm::IRBuilder<>& ir = build.ir();
+  const Logits& logits = host.facts.logits;
+  Wide logit = score;
+  if (logits.general) {
+    const Wide value = hooks.call(*logits.general, score, kv_idx);
+    for (std::size_t part = 0; part < logit.parts.size(); ++part)
+      logit.parts[part] = hooks.vector(value, part);
+    return logit;
+  }
+  const Wide multiplier = hooks.call(*logits.multiplier, score, kv_idx);
+  const Wide addend = hooks.call(*logits.addend, score, kv_idx);
+  for (std::size_t part = 0; part < logit.parts.size(); ++part)
+    logit.parts[part] =
+        ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
+                           {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
+  if (logits.row_addend != nullptr) {
+    const Wide of_row = hooks.call(*logits.row_addend, score, kv_idx);
+    for (std::size_t part = 0; part < logit.parts.size(); ++part)
+      logit.parts[part] = ir.CreateFAdd(logit.parts[part], hooks.vector(of_row, part));
+  }
+  return logit;
+}
+
 llvm::Function* emit_softmax(const HostModule& host, bool masked) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
@@ -126,10 +152,9 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
               *row_sum = args.row_sum, *rescale = args.rescale, *first_kv = args.first_kv;
   const Wide q_rows = panel_rows(build, host, params, args.first_q);
   llvm::Value* rows = ir.CreateSExt(args.rows, build.i64());
-  const Logits& logits = host.facts.logits;
   // Without a score_mod the scale is one positive factor: the first pass looks for the maximum of the raw
   // scores and the second multiplies, inside the subtraction of the maximum.
-  const bool plain = !logits.general && !logits.multiplier;
+  const bool plain = is_plain(host.facts.logits);
   llvm::Value* scale_log2 =
       build.splat(build.param(params, build.f32(), offsetof(ForwardParams, call.scale_log2)));
   llvm::Value* minus_inf = build.splat(build.f32(-kInf));
@@ -158,31 +183,13 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
         if (!plain) {
           llvm::IRBuilder<> before(ahead->getTerminator());
           HookInliner hooks(host, build, before, params, args.b, args.h, q_rows);
-          llvm::Value* kv_idx = ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32()));
-          if (logits.general) {
-            const Wide value = hooks.call(*logits.general, score, kv_idx);
-            for (std::size_t part = 0; part < logit.parts.size(); ++part)
-              logit.parts[part] = hooks.vector(value, part);
-          } else {
-            const Wide multiplier = hooks.call(*logits.multiplier, score, kv_idx);
-            const Wide addend = hooks.call(*logits.addend, score, kv_idx);
-            for (std::size_t part = 0; part < logit.parts.size(); ++part)
-              logit.parts[part] = ir.CreateIntrinsic(
-                  llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
-                  {hooks.vector(multiplier, part), score.parts[part], hooks.vector(addend, part)});
-            if (logits.row_addend != nullptr) {
-              const Wide of_row = hooks.call(*logits.row_addend, score, kv_idx);
-              for (std::size_t part = 0; part < logit.parts.size(); ++part)
-                logit.parts[part] = ir.CreateFAdd(logit.parts[part], hooks.vector(of_row, part));
-            }
-          }
+          logit = base2_logits(host, build, hooks, score,
+                               ir.CreateAdd(first_kv, ir.CreateTrunc(row, build.i32())));
         }
         HostBuilder::Values next;
         for (int part = 0; part < shape.panel_vecs; ++part) {
           llvm::Value*& value = logit.parts[static_cast<std::size_t>(part)];
-          if (masked)
-            value = ir.CreateSelect(load_keep(build, host, keep_at(build, host, keep, row, part)), value,
-                                    minus_inf);
+          if (masked) value = ir.CreateSelect(load_keep(build, host, keep, row, part), value, minus_inf);
           if (masked || !plain) build.store_vec(value, s_at(row, part));
           next.push_back(build.larger(value, sofar[static_cast<std::size_t>(part)]));
         }

@@ -63,4 +63,7 @@ TEST_CASE("forward kernels are the same with and without gradients", "[spec][der
   const Compiled forward_only = compile_front_end(Spec::parse(without).checked(), target);
   CHECK(with_gradients.source->text == forward_only.source->text);
   CHECK(with_gradients.print_ir() == forward_only.print_ir());
+  CHECK_FALSE(with_gradients.derivatives);
+  CHECK(
+      compile_front_end(Spec::parse(kItems).checked(), target, {}, Passes::forward_and_backward).derivatives);
 }

@@ -15,11 +15,14 @@ using fa::tests::write_file;
 
 namespace {
 
-nlohmann::json run_once(const TemporaryFolder& folder, const std::vector<std::string>& settings = {}) {
+nlohmann::json run_once(const TemporaryFolder& folder, const std::vector<std::string>& settings = {},
+                        const std::vector<std::string>& more = {}) {
   std::vector<std::string> all = settings;
   all.push_back("FA_CACHE_DIR=" + folder.path());
-  const auto ran = run_program(
-      "facet", {"run", source_path("specs/causal.fa"), "--device", "host", "--q-len", "64", "--json"}, all);
+  std::vector<std::string> words = {
+      "run", source_path("specs/causal.fa"), "--device", "host", "--q-len", "64", "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const auto ran = run_program("facet", words, all);
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   return nlohmann::json::parse(ran.out).at("kernel");
@@ -33,6 +36,16 @@ TEST_CASE("a second process loads the host kernel that the first one built", "[t
   CHECK(first["compile_ms"]["source"] == "compiled");
   CHECK(first["cache"]["miss"] == "no entry");
   CHECK(first["cache"]["not_kept"] == "");
+  CHECK(second["compile_ms"]["source"] == "disk cache");
+  CHECK(second["compile_ms"]["build"] == 0);
+}
+
+TEST_CASE("a second process loads the backward pass that the first one built", "[tools][cache][backward]") {
+  const TemporaryFolder folder;
+  run_once(folder);
+  const nlohmann::json first = run_once(folder, {}, {"--backward"}),
+                       second = run_once(folder, {}, {"--backward"});
+  CHECK(first["compile_ms"]["source"] == "compiled");  // its forward pass was there
   CHECK(second["compile_ms"]["source"] == "disk cache");
   CHECK(second["compile_ms"]["build"] == 0);
 }

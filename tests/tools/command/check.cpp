@@ -39,6 +39,17 @@ TEST_CASE("check says ok for every good spec and everything about a bad one") {
   CHECK(missing(first_line(absent.err), {"error: "}) == "");
 }
 
+TEST_CASE("check says what gets gradients", "[backward]") {
+  const TemporaryFolder folder;
+  const auto file =
+      folder.write("slopes.fa",
+                   "attention slopes\nhead_dim 16\nparam tau : f32 = 0.5 grad\n"
+                   "tensor slopes : f32[num_q_heads] grad\nscore_mod = tau * score + slopes[h]\n");
+  const auto text = facet({"check", file});
+  CHECK(text.out == "ok " + file + ": slopes, head_dim 16, bf16, gradients of tau, slopes\n");
+  CHECK(json::parse(facet({"check", file, "--json"}).out)[0]["gradients"] == json({"tau", "slopes"}));
+}
+
 TEST_CASE("check warns of what may surprise, and --strict takes that for wrong") {
   const TemporaryFolder folder;
   const auto unused = folder.write("unused.fa", "attention t\nhead_dim 64\nparam window : i32 = 4\n");

@@ -174,3 +174,29 @@ TEST_CASE("--verify says what it cannot hold a kernel to, and does not fail for 
   CHECK(missing(masked.out, {"verify     ok: 140 of 140 rows",
                              "elements of o are NaN, and may be: v holds a NaN or an infinity"}) == "");
 }
+
+TEST_CASE("run --backward computes, shows and verifies gradients", "[backward]") {
+  const TemporaryFolder folder;
+  const std::string slopes = folder.write(
+      "slopes.fa",
+      "attention slopes\nhead_dim 16\nparam tau : f32 = 0.5 grad\ntensor slopes : f32[num_q_heads] grad\n"
+      "score_mod = tau * score - slopes[h] * abs(q_idx - kv_idx)\nmask_mod = kv_idx <= q_idx\n");
+  const auto result = facet(small_run({slopes}, {"--backward", "--verify", "--repeat", "2"}));
+  CHECK(result.status == 0);
+  for (const char* part : {"backward   ", "d_q [1, 2, 70, 16] bf16, checksum", "tau [] f32", "slopes [2] f32",
+                           "verify     ok: gradients of 140 rows against fp64", "slopes: max error"})
+    CHECK(missing(result.out, {part}) == "");
+
+  const auto as_json =
+      facet(small_run({slopes}, {"--backward", "--verify-rows", "20", "--json", "--layout", "bshd"}));
+  CHECK(as_json.status == 0);
+  const json report = json::parse(as_json.out)["backward"];
+  CHECK(report["verify"]["ok"] == true);
+  CHECK(report["verify"]["rows"] == 20);
+  CHECK(report["gradients"].size() == 5);
+  CHECK(report["gradients"][4]["name"] == "slopes");
+
+  const auto on_gpu = facet({"run", slopes, "--backward", "--device", "cuda"});
+  CHECK(on_gpu.status == 2);
+  CHECK(missing(on_gpu.err, {"there is no backward pass on GPUs yet; run it with --device host"}) == "");
+}

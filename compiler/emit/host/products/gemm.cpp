@@ -21,7 +21,8 @@ llvm::Value* span_at(HostBuilder& build, llvm::Value* spans, llvm::Value* vector
 /// first of them. Rows past `last` read it again: no second micro-kernel for the tail, nothing read out of
 /// place.
 void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, llvm::Value* k,
-                   llvm::Value* stride, llvm::Value* first, llvm::Value* last, llvm::Value* s, int across) {
+                   llvm::Value* stride, llvm::Value* first, llvm::Value* last, llvm::Value* s, int depth,
+                   int across) {
   const HostShape& shape = host.shape;
   llvm::IRBuilder<>& ir = build.ir();
   const int down = shape.qk_rows;
@@ -48,7 +49,7 @@ void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, l
     return next;
   };
   const HostBuilder::Values sums =
-      build.loop(build.i64(0), build.i64(shape.head_dim), build.i64(1), zeros, step, true);
+      build.loop(build.i64(0), build.i64(depth), build.i64(1), zeros, step, true);
   for (int r = 0; r < down; ++r) {
     llvm::Value* row =
         build.float_at(s, ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(shape.panel)));
@@ -60,12 +61,12 @@ void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, l
 
 }  // namespace
 
-llvm::Function* emit_qk(const HostModule& host, bool masked) {
+llvm::Function* emit_qk(const HostModule& host, const char* name, int depth, bool masked) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* index = llvm::Type::getInt64Ty(context);
-  llvm::Function* function = host.function(masked ? "qk_masked" : "qk", llvm::Type::getVoidTy(context),
+  llvm::Function* function = host.function(name, llvm::Type::getVoidTy(context),
                                            ScoresArgs<llvm::Type*>{.q = pointer,
                                                                    .k = pointer,
                                                                    .stride = index,
@@ -83,7 +84,7 @@ llvm::Function* emit_qk(const HostModule& host, bool masked) {
 
   build.loop(build.i64(0), rows, build.i64(down), [&](llvm::Value* first) {
     if (!masked) {
-      emit_qk_block(host, build, q, k, stride, first, last, s, shape.panel_vecs);
+      emit_qk_block(host, build, q, k, stride, first, last, s, depth, shape.panel_vecs);
       return;
     }
     llvm::Value* begin = ir.CreateAdd(low, first);
@@ -99,7 +100,7 @@ llvm::Function* emit_qk(const HostModule& host, bool masked) {
     for (int across = 1; across <= shape.panel_vecs; ++across)
       build.if_then(ir.CreateICmpEQ(ir.CreateSub(to, from), build.i64(across)), [&] {
         emit_qk_block(host, build, build.float_at(q, lanes), k, stride, first, last, build.float_at(s, lanes),
-                      across);
+                      depth, across);
       });
   });
   ir.CreateRetVoid();

@@ -12,13 +12,13 @@ namespace {
 class VectorProducts : public HostProducts {
  public:
   VectorProducts(const HostModule& host, TileKinds tiles)
-      : host_(host), shape_(host.shape), pack_q_(emit_pack_q(host)) {
+      : host_(host), shape_(host.shape), pack_q_(emit_pack(host, "pack_q", host.shape.head_dim)) {
     if (shape_.copy_k) copy_k_ = emit_copy(host, "copy_k", shape_.head_dim, shape_.head_dim);
     if (shape_.copy_v) copy_v_ = emit_copy(host, "copy_v", shape_.head_dim_v, shape_.dv_padded);
     for (const bool masked : {false, true}) {
       if (!(masked ? tiles.partial : tiles.full)) continue;
       Functions& functions = functions_[masked];
-      functions.qk = emit_qk(host, masked);
+      functions.qk = emit_qk(host, masked ? "qk_masked" : "qk", shape_.head_dim, masked);
       for (const int vecs : calls())
         if (!functions.pv.contains(vecs)) functions.pv[vecs] = emit_pv(host, vecs, masked);
     }

@@ -59,6 +59,8 @@ void HookInliner::classify(const llvm::Function& hook) {
   traits_[hook_argument(hook, HookArgKind::score)] = {.divergent = true, .in_loop = true};
   traits_[hook_argument(hook, HookArgKind::q_idx)] = {.divergent = true, .in_loop = false};
   traits_[hook_argument(hook, HookArgKind::kv_idx)] = {.divergent = false, .in_loop = true};
+  for (std::size_t i = host_.hooks.args.size(); i < hook.arg_size(); ++i)
+    traits_[hook.getArg(static_cast<unsigned>(i))] = {.divergent = false, .in_loop = true};
   for (bool changed = true; changed;) {
     changed = false;
     for (const llvm::BasicBlock& block : hook)
@@ -90,12 +92,15 @@ llvm::Value* HookInliner::vector(llvm::IRBuilder<>& ir, const Wide& value, std::
 
 llvm::Value* HookInliner::vector(const Wide& value, std::size_t i) { return vector(body_.ir(), value, i); }
 
-Wide HookInliner::call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx) {
+Wide HookInliner::call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx,
+                       const std::vector<llvm::Value*>& loops) {
   classify(hook);
   values_.clear();
   bases_.clear();
+  const std::size_t num_args = host_.hooks.args.size();
   for (std::size_t i = 0; i < hook.arg_size(); ++i)
-    values_[hook.getArg(static_cast<unsigned>(i))] = argument(i, score, kv_idx);
+    values_[hook.getArg(static_cast<unsigned>(i))] =
+        i < num_args ? argument(i, score, kv_idx) : Wide::scalar(loops[i - num_args]);
 
   llvm::IRBuilder<>& ir = body_.ir();
   std::map<const llvm::BasicBlock*, llvm::BasicBlock*> blocks;

@@ -17,8 +17,11 @@ class HookInliner {
   HookInliner(const HostModule& host, HostBuilder& body, llvm::IRBuilder<>& before, llvm::Value* params,
               llvm::Value* b, llvm::Value* h, Wide rows);
 
-  /// Emits `hook` at `body`'s place and returns its value for every row of the panel.
-  Wide call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx);
+  /// Emits `hook` at `body`'s place and returns its value for every row of the panel. `loops`: the indices,
+  /// i32, of reductions whose iterations the caller runs, where the function takes them after the arguments
+  /// of all hooks.
+  Wide call(const llvm::Function& hook, const Wide& score, llvm::Value* kv_idx,
+            const std::vector<llvm::Value*>& loops = {});
 
   /// Part `i` of `value` as a vector, made at `body`'s place.
   llvm::Value* vector(const Wide& value, std::size_t i);

@@ -1,0 +1,83 @@
+// Made-up specs through the backward pass on the host, against the fp64 reference: whatever of a spec can
+// have a gradient is marked `grad`.
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "tests/catch.h"
+#include "tests/generated/made_up.h"
+#include "tests/numeric/backward/cases.h"
+
+using namespace fa;
+using namespace fa::test;
+using namespace fa::tools;
+
+namespace {
+
+bool is_float(const std::string& line) {
+  for (const char* type : {" : f32", " : f16", " : bf16"})
+    if ((line.starts_with("param ") || line.starts_with("tensor ")) && line.find(type) != std::string::npos)
+      return true;
+  return false;
+}
+
+/// The spec with `grad` on every param and tensor that a gradient reaches.
+Spec with_gradients(const MadeUp& made) {
+  std::vector<std::string> lines;
+  std::istringstream text(made.text);
+  for (std::string line; std::getline(text, line);) lines.push_back(is_float(line) ? line + " grad" : line);
+  while (true) {
+    MadeUp marked = made;
+    marked.text.clear();
+    for (const std::string& line : lines) marked.text += line + "\n";
+    try {
+      return marked.spec();
+    } catch (const SpecError& error) {
+      bool is_changed = false;
+      for (const Diagnostic& found : error.diagnostics()) {
+        const auto at = static_cast<std::size_t>(found.place.line - 1);
+        if (at >= lines.size() || !lines[at].ends_with(" grad")) continue;
+        lines[at].resize(lines[at].size() - 5);
+        is_changed = true;
+      }
+      if (!is_changed) throw;
+    }
+  }
+}
+
+void check_range(const Range& range) {
+  std::int64_t rows = 0, gradients = 0;
+  for (std::uint64_t i = range.first; i < range.first + range.count; ++i) {
+    const MadeUp made = made_up(i);
+    INFO(made.print());
+    std::optional<Kernel> kernel;
+    Spec spec = with_gradients(made);
+    try {
+      kernel = compile(spec, with_backward());
+    } catch (const SpecError&) {  // of hooks from files only the compiler knows what a gradient reaches
+      spec = made.spec();
+      kernel = compile(spec, with_backward());
+    }
+    std::int64_t compared = 0;
+    const std::string wrong =
+        backward_failure(*kernel, make_problem(spec, made.inputs), Layout::bhsd, &compared);
+    CHECK(wrong == "");
+    rows += compared;
+    for (const ParamInfo& param : spec.params()) gradients += param.grad ? 1 : 0;
+    for (const TensorInfo& tensor : spec.tensors()) gradients += tensor.grad ? 1 : 0;
+  }
+  CHECK(rows > 0);
+  CHECK(gradients > 0);
+  WARN(
+      fmt::format("{} made-up specs, {} rows compared, {} captured gradients", range.count, rows, gradients));
+}
+
+}  // namespace
+
+TEST_CASE("made-up specs have the reference's gradients on the host", "[backward][generated]") {
+  check_range({.first = 0, .count = 12});
+}
+
+TEST_CASE("many made-up specs have the reference's gradients on the host", "[backward][generated][slow]") {
+  check_range(made_up_range(covering_count()));
+}
