@@ -73,114 +73,71 @@ __device__ __forceinline__ unsigned long long describe(unsigned smem, unsigned p
 template <class Element, int kN>
 struct WarpgroupProduct;
 
-#define FA_ACC2(c, n)                                                                               \
-  "+f"(c[n][0]), "+f"(c[n][1]), "+f"(c[n][2]), "+f"(c[n][3]), "+f"(c[n + 1][0]), "+f"(c[n + 1][1]), \
-      "+f"(c[n + 1][2]), "+f"(c[n + 1][3])
-#define FA_ACC2_(c) FA_ACC2(c, 0)
-#define FA_ACC4_(c) FA_ACC2_(c), FA_ACC2(c, 2)
-#define FA_ACC6_(c) FA_ACC4_(c), FA_ACC2(c, 4)
-#define FA_ACC8_(c) FA_ACC6_(c), FA_ACC2(c, 6)
-#define FA_ACC10_(c) FA_ACC8_(c), FA_ACC2(c, 8)
-#define FA_ACC12_(c) FA_ACC10_(c), FA_ACC2(c, 10)
-#define FA_ACC14_(c) FA_ACC12_(c), FA_ACC2(c, 12)
-#define FA_ACC16_(c) FA_ACC14_(c), FA_ACC2(c, 14)
-#define FA_ACC18_(c) FA_ACC16_(c), FA_ACC2(c, 16)
-#define FA_ACC20_(c) FA_ACC18_(c), FA_ACC2(c, 18)
-#define FA_ACC22_(c) FA_ACC20_(c), FA_ACC2(c, 20)
-#define FA_ACC24_(c) FA_ACC22_(c), FA_ACC2(c, 22)
-#define FA_ACC26_(c) FA_ACC24_(c), FA_ACC2(c, 24)
-#define FA_ACC28_(c) FA_ACC26_(c), FA_ACC2(c, 26)
-#define FA_ACC30_(c) FA_ACC28_(c), FA_ACC2(c, 28)
-#define FA_ACC32_(c) FA_ACC30_(c), FA_ACC2(c, 30)
-#define FA_NAMES2 "%0, %1, %2, %3, %4, %5, %6, %7"
-#define FA_NAMES4 \
-  FA_NAMES2       \
-      ", "        \
-      "%8, %9, %10, %11, %12, %13, %14, %15"
-#define FA_NAMES6 \
-  FA_NAMES4       \
-      ", "        \
-      "%16, %17, %18, %19, %20, %21, %22, %23"
-#define FA_NAMES8 \
-  FA_NAMES6       \
-      ", "        \
-      "%24, %25, %26, %27, %28, %29, %30, %31"
-#define FA_NAMES10 \
-  FA_NAMES8        \
-      ", "         \
-      "%32, %33, %34, %35, %36, %37, %38, %39"
-#define FA_NAMES12 \
-  FA_NAMES10       \
-      ", "         \
-      "%40, %41, %42, %43, %44, %45, %46, %47"
-#define FA_NAMES14 \
-  FA_NAMES12       \
-      ", "         \
-      "%48, %49, %50, %51, %52, %53, %54, %55"
-#define FA_NAMES16 \
-  FA_NAMES14       \
-      ", "         \
-      "%56, %57, %58, %59, %60, %61, %62, %63"
-#define FA_NAMES18 \
-  FA_NAMES16       \
-      ", "         \
-      "%64, %65, %66, %67, %68, %69, %70, %71"
-#define FA_NAMES20 \
-  FA_NAMES18       \
-      ", "         \
-      "%72, %73, %74, %75, %76, %77, %78, %79"
-#define FA_NAMES22 \
-  FA_NAMES20       \
-      ", "         \
-      "%80, %81, %82, %83, %84, %85, %86, %87"
-#define FA_NAMES24 \
-  FA_NAMES22       \
-      ", "         \
-      "%88, %89, %90, %91, %92, %93, %94, %95"
-#define FA_NAMES26 \
-  FA_NAMES24       \
-      ", "         \
-      "%96, %97, %98, %99, %100, %101, %102, %103"
-#define FA_NAMES28 \
-  FA_NAMES26       \
-      ", "         \
-      "%104, %105, %106, %107, %108, %109, %110, %111"
-#define FA_NAMES30 \
-  FA_NAMES28       \
-      ", "         \
-      "%112, %113, %114, %115, %116, %117, %118, %119"
-#define FA_NAMES32 \
-  FA_NAMES30       \
-      ", "         \
-      "%120, %121, %122, %123, %124, %125, %126, %127"
+// Operands by their numbers, as inline assembly wants them: two tiles of accumulators a line.
+// clang-format off
+#define FA_TILES2(c, n)                                                     \
+  "+f"(c[n][0]), "+f"(c[n][1]), "+f"(c[n][2]), "+f"(c[n][3]),               \
+  "+f"(c[n + 1][0]), "+f"(c[n + 1][1]), "+f"(c[n + 1][2]), "+f"(c[n + 1][3])
+#define FA_TILES_TO_2(c) FA_TILES2(c, 0)
+#define FA_TILES_TO_4(c) FA_TILES_TO_2(c), FA_TILES2(c, 2)
+#define FA_TILES_TO_6(c) FA_TILES_TO_4(c), FA_TILES2(c, 4)
+#define FA_TILES_TO_8(c) FA_TILES_TO_6(c), FA_TILES2(c, 6)
+#define FA_TILES_TO_10(c) FA_TILES_TO_8(c), FA_TILES2(c, 8)
+#define FA_TILES_TO_12(c) FA_TILES_TO_10(c), FA_TILES2(c, 10)
+#define FA_TILES_TO_14(c) FA_TILES_TO_12(c), FA_TILES2(c, 12)
+#define FA_TILES_TO_16(c) FA_TILES_TO_14(c), FA_TILES2(c, 14)
+#define FA_TILES_TO_18(c) FA_TILES_TO_16(c), FA_TILES2(c, 16)
+#define FA_TILES_TO_20(c) FA_TILES_TO_18(c), FA_TILES2(c, 18)
+#define FA_TILES_TO_22(c) FA_TILES_TO_20(c), FA_TILES2(c, 20)
+#define FA_TILES_TO_24(c) FA_TILES_TO_22(c), FA_TILES2(c, 22)
+#define FA_TILES_TO_26(c) FA_TILES_TO_24(c), FA_TILES2(c, 24)
+#define FA_TILES_TO_28(c) FA_TILES_TO_26(c), FA_TILES2(c, 26)
+#define FA_TILES_TO_30(c) FA_TILES_TO_28(c), FA_TILES2(c, 28)
+#define FA_TILES_TO_32(c) FA_TILES_TO_30(c), FA_TILES2(c, 30)
+#define FA_NAMES_TO_2 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define FA_NAMES_TO_4 FA_NAMES_TO_2 ", " "%8, %9, %10, %11, %12, %13, %14, %15"
+#define FA_NAMES_TO_6 FA_NAMES_TO_4 ", " "%16, %17, %18, %19, %20, %21, %22, %23"
+#define FA_NAMES_TO_8 FA_NAMES_TO_6 ", " "%24, %25, %26, %27, %28, %29, %30, %31"
+#define FA_NAMES_TO_10 FA_NAMES_TO_8 ", " "%32, %33, %34, %35, %36, %37, %38, %39"
+#define FA_NAMES_TO_12 FA_NAMES_TO_10 ", " "%40, %41, %42, %43, %44, %45, %46, %47"
+#define FA_NAMES_TO_14 FA_NAMES_TO_12 ", " "%48, %49, %50, %51, %52, %53, %54, %55"
+#define FA_NAMES_TO_16 FA_NAMES_TO_14 ", " "%56, %57, %58, %59, %60, %61, %62, %63"
+#define FA_NAMES_TO_18 FA_NAMES_TO_16 ", " "%64, %65, %66, %67, %68, %69, %70, %71"
+#define FA_NAMES_TO_20 FA_NAMES_TO_18 ", " "%72, %73, %74, %75, %76, %77, %78, %79"
+#define FA_NAMES_TO_22 FA_NAMES_TO_20 ", " "%80, %81, %82, %83, %84, %85, %86, %87"
+#define FA_NAMES_TO_24 FA_NAMES_TO_22 ", " "%88, %89, %90, %91, %92, %93, %94, %95"
+#define FA_NAMES_TO_26 FA_NAMES_TO_24 ", " "%96, %97, %98, %99, %100, %101, %102, %103"
+#define FA_NAMES_TO_28 FA_NAMES_TO_26 ", " "%104, %105, %106, %107, %108, %109, %110, %111"
+#define FA_NAMES_TO_30 FA_NAMES_TO_28 ", " "%112, %113, %114, %115, %116, %117, %118, %119"
+#define FA_NAMES_TO_32 FA_NAMES_TO_30 ", " "%120, %121, %122, %123, %124, %125, %126, %127"
 
 // Tiles of 8 columns, columns, and the numbers of the operands behind the accumulators.
-#define FA_PRODUCT(Element, type, tiles, columns, x0, x1, x2, x3, x4, x5, x6)                         \
-  template <>                                                                                         \
-  struct WarpgroupProduct<Element, tiles> {                                                           \
-    static __device__ __forceinline__ void of_tiles(float (&c)[tiles][4], unsigned long long a,       \
-                                                    unsigned long long b, bool adds) {                \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                           \
-                   ", 0;\nwgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type        \
-                   " {" FA_NAMES##tiles "}, %" #x0 ", %" #x1 ", p, 1, 1, 0, 0;\n}"                    \
-                   : FA_ACC##tiles##_(c)                                                              \
-                   : "l"(a), "l"(b), "r"(static_cast<int>(adds)));                                    \
-    }                                                                                                 \
-    template <bool kIsTransposed>                                                                     \
-    static __device__ __forceinline__ void of_fragments(float (&c)[tiles][4], const unsigned (&a)[4], \
-                                                        unsigned long long b, bool adds) {            \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                           \
-                   ", 0;\nwgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type        \
-                   " {" FA_NAMES##tiles "}, {%" #x0 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4          \
-                                        ", p, 1, 1, %" #x6 ";\n}"                                     \
-                   : FA_ACC##tiles##_(c)                                                              \
-                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(adds)), \
-                     "n"(kIsTransposed ? 1 : 0));                                                     \
-    }                                                                                                 \
+#define FA_PRODUCT(Element, type, tiles, columns, x0, x1, x2, x3, x4, x5, x6)                                   \
+  template <>                                                                                                   \
+  struct WarpgroupProduct<Element, tiles> {                                                                     \
+    static __device__ __forceinline__ void of_tiles(float (&c)[tiles][4], unsigned long long a,                 \
+                                                    unsigned long long b, bool adds) {                          \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2 ", 0;\n"                                            \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type                        \
+                   " {" FA_NAMES_TO_##tiles "}, %" #x0 ", %" #x1 ", p, 1, 1, 0, 0;\n}"                          \
+                   : FA_TILES_TO_##tiles(c)                                                                     \
+                   : "l"(a), "l"(b), "r"(static_cast<int>(adds)));                                              \
+    }                                                                                                           \
+    template <bool kIsTransposed>                                                                               \
+    static __device__ __forceinline__ void of_fragments(float (&c)[tiles][4], const unsigned (&a)[4],           \
+                                                        unsigned long long b, bool adds) {                      \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5 ", 0;\n"                                            \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type                        \
+                   " {" FA_NAMES_TO_##tiles "}, {%" #x0 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4                \
+                   ", p, 1, 1, %" #x6 ";\n}"                                                                    \
+                   : FA_TILES_TO_##tiles(c)                                                                     \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(adds)),           \
+                     "n"(kIsTransposed ? 1 : 0));                                                               \
+    }                                                                                                           \
   };
-
-#define FA_PRODUCTS(tiles, columns, ...) \
-  FA_PRODUCT(Bf16, "bf16", tiles, columns, __VA_ARGS__) FA_PRODUCT(F16, "f16", tiles, columns, __VA_ARGS__)
+#define FA_PRODUCTS(tiles, columns, ...)                 \
+  FA_PRODUCT(Bf16, "bf16", tiles, columns, __VA_ARGS__)  \
+  FA_PRODUCT(F16, "f16", tiles, columns, __VA_ARGS__)
 FA_PRODUCTS(2, 16, 8, 9, 10, 11, 12, 13, 14)
 FA_PRODUCTS(4, 32, 16, 17, 18, 19, 20, 21, 22)
 FA_PRODUCTS(6, 48, 24, 25, 26, 27, 28, 29, 30)
@@ -199,5 +156,6 @@ FA_PRODUCTS(30, 240, 120, 121, 122, 123, 124, 125, 126)
 FA_PRODUCTS(32, 256, 128, 129, 130, 131, 132, 133, 134)
 #undef FA_PRODUCTS
 #undef FA_PRODUCT
+// clang-format on
 
 }  // namespace fa
