@@ -199,6 +199,17 @@ def sm75(root, runs):
                 runs_of(pairs))
 
 
+def sm90(root, runs):
+    """Kernels for Hopper beside those for sm_80, a line a spec, the largest gain first."""
+    pairs = newest(runs, "rows", lambda row: (row["head_dim"], row["length"], row["spec"]))
+    gain = lambda row: row["sm80_ms"] / row["sm90_ms"]
+    tile = lambda plan: " x ".join(re.findall(r"tile_(?:q|kv)=(\d+)", plan))
+    rows = [[title(row["spec"]), str(row["head_dim"]), ms(row["sm80_ms"]), tile(row["sm80_plan"]), ms(row["sm90_ms"]),
+             tile(row["sm90_plan"]), f"{gain(row):.2f}"]
+            for _, row in sorted(pairs, key=lambda pair: (-pair[1]["head_dim"], -gain(pair[1])))]
+    return Body(["spec", "head_dim", "sm80, ms", "tile", "sm90, ms", "tile", "gain"], rows, runs_of(pairs))
+
+
 def eager(root, runs):
     """Facet's error beside PyTorch eager's, by kernels and dtype."""
     pairs = newest(runs, "cases", lambda row: row["number"])

@@ -41,6 +41,7 @@ RECORDS = {
     "h200_variants_vs_flex_tuned": measured_by("bench/variants_gpu.py --tune"),
     "h200_further_variants_vs_flex": measured_by("bench/variants_gpu.py --variants further"),
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
+    "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
     **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in table_host.HOSTS},
 }
@@ -57,6 +58,7 @@ TABLES = {
     "variants-tuned": Table(("h200_variants_vs_flex_tuned",), table_gpu.variants),
     "variants-further": Table(("h200_further_variants_vs_flex",), table_gpu.further_variants),
     "sm75": Table(("h200_sm75_beside_sm80",), table_gpu.sm75),
+    "sm90": Table(("h200_sm90_beside_sm80",), table_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), table_gpu.eager),
     "host": Table(tuple(table_host.HOSTS), table_host.host),
 }

@@ -102,7 +102,8 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kLongMask = 10;  // operations an element
   constexpr int kMostColumnsOfMask = 128;
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
-  if (masked && facts.element_ops > kLongMask) return false;
+  // A thread has two rows of each of its columns.
+  if (masked && facts.element_ops + facts.column_ops / 2 > kLongMask) return false;
   if (std::max(spec.head_dim, spec.head_dim_v) <= kNarrow)
     return plan.warps == 12 && (!masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal));
   const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
