@@ -254,6 +254,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       parity ^= stage;
       stage ^= 1;
     }
+    close_copies();
+    await_copies<0>();  // a thread leaves after what it has started
   }
 
   /// A multiplying warp.
