@@ -10,6 +10,9 @@ causal, window 256         FlexAttention, compiled, and the block mask it needs 
                            beforehand: its times hold all of its work
 first call                 a new spec, from its text to its first result, against FlexAttention's first call
 
+--cpu avx2 keeps both sides from newer instructions, as on a CPU that has none: FA_CPU here, ATEN_CPU_CAPABILITY and what its
+libraries read there.
+
 Both sides take turns, several rounds; each round is one process of `facet bench` between two timings of the peer. The
 table gives medians over rounds and the ratio of the medians (`of dense`: to Facet's own full row); the spread says how
 quiet the machine was.
@@ -25,6 +28,9 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 import common
+
+# By --cpu: the environment that keeps Facet, ATen with TorchInductor, oneDNN and MKL to it.
+LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 
 def median_ms(run, seconds=0.5):
@@ -103,8 +109,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
+    parser.add_argument("--cpu", choices=tuple(LEVELS), help="the newest vector instructions that either side may use [all]")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
     arguments = parser.parse_args()
+    level = LEVELS.get(arguments.cpu, {})
+    if any(os.environ.get(name) != value for name, value in level.items()):  # which libraries read as they are loaded
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **level})
     shape = [int(number) for number in arguments.shape.split(",")]
     torch.manual_seed(1)
     torch.set_num_threads(arguments.threads)
@@ -142,7 +152,7 @@ def main():
     first = cold["compile_ms"] + cold["time_ms"]["median"]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
-    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
+    common.save(arguments, {"cpu": cpu_name(), "cpu_level": arguments.cpu, "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
                             "rows": rows, "flex_first_s": flex_first, "facet_first_ms": first,
                             "facet_compile_ms": cold["compile_ms"]})
     return 0

@@ -67,7 +67,7 @@ TEST_CASE("host: bf16 by pairs and by tiles, every head_dim, layouts and plans")
   for (const Way& way : ways())
     for (const auto& [head_dim, head_dim_v] :
          {std::pair{8, 8}, {16, 40}, {72, 64}, {128, 128}, {256, 24}, {40, 256}})
-      for (const auto& [tile_q, tile_kv] : {std::pair{128, 128}, {96, 64}, {40, 48}}) {
+      for (const auto& [tile_q, tile_kv] : {std::pair{128, 64}, {40, 48}}) {
         const CheckedSpec spec = bf16_spec("mask_mod = q_idx - kv_idx < 40\n", head_dim, head_dim_v);
         const HostCase host = case_of(way, spec, tile_q, tile_kv);
         for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::padded}) {
