@@ -18,7 +18,6 @@ table gives medians over rounds and the ratio of the medians (`of dense`: to Fac
 quiet the machine was.
 """
 import os
-import platform
 import statistics
 import sys
 import time
@@ -28,9 +27,6 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 import common
-
-# By --cpu: the environment that keeps Facet, ATen with TorchInductor, oneDNN and MKL to it.
-LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 
 def median_ms(run, seconds=0.5):
@@ -58,11 +54,6 @@ class Row:
 
     def __init__(self, name, spec, peer, run, extra=(), set_up=None):
         self.name, self.spec, self.peer, self.run, self.extra, self.set_up = name, spec, peer, run, extra, set_up or {}
-
-
-def cpu_name():
-    with open("/proc/cpuinfo") as lines:
-        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def peers(shape, dtype, window=256):
@@ -109,10 +100,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
-    parser.add_argument("--cpu", choices=tuple(LEVELS), help="the newest vector instructions that either side may use [all]")
+    parser.add_argument("--cpu", choices=tuple(common.LEVELS), help="the newest vector instructions that either side may use [all]")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
     arguments = parser.parse_args()
-    level = LEVELS.get(arguments.cpu, {})
+    level = common.LEVELS.get(arguments.cpu, {})
     if any(os.environ.get(name) != value for name, value in level.items()):  # which libraries read as they are loaded
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **level})
     shape = [int(number) for number in arguments.shape.split(",")]
@@ -152,7 +143,7 @@ def main():
     first = cold["compile_ms"] + cold["time_ms"]["median"]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
-    common.save(arguments, {"cpu": cpu_name(), "cpu_level": arguments.cpu, "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
+    common.save(arguments, {"cpu": common.cpu_name(), "cpu_level": arguments.cpu, "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
                             "rows": rows, "flex_first_s": flex_first, "facet_first_ms": first,
                             "facet_compile_ms": cold["compile_ms"]})
     return 0
