@@ -44,6 +44,9 @@ RECORDS = {
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
     **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in table_host.HOSTS},
+    "host_zen4_bf16": measured_by("bench/peers_cpu.py --threads 1 --dtype bf16"),
+    "host_zen4_avx2_f32": measured_by("bench/peers_cpu.py --threads 1 --cpu avx2"),
+    "host_zen4_tuned": measured_by("bench/tune_host.py"),
 }
 TABLES = {
     "forward": Table(("h200_peers",), table_gpu.forward),
@@ -61,6 +64,8 @@ TABLES = {
     "sm90": Table(("h200_sm90_beside_sm80",), table_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), table_gpu.eager),
     "host": Table(tuple(table_host.HOSTS), table_host.host),
+    "host-busy": Table(tuple(table_host.BUSY), table_host.host_busy),
+    "host-tuned": Table(("host_zen4_tuned",), table_host.host_tuned),
 }
 
 
