@@ -186,7 +186,7 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);
 }
 
-Options DeviceArguments::options() const {
+Options DeviceArguments::options(bool backward) const {
   Options options;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
@@ -199,6 +199,10 @@ Options DeviceArguments::options() const {
   options.memory_cache = !no_cache;
   options = resolve(options, environment());                      // the session's device must be the kernel's
   if (!options.target.empty()) check_gpu_target(options.target);  // else the plan would be blamed
+  options.backward = backward;
+  if (backward && std::exchange(options.device, Device::host) == Device::cuda)
+    throw ArgumentError(
+        "--backward: there is no backward pass on GPUs yet; leave it out, or use --device host");
   return options;
 }
 

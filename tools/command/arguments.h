@@ -83,7 +83,8 @@ struct DeviceArguments {
 
   /// `gpus`: where --gpu takes a list, for kernels that are not run.
   void declare(CLI::App& app, std::vector<std::string>* gpus = nullptr);
-  Options options() const;
+  /// `backward`: with the backward pass, which the host alone has.
+  Options options(bool backward = false) const;
 };
 
 /// A target by name. Throws ArgumentError listing the names.

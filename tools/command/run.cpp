@@ -180,9 +180,7 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   session.poison_outputs();
   progress.relabel("running");
   const double first = session.time(kernel, 1)[0];  // also the warm-up
-  const int runs = arguments.repeat > 0
-                       ? arguments.repeat
-                       : static_cast<int>(std::clamp(500 / std::max(first, 1e-3), 3.0, 20.0));
+  const int runs = arguments.repeat > 0 ? arguments.repeat : runs_that_fit(500, first, 20);
   report.time = summarise(session.time(kernel, runs));
   report.outputs = session.outputs();
   report.counted = count_flops(problem);
@@ -200,7 +198,12 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   };
   if (arguments.backward)
     report.gradients = report_gradients(
-        kernel, problem, {layout, arguments.seed, arguments.repeat, limit, report.counted.flops},
+        kernel, problem,
+        {.layout = layout,
+         .seed = arguments.seed,
+         .repeat = arguments.repeat,
+         .rows = limit,
+         .forward_flops = report.counted.flops},
         [&](const char* step) { progress.relabel(step); }, on_progress);
   if (limit > 0) {
     progress.relabel("computing the fp64 reference");
@@ -350,10 +353,7 @@ int run_run(const RunArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
-  Options options = arguments.device.options();
-  options.backward = arguments.backward;
-  if (arguments.backward && std::exchange(options.device, Device::host) == Device::cuda)
-    throw ArgumentError("--backward: there is no backward pass on GPUs yet; run it with --device host");
+  const Options options = arguments.device.options(arguments.backward);
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;

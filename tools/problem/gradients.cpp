@@ -120,16 +120,17 @@ KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
   args.forward.seed = problem.dropout_seed;
 
   KernelGradients result;
-  for (int run = 0; run < runs; ++run)
-    result.forward_ms.push_back(milliseconds([&] { kernel.forward(args.forward); }));
   struct alignas(64) Line {
     std::byte bytes[64];
   };
   args.workspace_bytes = kernel.backward_workspace_bytes(args);
   std::vector<Line> workspace((args.workspace_bytes + sizeof(Line) - 1) / sizeof(Line));
   args.workspace = workspace.data();
-  for (int run = 0; run < runs; ++run)
+  for (int run = 0; run < runs; ++run) {
+    result.forward_ms.push_back(milliseconds([&] { kernel.forward(args.forward); }));
     result.backward_ms.push_back(milliseconds([&] { kernel.backward(args); }));
+  }
+  result.workspace_bytes = args.workspace_bytes;
   result.tensors = {d_q.dense(), d_k.dense(), d_v.dense()};
   for (HostTensor& gradient : captured) result.tensors.push_back(std::move(gradient));
   return result;

@@ -25,11 +25,13 @@ OutputGradientTensors random_output_gradients(const Problem& problem, std::uint6
 /// A kernel's gradients: d_q, d_k, d_v, then of each param and tensor marked `grad` its own, in the spec's
 /// order, as f32.
 struct KernelGradients {
-  std::vector<HostTensor> tensors;  // by name
-  std::vector<double> forward_ms, backward_ms;
+  std::vector<HostTensor> tensors;              // by name
+  std::vector<double> forward_ms, backward_ms;  // of each run
+  std::size_t workspace_bytes = 0;
 };
 
-/// Runs the forward pass, then the backward pass `runs` times. Elements that no kernel writes are NaN.
+/// Runs the forward pass and the backward pass after it, as training does, `runs` times. Elements that no kernel
+/// writes are NaN.
 /// `kernel` is the host's, compiled with Options::backward.
 KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
                              const OutputGradientTensors& outputs, Layout layout = Layout::bhsd,
