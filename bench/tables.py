@@ -14,11 +14,12 @@ import re
 import sys
 from typing import Callable, NamedTuple
 
+import table_backward
 import table_gpu
 import table_host
 from table_records import RESULTS, Problem, load, sources
 
-DOCS = ("README.md", "docs/numerics.md", "docs/performance.md")
+DOCS = ("README.md", "docs/backward.md", "docs/numerics.md", "docs/performance.md")
 MARKER = re.compile(r"^<!-- table: (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 REMEDY = "run python3 bench/tables.py, look at what changed, and commit it"
 
@@ -44,6 +45,7 @@ RECORDS = {
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
     **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in table_host.HOSTS},
+    **{name: measured_by(f"bench/backward_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in table_backward.HOSTS},
 }
 TABLES = {
     "forward": Table(("h200_peers",), table_gpu.forward),
@@ -61,6 +63,7 @@ TABLES = {
     "sm90": Table(("h200_sm90_beside_sm80",), table_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), table_gpu.eager),
     "host": Table(tuple(table_host.HOSTS), table_host.host),
+    "backward-host": Table(tuple(table_backward.HOSTS), table_backward.host),
 }
 
 

@@ -1,4 +1,4 @@
-#include "attention.h"
+#include "examples/train/attention.h"
 
 namespace train {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "layers.h"
+#include "examples/train/layers.h"
 
 namespace train {
 

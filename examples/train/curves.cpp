@@ -1,4 +1,4 @@
-#include "curves.h"
+#include "examples/train/curves.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "layers.h"
+#include "examples/train/layers.h"
 
 #include <algorithm>
 #include <cmath>

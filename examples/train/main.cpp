@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "curves.h"
-#include "model.h"
+#include "examples/train/curves.h"
+#include "examples/train/model.h"
 
 namespace train {
 namespace {

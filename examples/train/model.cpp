@@ -1,4 +1,4 @@
-#include "model.h"
+#include "examples/train/model.h"
 
 #include <cmath>
 #include <random>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attention.h"
+#include "examples/train/attention.h"
 
 namespace train {
 

@@ -198,5 +198,6 @@ TEST_CASE("run --backward computes, shows and verifies gradients", "[backward]")
 
   const auto on_gpu = facet({"run", slopes, "--backward", "--device", "cuda"});
   CHECK(on_gpu.status == 2);
-  CHECK(missing(on_gpu.err, {"there is no backward pass on GPUs yet; leave it out, or use --device host"}) == "");
+  CHECK(missing(on_gpu.err, {"there is no backward pass on GPUs yet; leave it out, or use --device host"}) ==
+        "");
 }
