@@ -1,7 +1,7 @@
 """The table of bench/tables.py about backward passes on CPUs."""
 import statistics
 
-from table_records import Body, newest, runs_of, times
+from table.records import Body, newest, runs_of, times
 
 HOSTS = {"host_zen4_backward_f32": "Zen 4 EPYC"}
 
