@@ -27,12 +27,6 @@ struct Copy {
     return valid ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
   }
 
-  static __device__ __forceinline__ void store(unsigned smem, uint4 piece) {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(piece.x), "r"(piece.y),
-                 "r"(piece.z), "r"(piece.w)
-                 : "memory");
-  }
-
   /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece).
   __device__ __forceinline__ void start(unsigned to, const char* base_, int row_stride_, int first_row_,
                                         int length_) {
@@ -48,7 +42,8 @@ struct Copy {
 #pragma unroll
     for (int first = 0; first < kPieces; first += kHeld) {
       if (first > 0) fetch(to, first);
-      for_each_piece(to, first, [&](int i, unsigned smem, const char*, bool) { store(smem, held[i]); });
+      for_each_piece(to, first,
+                     [&](int i, unsigned smem, const char*, bool) { store_shared_16(smem, held[i]); });
     }
   }
 
