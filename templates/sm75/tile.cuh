@@ -64,6 +64,30 @@ struct Copy {
   }
 };
 
+/// kBytes, side by side in both memories and aligned to 16.
+template <int kBytes, int kThreads>
+struct CopyPieces {
+  static constexpr int kHeld = (kBytes + 16 * kThreads - 1) / (16 * kThreads);
+  uint4 held[kHeld];
+
+  __device__ __forceinline__ void start(unsigned, const void* from) {
+    for_each_piece([&](int i, int at) {
+      held[i] = *reinterpret_cast<const uint4*>(static_cast<const char*>(from) + at);
+    });
+  }
+  __device__ __forceinline__ void settle(unsigned to) {
+    for_each_piece([&](int i, int at) { store_shared_16(to + at, held[i]); });
+  }
+
+ private:
+  template <class Body>
+  static __device__ __forceinline__ void for_each_piece(Body body) {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      if (const int at = 16 * (i * kThreads + static_cast<int>(thread_of_cta())); at < kBytes) body(i, at);
+  }
+};
+
 /// Copies have no groups here, and nothing to wait for.
 __device__ __forceinline__ void close_copies() {}
 template <int kPending>

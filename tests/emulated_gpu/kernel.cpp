@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -94,6 +95,26 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
   for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), params, order);
 }
 
+BackwardPass emulated_backward(const Source& source, Order order) {
+  const auto library = std::make_shared<const Library>(source);
+  const Program& program = source.program;
+  return {
+      .workspace_bytes =
+          [program](const BackwardCall& call) { return workspace_bytes(program, call.params.forward.call); },
+      .run =
+          [library, program, order](const BackwardCall& call, void* workspace, Stream) {
+            BackwardParams params = call.params;
+            std::ranges::copy(call.gradients, params.gradients);
+            for (std::size_t i = 0; i < call.gradients.size(); ++i)
+              std::fill_n(call.gradients[i], call.elements[i], 0.0F);
+            params.forward.head_shift = params.forward.call.num_q_heads % 2 == 0 ? 1 : 0;
+            for (std::size_t number = 0; number < program.size(); ++number) {
+              place_workspace(program, workspace, number, params);
+              run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);
+            }
+          }};
+}
+
 std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, Order order) {
   const auto library = std::make_shared<const Library>(source);
   auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -120,6 +141,18 @@ Kernel emulated_kernel(const Spec& spec, const Source& source, Order order) {
 
 Kernel emulated_kernel(const Spec& spec, const std::string& target, const std::string& plan, Order order) {
   return emulated_kernel(spec, *compile_front_end(spec.checked(), find_target(target), plan).source, order);
+}
+
+Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target, Order order,
+                                     const std::function<void(BackwardPlan&)>& change) {
+  const CheckedSpec& checked = spec.checked();
+  const Target& gpu = find_target(target);
+  const Compiled compiled = compile_front_end(checked, gpu, {}, Passes::forward_and_backward);
+  BackwardPlan plan = plan_backward(checked, compiled, gpu);
+  if (change) change(plan);
+  const std::shared_ptr<LoadedKernel> loaded = load(spec, *compiled.source, order);
+  loaded->backward = emulated_backward(emit_backward_for_gpu(checked, compiled, plan, gpu), order);
+  return kernel_of(loaded);
 }
 
 bool skip_without_compiler() {

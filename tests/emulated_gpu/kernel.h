@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "compiler/emit/cuda/source.h"
+#include "compiler/schedule/backward_plan.h"
 #include "fa/kernel.h"
 #include "fa/spec.h"
 
@@ -21,6 +23,11 @@ Kernel emulated_kernel(const Spec& spec, const std::string& target, const std::s
                        Order order = Order::first_to_last);
 /// The same from a source at hand.
 Kernel emulated_kernel(const Spec& spec, const Source& source, Order order = Order::first_to_last);
+
+/// With a backward pass, both passes in one order. `change` may make another plan of the backward pass's.
+Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target,
+                                     Order order = Order::first_to_last,
+                                     const std::function<void(BackwardPlan&)>& change = {});
 
 /// Whether the compiler that the tests were built with is not here; notes that.
 bool skip_without_compiler();

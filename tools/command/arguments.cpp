@@ -211,10 +211,10 @@ std::string describe_plan(const std::string& plan) {
   return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
 }
 
-Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan, Passes passes) {
   const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
   try {
-    return compile_front_end(spec.checked(), target, plan);
+    return compile_front_end(spec.checked(), target, plan, passes);
   } catch (const ArgumentError& error) {
     if (plan.empty()) throw;
     throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));

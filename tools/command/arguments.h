@@ -92,6 +92,7 @@ const Target& named_target(const std::string& name);
 std::string describe_plan(const std::string& plan);
 /// compile_front_end with the plan of `forced_plan`, else of FA_PLAN. Mistakes in a plan are ArgumentError:
 /// they are bad input.
-Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan);
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan,
+                   Passes passes = Passes::forward);
 
 }  // namespace fa::tools

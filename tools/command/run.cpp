@@ -104,7 +104,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
                    "Compare with the fp64 reference, and check as --checked does");
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
   command.add_flag("--backward", arguments.backward,
-                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad; on the CPU");
+                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -200,7 +200,8 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   };
   if (arguments.backward)
     report.gradients = report_gradients(
-        kernel, problem, {layout, arguments.seed, arguments.repeat, limit, report.counted.flops},
+        kernel, problem,
+        {layout, arguments.seed, arguments.repeat, limit, report.counted.flops, options.cuda_device},
         [&](const char* step) { progress.relabel(step); }, on_progress);
   if (limit > 0) {
     progress.relabel("computing the fp64 reference");
@@ -352,8 +353,6 @@ int run_run(const RunArguments& arguments) {
   const ProblemInputs inputs = problem_inputs(arguments);
   Options options = arguments.device.options();
   options.backward = arguments.backward;
-  if (arguments.backward && std::exchange(options.device, Device::host) == Device::cuda)
-    throw ArgumentError("--backward: there is no backward pass on GPUs yet; run it with --device host");
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;

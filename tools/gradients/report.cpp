@@ -44,11 +44,11 @@ GradientReport report_gradients(const Kernel& kernel, const Problem& problem, co
     report.bound = gradient_bound(problem);
   }
   on_step("running the backward pass");
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1, run.cuda_device);
   const double first = report.gradients.backward_ms[0];
   const int runs =
       run.repeat > 0 ? run.repeat : static_cast<int>(std::clamp(500 / std::max(first, 1e-3), 3.0, 20.0));
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs, run.cuda_device);
   report.time = summarise(report.gradients.backward_ms);
   if (reference) report.comparison = compare_gradients(problem, *reference, report.gradients);
   return report;
