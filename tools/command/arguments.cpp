@@ -188,6 +188,7 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
 
 Options DeviceArguments::options(bool backward) const {
   Options options;
+  options.backward = backward;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
   if (!gpu.empty()) options.target = named_target(gpu).name;
@@ -199,10 +200,6 @@ Options DeviceArguments::options(bool backward) const {
   options.memory_cache = !no_cache;
   options = resolve(options, environment());                      // the session's device must be the kernel's
   if (!options.target.empty()) check_gpu_target(options.target);  // else the plan would be blamed
-  options.backward = backward;
-  if (backward && std::exchange(options.device, Device::host) == Device::cuda)
-    throw ArgumentError(
-        "--backward: there is no backward pass on GPUs yet; leave it out, or use --device host");
   return options;
 }
 
@@ -215,10 +212,10 @@ std::string describe_plan(const std::string& plan) {
   return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
 }
 
-Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan, Passes passes) {
   const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
   try {
-    return compile_front_end(spec.checked(), target, plan);
+    return compile_front_end(spec.checked(), target, plan, passes);
   } catch (const ArgumentError& error) {
     if (plan.empty()) throw;
     throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));

@@ -78,8 +78,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->check(positive());
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
-  command.add_flag("--backward", arguments.backward,
-                   "Time the backward pass, too, and both passes together; on the CPU");
+  command.add_flag("--backward", arguments.backward, "Time the backward pass, too, and both passes together");
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 

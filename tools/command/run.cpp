@@ -104,7 +104,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
                    "Compare with the fp64 reference, and check as --checked does");
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
   command.add_flag("--backward", arguments.backward,
-                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad; on the CPU");
+                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -203,7 +203,8 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
          .seed = arguments.seed,
          .repeat = arguments.repeat,
          .rows = limit,
-         .forward_flops = report.counted.flops},
+         .forward_flops = report.counted.flops,
+         .cuda_device = options.cuda_device},
         [&](const char* step) { progress.relabel(step); }, on_progress);
   if (limit > 0) {
     progress.relabel("computing the fp64 reference");
@@ -381,9 +382,8 @@ int run_run(const RunArguments& arguments) {
     report_error("interrupted: computed and timed, not verified");
     return kInterrupted;
   }
-  const bool fails =
-      (report.comparison && !report.comparison->holds()) || (report.gradients && !report.gradients->holds());
-  return fails ? kFailed : kOk;
+  if (report.comparison && !report.comparison->holds()) return kFailed;
+  return report.gradients && !report.gradients->holds() ? kFailed : kOk;
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ GradientReport report_gradients(const Kernel& kernel, const Problem& problem, co
     report.bound = gradient_bound(problem);
   }
   on_step("running the backward pass");
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1, run.cuda_device);
   const double first = report.gradients.backward_ms[0];
   const int runs = run.repeat > 0 ? run.repeat : runs_that_fit(run.time_ms, first, run.most_runs);
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs, run.cuda_device);
   report.time = summarise(report.gradients.backward_ms);
   std::vector<double> both = report.gradients.forward_ms;
   for (std::size_t i = 0; i < both.size(); ++i) both[i] += report.gradients.backward_ms[i];

@@ -39,6 +39,7 @@ struct GradientRun {
   int most_runs = 20;
   std::int64_t rows = 0;     // to compare; 0: none are
   double forward_flops = 0;  // of the problem
+  int cuda_device = 0;       // of a kernel for a GPU
 };
 
 GradientReport report_gradients(const Kernel& kernel, const Problem& problem, const GradientRun& run,

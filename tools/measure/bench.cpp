@@ -117,7 +117,8 @@ class Bench {
          .time_ms = settings_.time_ms,
          .most_runs = 10000,
          .rows = settings_.verify ? rows_to_verify() : 0,
-         .forward_flops = result.flops},
+         .forward_flops = result.flops,
+         .cuda_device = settings_.options.cuda_device},
         [&](const char* step) { progress_.relabel(fmt::format("{}: {}", spec_.name(), step)); },
         [](double) { stop_if_interrupted(); });
     result.backward = {.time = report.time,

@@ -20,7 +20,7 @@ struct BenchSettings {
   double time_ms = 300;      // of timed launches
   bool every_score = false;  // count scores that the mask drops, too
   bool verify = false;       // compare a sample of rows with the reference
-  bool backward = false;     // time the backward pass, too; on the host alone
+  bool backward = false;     // time the backward pass, too
 };
 
 /// What the backward pass adds to a result.

@@ -1,4 +1,4 @@
-// A kernel's backward pass on a problem, in host memory: gradients of the outputs in, gradients of the inputs
+// A kernel's backward pass on a problem, where the kernel runs: gradients of the outputs in, gradients of the inputs
 // out.
 #pragma once
 
@@ -30,11 +30,10 @@ struct KernelGradients {
   std::size_t workspace_bytes = 0;
 };
 
-/// Runs the forward pass and the backward pass after it, as training does, `runs` times. Elements that no kernel
-/// writes are NaN.
-/// `kernel` is the host's, compiled with Options::backward.
+/// Runs the forward pass `runs` times, then the backward pass. Elements that no kernel writes are NaN.
+/// `kernel` was compiled with Options::backward, for the host or for GPU `cuda_device`.
 KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
-                             const OutputGradientTensors& outputs, Layout layout = Layout::bhsd,
-                             int runs = 1);
+                             const OutputGradientTensors& outputs, Layout layout = Layout::bhsd, int runs = 1,
+                             int cuda_device = 0);
 
 }  // namespace fa::tools
