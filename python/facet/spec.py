@@ -38,12 +38,12 @@ class Spec:
 
     def __init__(self, text: str, file: str = "<spec>"):
         self._core = _core.Spec.parse(textwrap.dedent(text), file)
-        self._text: Optional[str] = None
+        self._text = self._core.text
 
     @classmethod
     def _of(cls, core) -> "Spec":
         spec = cls.__new__(cls)
-        spec._core, spec._text = core, None
+        spec._core, spec._text = core, core.text
         return spec
 
     @classmethod
@@ -146,8 +146,6 @@ class Spec:
     @property
     def text(self) -> str:
         """The spec in canonical form: it reads back to an equal spec."""
-        if self._text is None:
-            self._text = self._core.text
         return self._text
 
     def __str__(self) -> str:
