@@ -46,11 +46,8 @@ def attention(
     what does not fit.
     """
     text = spec if isinstance(spec, str) else spec.text
-    kind = q.device.type
-    if torch.is_autocast_enabled(kind):
-        dtype = torch.get_autocast_dtype(kind)
-        q, k, v = q.to(dtype), k.to(dtype), v.to(dtype)
-    _check(q, k, v)
+    q, k, v = autocast(q, k, v)
+    check_tensors(q, k, v)
     fitted = kernels.fitted(text, q.shape[3], v.shape[3], q.dtype)
     given = {**captured, **tensors_and_params}
     tensors, scalars, places, numbers = _sorted(fitted, given, q)
@@ -62,7 +59,17 @@ def attention(
     return (o, lse) if return_lse else o
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
+def autocast(q: Tensor, k: Tensor, v: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
+    """q, k and v in the type that autocast asks for."""
+    kind = q.device.type
+    if not torch.is_autocast_enabled(kind):
+        return q, k, v
+    dtype = torch.get_autocast_dtype(kind)
+    return q.to(dtype), k.to(dtype), v.to(dtype)
+
+
+def check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raises ArgumentError where they do not go together."""
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise ArgumentError(f"{name} has {tensor.dim()} dimensions: it must have four, [batch, heads, length, dim]")
