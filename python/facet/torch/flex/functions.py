@@ -32,7 +32,7 @@ def _add_calls() -> None:
         "sqrt": "sqrt", "rsqrt": "rsqrt", "erf": "erf special_erf", "sin": "sin", "cos": "cos", "tan": "tan", "atan": "atan arctan",
         "tanh": "tanh", "sigmoid": "sigmoid special_expit", "silu": "silu swish",
     }.items():
-        _named(*names.split())(lambda g, x, name=name: g.call(name, x))
+        _named(*names.split())(lambda g, x, inplace=False, name=name: g.call(name, x))
 
 
 def _add_operators() -> None:

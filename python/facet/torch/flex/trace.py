@@ -78,6 +78,9 @@ class Tracer(TorchFunctionMode):
 
     def call(self, func: Callable, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
         name = _name_of(func)
+        if name in _stand_ins:
+            with self:
+                return _stand_ins[name](*args, **kwargs)
         kwargs = {key: value for key, value in kwargs.items() if key != "out" or value is not None}
         if name in _NUMBER_WANTED:
             return self._number_wanted(name, args[0])
@@ -198,6 +201,14 @@ class Tracer(TorchFunctionMode):
         places = frozenset(place for node in nodes for place in _number_places(node))
         if places:
             raise Specialise(places)
+
+
+_stand_ins: Dict[str, Callable] = {}
+
+
+def trace_as(operator: Any, function: Callable) -> None:
+    """Where a score_mod or mask_mod calls a custom operator (torch.ops.library.name), `function` is traced in its place."""
+    _stand_ins[_name_of(operator)] = function
 
 
 # Functions whose later arguments are settings, not tensors: how many tensors come before.
