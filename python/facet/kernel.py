@@ -85,7 +85,7 @@ class Kernel:
         self._cuda_device = cuda_device
         self.device: str = core.device  #: "cpu" or "cuda"
         self.spec = Spec._of(core.spec)
-        self._params = {param.name for param in self.spec.params}
+        self._params = {param.name: param for param in self.spec.params}
         self._tensors = {tensor.name: tensor for tensor in self.spec.tensors}
         self._gradients = tuple(tensor.name for tensor in self.spec.tensors if tensor.grad), tuple(
             param.name for param in self.spec.params if param.grad)

@@ -106,10 +106,10 @@ def _sorted(spec: kernels.Fitted, given: Mapping[str, Any], q: Tensor) -> Tuple[
         elif info.dtype == "i32" and int(value) != value:
             raise ArgumentError(f"param '{info.name}' is an i32: {value} is none")
         numbers.append(float(value))
-    known = {info.name for info in (*spec.tensors, *spec.params)}
+    known = [info.name for info in (*spec.tensors, *spec.params)]
     for name in given:
         if name not in known:
-            raise ArgumentError(f"'{name}' is neither a tensor nor a param of the spec: it has {', '.join(sorted(known)) or 'none'}")
+            raise ArgumentError(f"'{name}' is neither a tensor nor a param of the spec: it has {', '.join(known) or 'none'}")
     return tensors, scalars, places, numbers
 
 

@@ -33,10 +33,14 @@ class Fitted(NamedTuple):
     has_dropout: bool
 
 
-@torch.compiler.assume_constant_result  # torch.compile asks at compile time, and cannot look into an extension module
 def fitted(text: str, head_dim: int, head_dim_v: int, dtype: torch.dtype) -> Fitted:
     """The spec of a text for tensors of these sizes and this type."""
     return _fitted(text, head_dim, head_dim_v, dtype)
+
+
+# torch.compile asks at compile time, and cannot look into an extension module. This is all that
+# torch.compiler.assume_constant_result does, but for a second of importing the compiler.
+fitted._dynamo_marked_constant = True
 
 
 @functools.lru_cache(maxsize=4096)

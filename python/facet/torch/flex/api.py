@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
+from torch._compile import _disable_dynamo  # torch.compiler.disable, without importing the compiler here
 from torch.nn import functional
 from torch.nn.attention.flex_attention import AuxOutput, AuxRequest
 
@@ -49,10 +50,15 @@ def flex_attention(
     capture; tensors that require gradients get them. What cannot be traced raises TraceError, which names the line and the
     operation. docs/python.md says what is traced and what is compiled when.
     """
-    return _flex_attention(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options, return_aux)
+    run_it = _left_alone if torch.compiler.is_dynamo_compiling() else _flex_attention
+    return run_it(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options, return_aux)
 
 
-@torch._dynamo.disable  # the functions are traced by Facet, so that torch.compile sees a call that it leaves alone
+@_disable_dynamo  # the functions are traced by Facet: torch.compile leaves this call alone
+def _left_alone(*arguments: Any) -> Any:
+    return _flex_attention(*arguments)
+
+
 def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable], block_mask: Any, scale: Optional[float],
                     enable_gqa: bool, return_lse: bool, kernel_options: Optional[dict], return_aux: Optional[AuxRequest]) -> Any:
     query, key, value = autocast(query, key, value)
