@@ -8,6 +8,7 @@ from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _core, arrays
 from .errors import ArgumentError
+from .explain import Explanation
 from .spec import Spec
 
 
@@ -149,6 +150,10 @@ class Kernel:
             *(self._view(array, name) for array, name in zip(out, ("d_q", "d_k", "d_v"))),
             {name: self._view(array, name) for name, array in gradients.items()})
         return Gradients(*out, gradients)
+
+    def explain(self, **problem: Any) -> Explanation:
+        """As `Spec.explain`, for the kernel's own target and plan."""
+        return self.spec.explain(self.target, self.plan, **problem)
 
     @property
     def target(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import textwrap
-from typing import List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _core
+from .explain import Explanation, explain
 
 
 class ParamInfo(NamedTuple):
@@ -100,6 +101,16 @@ class Spec:
     def with_dtype(self, dtype: str) -> "Spec":
         """The same spec for q, k, v and o of "bf16", "f16" or "f32"."""
         return Spec._of(self._core.with_dtype(dtype))
+
+    def explain(self, target: str = "host", plan: str = "", *, q_len: Optional[int] = None, kv_len: Optional[int] = None, batch: int = 1,
+                heads: int = 1, kv_heads: Optional[int] = None, **captured: Any) -> Explanation:
+        """What the compiler proves of the spec and chooses for a target, "host" or a GPU that need not be here ("a100", "h200").
+
+        With q_len it also says which tiles the mask leaves of a problem of these sizes: ``captured`` are params and tensors of
+        that problem; tensors that are not given are filled with the spec's examples. Print the result, or let a notebook
+        draw it. Raises ArgumentError, SpecError.
+        """
+        return explain(self, target, plan, q_len=q_len, kv_len=kv_len, batch=batch, heads=heads, kv_heads=kv_heads, **captured)
 
     @property
     def name(self) -> str:

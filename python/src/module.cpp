@@ -8,4 +8,5 @@ NB_MODULE(_core, module) {
   bind_view(module);
   bind_captured(module);
   bind_kernel(module);
+  bind_explain(module);
 }

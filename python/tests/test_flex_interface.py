@@ -177,3 +177,23 @@ def test_under_torch_compile():
     found, = torch.autograd.grad(layer(q, k, v), q)
     expected, = torch.autograd.grad(flex_attention(q * 2, k, v, score, block_mask).sum() * 0.5, q)
     torch.testing.assert_close(found, expected)
+
+
+def test_the_spec_of_a_program():
+    q, k, v = inputs(200, grad=True)
+    slopes, size = torch.rand(H, requires_grad=True), 30
+    score = lambda s, b, h, q, k: s - slopes[h] * (q - k)  # noqa: E731
+    block_mask = create_block_mask(lambda b, h, q, k: (q >= k) & (q - k < size), None, None, 200, 200, "cpu")
+    spec, captured = facet.torch.flex_spec(q, k, v, score, block_mask)
+    assert captured["t0"] is slopes and captured["p0"] == 30 and "tensor t0 : f32[num_q_heads] grad" in spec.text
+    compiled = torch.compile(lambda q, k, v: facet.torch.attention(q, k, v, spec, **captured), fullgraph=True)
+    assert torch.equal(compiled(q, k, v), flex_attention(q, k, v, score, block_mask))
+    assert spec.explain(q_len=200, p0=size).tiles.counts["empty"] > 0
+
+
+@pytest.mark.parametrize("dim", [16, 20])
+def test_no_keys_and_no_queries(dim):
+    q, k, v = torch.randn(B, H, 0, dim), torch.randn(B, H, 7, dim), torch.randn(B, H, 7, dim)
+    assert flex_attention(q, k, v).shape == (B, H, 0, dim)
+    o, lse = flex_attention(k, q, q, return_lse=True)
+    assert (o == 0).all() and (lse == -torch.inf).all()

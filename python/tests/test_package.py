@@ -193,3 +193,31 @@ def test_threads_share_a_kernel(kernel):
     for thread in threads:
         thread.join()
     assert all(np.array_equal(o, alone) for result in results for o in result)
+
+
+DOCUMENT = """
+    attention document
+    head_dim 64
+    tensor document : i32[kv_len] = i0 / 100
+    mask_mod = document[q_idx] == document[kv_idx]
+"""
+
+
+def test_explanations():
+    spec = facet.Spec(DOCUMENT)
+    said = facet.compile(spec, device="cpu").explain()
+    assert said.tiles is None and "mask_mod: depends on {q, kv}" in said.facts and said.plan.startswith("host") and said.plan in str(said)
+    assert said.clamped == (("document", 0, 5, 25),)
+    assert spec.explain("a100").plan.startswith("sm80")
+    tiles = spec.explain(q_len=1000).tiles
+    assert sum(tiles.counts.values()) == -(-1000 // 96) * -(-1000 // 64) and tiles.exact and 0 < tiles.share_of_work < 0.5
+    one = spec.explain(q_len=1000, document=np.zeros(1000, np.int32)).tiles
+    assert one.counts["empty"] == 0 and one.share_of_work == 1
+    assert "because document[q_idx] == document[kv_idx] for all" in str(tiles) and tiles.svg.startswith("<")
+    assert "<svg" in spec.explain(q_len=1000)._repr_html_()
+    with pytest.raises(facet.ArgumentError, match="contiguous i32\\[1000\\]"):
+        spec.explain(q_len=1000, document=np.zeros(999, np.int32))
+    with pytest.raises(facet.ArgumentError, match="'documents' is neither"):
+        spec.explain(q_len=1000, documents=1)
+    with pytest.raises(facet.Error, match="h100"):
+        spec.explain("z80")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Optional, Tuple, Union
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -12,12 +12,13 @@ from torch.nn import functional
 from torch.nn.attention.flex_attention import AuxOutput, AuxRequest
 
 from ...errors import ArgumentError
+from ...spec import Spec
 from .. import kernels, run
 from ..attention import autocast, check_tensors
 from ..function import attend
 from . import programs
 from .masks import mask_mod_of
-from .program import Sizes
+from .program import Bound, Sizes
 
 
 def flex_attention(
@@ -69,21 +70,14 @@ def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Option
     if return_aux is not None and return_aux.max_scores:
         raise ArgumentError("return_aux asks for max_scores, which Facet's kernels do not keep: ask for lse")
     if kernel_options:
-        warnings.warn("facet.torch.flex_attention ignores kernel_options: they are those of PyTorch's kernels", stacklevel=2)
+        warnings.warn("facet.torch.flex_attention ignores kernel_options: they are those of PyTorch's kernels", stacklevel=3)
     if key.shape[0] == 1 != query.shape[0]:
         key, value = key.expand(query.shape[0], -1, -1, -1), value.expand(query.shape[0], -1, -1, -1)
+    bound, text = _traced(query, key, score_mod, block_mask, scale)
 
-    mask_mod = mask_mod_of(block_mask, query.device)
-    sizes = Sizes(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    bound = programs.bind(score_mod, mask_mod, query.device, sizes)
-
-    head_dim, head_dim_v = query.shape[3], value.shape[3]
-    if scale is None:
-        scale = head_dim**-0.5
-    if not 0 < scale < float("inf"):
-        raise ArgumentError(f"scale is {scale}: it must be finite and positive; a score_mod may multiply by any number")
+    head_dim_v = value.shape[3]
     query, key, value = _padded(query), _padded(key), _padded(value)
-    fitted = kernels.fitted(f"{bound.text}\nscale {float(scale)!r}", query.shape[3], value.shape[3], query.dtype)
+    fitted = kernels.fitted(text, query.shape[3], value.shape[3], query.dtype)
     call = run.Call(fitted.text, bound.scalar_params, bound.numbers, None)
     o, lse = attend(call, query, key, value, bound.tensors, bound.scalars, None)
     if o.shape[3] != head_dim_v:
@@ -91,6 +85,43 @@ def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Option
     if return_aux is not None:
         return o, AuxOutput(lse=lse if return_aux.lse else None, max_scores=None)
     return (o, lse) if return_lse else o
+
+
+def _traced(query: Tensor, key: Tensor, score_mod: Optional[Callable], block_mask: Any, scale: Optional[float]) -> Tuple[Bound, str]:
+    """The program for a call, and its text with the scale."""
+    sizes = Sizes(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
+    bound = programs.bind(score_mod, mask_mod_of(block_mask, query.device), query.device, sizes)
+    if scale is None:
+        scale = query.shape[3] ** -0.5
+    if not 0 < scale < float("inf"):
+        raise ArgumentError(f"scale is {scale}: it must be finite and positive; a score_mod may multiply by any number")
+    return bound, f"{bound.text}\nscale {float(scale)!r}"
+
+
+class FlexSpec(NamedTuple):
+    """A program of FlexAttention as a spec, and what it captures, by the spec's names."""
+
+    spec: Spec
+    captured: Dict[str, Any]
+
+
+def flex_spec(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable[..., Tensor]] = None, block_mask: Any = None,
+              scale: Optional[float] = None) -> FlexSpec:
+    """The spec that `flex_attention` makes of these arguments, to be read, explained or called:
+
+        spec, captured = flex_spec(q, k, v, score_mod, block_mask)
+        print(spec.explain(q_len=q.shape[2], **captured))
+        o = attention(q, k, v, spec, **captured)        # this works under torch.compile(fullgraph=True), too
+
+    Raises TraceError as flex_attention does.
+    """
+    check_tensors(query, key, value)
+    bound, text = _traced(query, key, score_mod, block_mask, scale)
+    spec = Spec(kernels.fitted(text, query.shape[3], value.shape[3], query.dtype).text)
+    captured: Dict[str, Any] = {info.name: tensor for info, tensor in zip(spec.tensors, bound.tensors)}
+    captured.update({info.name: int(number) if info.dtype == "i32" else number for info, number in zip(spec.params, bound.numbers)})
+    captured.update({spec.params[place].name: scalar for place, scalar in zip(bound.scalar_params, bound.scalars)})
+    return FlexSpec(spec, captured)
 
 
 def _check_heads(query: Tensor, key: Tensor, enable_gqa: bool) -> None:
