@@ -207,7 +207,7 @@ def test_explanations():
     spec = facet.Spec(DOCUMENT)
     said = facet.compile(spec, device="cpu").explain()
     assert said.tiles is None and "mask_mod: depends on {q, kv}" in said.facts and said.plan.startswith("host") and said.plan in str(said)
-    assert said.clamped == (("document", 0, 5, 25),)
+    assert said.clamped == (("document", 0, 5, 21),)
     assert spec.explain("a100").plan.startswith("sm80")
     tiles = spec.explain(q_len=1000).tiles
     assert sum(tiles.counts.values()) == -(-1000 // 96) * -(-1000 // 64) and tiles.exact and 0 < tiles.share_of_work < 0.5
