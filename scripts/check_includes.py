@@ -64,6 +64,11 @@ def forbidden(source, target, angled):
             return f"a stage includes only what is left of it: {' < '.join(STAGES)} < compile"
     if room == "runtime" and target.startswith("tools/"):
         return "runtime/ does not know tools/"
+    if room == "python":
+        own = target.startswith(("fa/", "python/src/", "tools/")) or source == "python/src/explain.cpp" and target.startswith("compiler/")
+        return None if own else "python/ sees include/fa and what explain takes from tools/; explain.cpp alone sees compiler/"
+    if target.startswith("python/"):
+        return "nothing but python/ knows python/"
     if source.startswith(BUNDLE):
         known = target.startswith(("fa/", "compiler/spec/", "compiler/program/")) or SHARED.match(target) or target.startswith(BUNDLE)
         return None if known else "a program with a bundle has no compiler: fa_bundle sees compiler/spec/, compiler/program/, templates/ and itself"
@@ -81,7 +86,7 @@ def breaches(path):
 
 
 def main():
-    files = [p for folder in ("include", "compiler", "runtime", "tools", "tests", "examples")
+    files = [p for folder in ("include", "compiler", "runtime", "tools", "python", "tests", "examples")
              for p in sorted((ROOT / folder).rglob("*")) if p.suffix in (".h", ".cpp")]
     files = [p for p in files if "consumer" not in p.parts and p.parts[-3:-1] != ("import", "good")]
     found = [text for path in files for text in breaches(path)]

@@ -1,4 +1,5 @@
-# Sourced by scripts/facet and scripts/test: brings in what the build needs, configures a preset, builds targets of it.
+# Sourced by scripts/facet, scripts/test and python/setup/backend.py: brings in what the build needs, configures a preset,
+# builds targets of it.
 # Expects $root (the checkout). All messages go to stderr: stdout belongs to the command that was asked for.
 
 say() { printf 'facet: %s\n' "$*" >&2; }
@@ -41,11 +42,19 @@ libcli11-dev        /usr/include/CLI/CLI.hpp
 nlohmann-json3-dev  /usr/include/nlohmann/json.hpp
 libxxhash-dev       /usr/include/xxhash.h
 LIST
-  if ! has_cuda; then
-    # `python3 -m venv` is there without the package but then makes environments that have no pip.
-    python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
-    [[ -e /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
-  fi
+}
+
+# What fetching wheels from PyPI takes.
+missing_pip() {
+  # `python3 -m venv` is there without the package but then makes environments that have no pip.
+  python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+  [[ -e /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
+}
+
+# The headers of Python PYTHON, which extension modules are built with. A Python that is not Debian's brings its own.
+missing_python_headers() {
+  local header='import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+  "$1" -c "$header" || echo python3-dev
 }
 
 install_packages() {
@@ -110,9 +119,22 @@ export_nvrtc() {
 
 set_up() {
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(
+    missing_packages
+    has_cuda || missing_pip
+  )
   if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
   install_cuda
+}
+
+# The packages with which PYTHON's pip builds the wheel: no tests, and CUDA's headers come with pip's own build environment.
+set_up_wheel() {
+  local missing
+  mapfile -t missing < <(
+    missing_packages | grep -vx catch2
+    missing_python_headers "$1"
+  )
+  if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
 }
 
 # As many compilers as there are cores, and no more than memory holds (a file that includes LLVM takes up to 1.5 GB).

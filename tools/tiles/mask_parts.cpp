@@ -108,8 +108,10 @@ class Splitter {
   std::shared_ptr<const CheckedSpec> with_mask(const AstPtr& expr) const {
     auto ast = std::make_shared<Ast>(ast_);
     std::erase_if(ast->items, [](const AstItem& item) { return item.kind == ItemKind::score_mod; });
-    for (AstItem& item : ast->items)
+    for (AstItem& item : ast->items) {
       if (item.kind == ItemKind::mask_mod) item.value = expr;
+      item.has_grad = false;  // no gradient reaches what the score_mod alone reads
+    }
     Findings findings(*ast->source);
     auto spec = check(ast, findings);
     if (spec == nullptr) throw InternalError("a part of a mask is no mask: " + print_expr(*expr));

@@ -79,6 +79,14 @@ TEST_CASE("a tile report is exact where a table decides element by element", "[t
   CHECK(report.counts == std::array<std::int64_t, 3>{24, 0, 8});
 }
 
+TEST_CASE("a tile report does not mind gradients of what the score alone reads", "[tools]") {
+  const TileReport learned = report_of(
+      spec_of("tensor s : f32[num_q_heads] grad\nscore_mod = score + s[h]\n"
+              "mask_mod = q_idx >= kv_idx and q_idx - kv_idx < 128"),
+      1024, 1024);
+  CHECK(fact(learned, TileClass::empty) == "q_idx < kv_idx for all");
+}
+
 TEST_CASE("a tile report names the part that is too long to be seen through", "[tools]") {
   const TileReport report = report_of(
       spec_of("tensor list : i32[num_q_heads, 60] = i1 * 64 + i0\n"

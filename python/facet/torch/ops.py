@@ -1,0 +1,69 @@
+"""The operators facet::attention and facet::attention_backward: what PyTorch's tracers see of attention.
+
+Every argument is what they understand: tensors, numbers, and the spec as its text (`run.Call`). Without a tracer `function`
+does the same at less cost.
+"""
+
+from __future__ import annotations
+
+from typing import List, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from . import kernels, run
+
+
+@torch.library.custom_op("facet::attention", mutates_args=())
+def attention_op(q: Tensor, k: Tensor, v: Tensor, spec: str, tensors: List[Tensor], scalars: List[Tensor],
+                 scalar_params: List[int], numbers: List[float], dropout: Optional[float],
+                 seed: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+    """o [batch, num_q_heads, q_len, head_dim_v] and lse [batch, num_q_heads, q_len]."""
+    return run.forward(run.Call(spec, scalar_params, numbers, dropout), q, k, v, tensors, scalars, seed)
+
+
+@attention_op.register_fake
+def _(q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed):
+    return run.new_output(q, v.shape[3]), run.new_lse(q)
+
+
+@torch.library.custom_op("facet::attention_backward", mutates_args=())
+def backward_op(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, spec: str,
+                tensors: List[Tensor], scalars: List[Tensor], scalar_params: List[int], numbers: List[float],
+                dropout: Optional[float], seed: Optional[Tensor]) -> List[Tensor]:
+    """The gradients by q, k, v, then by each tensor and each param that the spec marks `grad`, in its order."""
+    call = run.Call(spec, scalar_params, numbers, dropout)
+    return run.backward(call, d_o, d_lse, q, k, v, o, lse, tensors, scalars, seed)
+
+
+@backward_op.register_fake
+def _(d_o, d_lse, q, k, v, o, lse, spec, tensors, scalars, scalar_params, numbers, dropout, seed):
+    parsed = kernels.spec_of(spec)
+    captured = [tensor.new_empty(tensor.shape) for info, tensor in zip(parsed.tensors, tensors) if info.grad]
+    captured += [q.new_empty((), dtype=torch.float32) for info in parsed.params if info.grad]
+    return [torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), *captured]
+
+
+def _save(ctx, inputs, output):
+    q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(q, k, v, *output, *tensors, *scalars, *([] if seed is None else [seed]))
+    ctx.call, ctx.num_tensors, ctx.has_seed = run.Call(spec, scalar_params, numbers, dropout), len(tensors), seed is not None
+
+
+def _differentiate(ctx, d_o, d_lse):
+    q, k, v, o, lse, *rest = ctx.saved_tensors
+    call = ctx.call
+    seed = rest.pop() if ctx.has_seed else None
+    tensors, scalars = rest[:ctx.num_tensors], rest[ctx.num_tensors:]
+    if d_o is None:
+        d_o = torch.zeros_like(o)
+    d_q, d_k, d_v, *captured = backward_op(d_o, d_lse, q, k, v, o, lse, call.spec, tensors, scalars, call.scalar_params,
+                                           call.numbers, call.dropout, seed)
+    d_tensors, d_scalars = run.arranged(call, captured, scalars)
+    # PyTorch takes an empty list of numbers for one of tensors.
+    return (d_q, d_k, d_v, None, d_tensors, d_scalars, None if call.scalar_params else [], None if call.numbers else [], None,
+            None)
+
+
+attention_op.register_autograd(_differentiate, setup_context=_save)

@@ -1,0 +1,21 @@
+"""What the tests share: a cache of their own, and the package that was built (scripts/test sets PYTHONPATH)."""
+
+import os
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+# Before facet is imported anywhere: the user's own cache neither helps the tests nor is filled by them.
+if "FA_CACHE_DIR" not in os.environ:
+    _cache = tempfile.TemporaryDirectory(prefix="facet-tests-")
+    os.environ["FA_CACHE_DIR"] = _cache.name
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    import torch
+
+    torch.manual_seed(0)

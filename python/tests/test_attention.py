@@ -1,0 +1,200 @@
+"""facet.torch.attention: results and gradients beside fp64, and everything PyTorch does around an operator."""
+
+import math
+
+import pytest
+import torch
+
+import facet
+import facet.torch
+import reference
+from facet.torch import attention
+from facet.torch.ops import attention_op
+
+ALIBI = """
+    attention learned_alibi
+    dtype f32
+    param  window : i32 = 1000
+    param  tau    : f32 = 1.0 grad
+    tensor slopes : f32[num_q_heads] grad
+    score_mod = score * tau - slopes[h] * (q_idx - kv_idx)
+    mask_mod  = q_idx >= kv_idx and q_idx - kv_idx < window
+"""
+DROPPED = "attention dropped\ndropout 0.25"
+
+
+def tensors(dtype=torch.float32, length=67, heads=4, kv_heads=2, dim=24, grad=True):
+    q, k, v = (torch.randn(2, h, length, dim, dtype=dtype) for h in (heads, kv_heads, kv_heads))
+    return [x.requires_grad_(grad) for x in (q, k, v)]
+
+
+def alibi(slopes, tau, window):
+    score = lambda s, b, h, q, k: s * tau - slopes[h] * (q - k)  # noqa: E731
+    return score, lambda b, h, q, k: (q >= k) & (q - k < window)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_results_and_gradients(dtype):
+    q, k, v = tensors(dtype)
+    slopes, tau = torch.rand(4, requires_grad=True), torch.tensor(1.3, requires_grad=True)
+    o, lse = attention(q, k, v, ALIBI, slopes=slopes, tau=tau, window=20, return_lse=True)
+    assert o.dtype == dtype and lse.dtype == torch.float32
+    d_o, d_lse = torch.randn_like(o), torch.randn_like(lse)
+    torch.autograd.backward((o, lse), (d_o, d_lse))
+    found = [x.grad for x in (q, k, v, slopes, tau)]
+    copies = [x.detach().double().requires_grad_() for x in (q, k, v, slopes, tau)]
+    expected, expected_lse, bound = reference.attention(*copies[:3], *alibi(copies[3], copies[4], 20))
+    torch.autograd.backward((expected, expected_lse), (d_o.double(), d_lse.double()))
+    reference.check(o.detach(), expected, bound, dtype)
+    for name, gradient, copy in zip(("q", "k", "v", "slopes", "tau"), found, copies):
+        reference.check_gradient(gradient, copy.grad, dtype, name)
+
+
+def test_gradient_of_lse_alone():
+    q, k, v = tensors()
+    attention(q, k, v, "attention plain", return_lse=True)[1].sum().backward()
+    copies = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    reference.attention(*copies)[1].sum().backward()
+    reference.check_gradient(q.grad, copies[0].grad, torch.float32)
+    reference.check_gradient(k.grad, copies[1].grad, torch.float32)
+    assert v.grad.count_nonzero() == 0
+
+
+def test_rows_without_keys():
+    q, k, v = tensors()
+    o, lse = attention(q, k, v, "attention later\nmask_mod = kv_idx > q_idx + 60", return_lse=True)
+    assert (o[:, :, 6:] == 0).all() and (lse[:, :, 6:] == -math.inf).all() and lse[:, :, :6].isfinite().all()
+    (o.sum() + lse[:, :, :6].sum()).backward()
+    assert (q.grad[:, :, 6:] == 0).all() and q.grad.isfinite().all()
+
+
+def test_layout_of_the_result_is_that_of_q():
+    q = torch.randn(2, 50, 4, 24).transpose(1, 2)
+    assert attention(q, q, q, "attention plain").transpose(1, 2).is_contiguous()
+    strided = torch.randn(2, 4, 24, 50).transpose(2, 3)  # rows that no kernel reads: copied
+    torch.testing.assert_close(attention(strided, q, q, "attention plain"), attention(strided.contiguous(), q, q, "attention plain"))
+
+
+def test_dropout_follows_the_generator():
+    q, k, v = tensors(grad=False)
+    torch.manual_seed(5)
+    first, second = attention(q, k, v, DROPPED), attention(q, k, v, DROPPED)
+    torch.manual_seed(5)
+    assert torch.equal(attention(q, k, v, DROPPED), first) and not torch.equal(first, second)
+    assert torch.equal(attention(q, k, v, DROPPED, seed=7), attention(q, k, v, DROPPED, seed=torch.tensor(7)))
+    assert torch.equal(attention(q, k, v, DROPPED, dropout_p=0), attention(q, k, v, "attention plain"))
+
+
+def test_dropout_drops_the_same_backward():
+    q, k, v = tensors(kv_heads=4)
+    attention(q, k, v, DROPPED, seed=3).backward(torch.ones_like(v))
+    found = v.grad.clone()
+    with torch.no_grad():  # o is linear in v: its gradient is what each element of v changes
+        moved = v.clone()
+        moved[0, 0, 5, 0] += 1
+        change = attention(q, k, moved, DROPPED, seed=3) - attention(q, k, v, DROPPED, seed=3)
+    assert found[0, 0, 5, 0] == pytest.approx(change.sum().item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"slopes": torch.rand(4, requires_grad=True)}, "'slopes' requires a gradient, and the spec does not mark it"),
+    ({"slopes": None}, "tensor 'slopes' is missing"), ({"slope": 1}, "'slope' is neither a tensor nor a param"),
+    ({"window": 2.5}, "param 'window' is an i32"), ({"window": torch.zeros(2)}, "its tensor has 2 elements"),
+    ({"seed": -1, "dropout_p": 0.5}, "seed is -1"),
+])
+def test_arguments_that_do_not_fit(change, message):
+    q, k, v = tensors(grad=False)
+    spec = ALIBI.replace(" grad", "") + "    dropout 0.5\n"
+    with pytest.raises(facet.ArgumentError) as raised:
+        attention(q, k, v, spec, **{"slopes": torch.rand(4), **change})
+    assert message in str(raised.value)
+
+
+def test_tensors_that_do_not_fit():
+    q, k, v = tensors(grad=False)
+    for arrays, message in [((q[0], k, v), "q has 3 dimensions"), ((q, k.bfloat16(), v), "k is torch.bfloat16 and q torch.float32"),
+                            ((q.double(), k.double(), v.double()), "float32, float16 and bfloat16"), ((q, k[:, :1], v), "they must be the same"),
+                            ((q, k.to("meta"), v), "k is on meta")]:
+        with pytest.raises(facet.ArgumentError) as raised:
+            attention(*arrays, "attention plain")
+        assert message in str(raised.value)
+
+
+def op_arguments():
+    q, k, v = tensors()
+    text = facet.Spec(ALIBI).with_head_dim(24).text
+    return q, k, v, text, [torch.rand(4, requires_grad=True)], [torch.tensor(1.3, requires_grad=True)], [1], [20.0, 1.0], None, None
+
+
+def test_opcheck():
+    torch.library.opcheck(attention_op, op_arguments())
+
+
+def test_fullgraph_compile():
+    q, k, v = tensors()
+    slopes = torch.rand(4, requires_grad=True)
+
+    def block(q, k, v, slopes):
+        return attention(q * 2, k, v, ALIBI, slopes=slopes, window=20) + 1
+
+    compiled = torch.compile(block, fullgraph=True)
+    o, expected = compiled(q, k, v, slopes), block(q, k, v, slopes)
+    torch.testing.assert_close(o, expected)
+    found = torch.autograd.grad(o.sum(), (q, k, v, slopes))
+    torch.testing.assert_close(found, torch.autograd.grad(expected.sum(), (q, k, v, slopes)))
+
+
+def test_func_transforms():
+    q, k, v = tensors(grad=False)
+    slopes = torch.rand(4)
+
+    def loss(q, slopes):
+        return attention(q, k, v, ALIBI, slopes=slopes, window=20).square().sum()
+
+    wanted = slopes.clone().requires_grad_()
+    loss(q, wanted).backward()
+    torch.testing.assert_close(torch.func.grad(loss, 1)(q, slopes), wanted.grad)
+    batched = torch.func.vmap(lambda q: attention(q, k, v, ALIBI, slopes=slopes))(torch.stack([q, q + 1]))
+    torch.testing.assert_close(batched[1], attention(q + 1, k, v, ALIBI, slopes=slopes))
+    each = torch.func.vmap(torch.func.grad(loss, 1), (None, 0))(q, torch.stack([slopes, slopes]))
+    torch.testing.assert_close(each[1], wanted.grad)
+
+
+def test_second_derivatives_are_refused():
+    q, k, v = tensors()
+    gradient, = torch.autograd.grad(attention(q, k, v, "attention plain").square().sum(), q, create_graph=True)
+    with pytest.raises(NotImplementedError, match="no second derivative"):
+        gradient.sum().backward()
+
+
+def test_autocast_and_checkpointing():
+    q, k, v = tensors()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert attention(q, k, v, "attention plain").dtype == torch.bfloat16
+    slopes = torch.rand(4, requires_grad=True)
+    run = lambda q: attention(q, k, v, ALIBI, slopes=slopes)  # noqa: E731
+    torch.utils.checkpoint.checkpoint(run, q, use_reentrant=False).sum().backward()
+    torch.testing.assert_close(q.grad, torch.autograd.grad(run(q).sum(), q)[0])
+
+
+@pytest.mark.parametrize("spec", [
+    "", "score_mod = 5.0 * tanh(score / 5.0)", "mask_mod = q_idx >= kv_idx", "mask_mod = abs(q_idx - kv_idx) < 3",
+    "score_mod = score - 0.1 * abs(q_idx - kv_idx)", "sink 0.5", "score_mod = where(h % 2 == 0, score, 2.0 * score)",
+    "score_mod = score * exp(-0.1 * (q_idx - kv_idx))\nmask_mod = q_idx >= kv_idx",
+])
+def test_gradcheck(spec):
+    """Central differences of the kernel itself, in f32: a step of 2^-6 leaves errors near its square."""
+    q, k, v = (torch.randn(1, 2, 5, 8, requires_grad=True) for _ in range(3))
+    run = lambda *x: attention(*x, f"attention a\n{spec}")  # noqa: E731
+    torch.autograd.gradcheck(run, (q, k, v), eps=2**-6, atol=2e-3, rtol=2e-3, nondet_tol=0)
+
+
+def test_a_thousand_lengths_compile_once(monkeypatch):
+    compiled = []
+    original = facet.torch.kernels.compile
+    monkeypatch.setattr(facet.torch.kernels, "compile", lambda *a, **k: compiled.append(a) or original(*a, **k))
+    spec = ALIBI.replace("learned_alibi", "thousand")
+    for length in range(1, 1001):
+        q = torch.randn(1, 4, length % 97 + 1, 24)
+        attention(q, q, q, spec, slopes=torch.rand(4), window=length)
+    assert len(compiled) == 1
