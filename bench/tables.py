@@ -45,6 +45,9 @@ RECORDS = {
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
     **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in of_hosts.HOSTS},
+    "host_zen4_bf16": measured_by("bench/peers_cpu.py --threads 1 --dtype bf16"),
+    "host_zen4_avx2_f32": measured_by("bench/peers_cpu.py --threads 1 --cpu avx2"),
+    "host_zen4_tuned": measured_by("bench/tune_host.py"),
     "host_zen4_plans": measured_by("bench/plans.py"),
     **{name: measured_by(f"bench/backward_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in of_backward.HOSTS},
 }
@@ -64,6 +67,8 @@ TABLES = {
     "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), of_gpu.eager),
     "host": Table(tuple(of_hosts.HOSTS), of_hosts.host),
+    "host-busy": Table(tuple(of_hosts.BUSY), of_hosts.host_busy),
+    "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
     "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
 }

@@ -73,7 +73,7 @@ def main():
         rows.append(row)
         print(f"{spec:15} {dtype:4} d{head_dim} N{length} {level or ''}: default {best[row['default']]:.3f}, tuned {best[row['tuned']]:.3f}, "
               f"best {best[winner]:.3f} ms ({winner}); {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s", flush=True)
-    common.save(options, {"cpu": common.cpu_name(), "versions": report["versions"], "threads": options.threads, "rows": rows})
+    common.save(options, {"cpu": common.cpu_name(), "versions": report["versions"] | {"llvm": tuned["compiler"].removeprefix("LLVM ")}, "threads": options.threads, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def check_origin(run):
 
 def versions(run):
     """The versions that a run names, for a source line."""
-    names = {"torch": "PyTorch", "cuda": "CUDA", "cudnn": "cuDNN", "driver": "driver", "nvrtc": "NVRTC"}
+    names = {"torch": "PyTorch", "cuda": "CUDA", "cudnn": "cuDNN", "driver": "driver", "nvrtc": "NVRTC", "llvm": "LLVM"}
     given = {**run, **run.get("versions", {})}
     if isinstance(given.get("cudnn"), int):
         number = given["cudnn"]

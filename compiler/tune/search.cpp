@@ -1,6 +1,7 @@
 #include "compiler/tune/search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fa {
@@ -171,7 +172,7 @@ class Search {
     const std::size_t best = leader_;
     if (best == default_) return true;
     leader_ = default_;
-    double sum = 0;
+    std::array<double, kDuelTurns> ratios{};  // as logarithms
     for (int turn = 1; turn <= kDuelTurns; ++turn) {
       if (must_stop()) return false;
       double of_best = 0, of_default = 0;
@@ -180,9 +181,12 @@ class Search {
                           ? time(best, last_runs_, of_best) && time(default_, last_runs_, of_default)
                           : time(default_, last_runs_, of_default) && time(best, last_runs_, of_best);
       if (!ok) return false;
-      sum += std::log(of_best / of_default);
+      ratios[static_cast<std::size_t>(turn - 1)] = std::log(of_best / of_default);
     }
-    scores_[best].ratio = std::exp(sum / kDuelTurns) * scores_[default_].ratio;
+    // The mean of the middle two: a turn that another process disturbed says nothing.
+    std::ranges::sort(ratios);
+    const double ratio = (ratios[(kDuelTurns - 1) / 2] + ratios[kDuelTurns / 2]) / 2;
+    scores_[best].ratio = std::exp(ratio) * scores_[default_].ratio;
     scores_[best].runs += kDuelTurns * last_runs_;
     timer_.note(scores_[best]);
     prove(best);

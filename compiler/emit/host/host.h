@@ -7,7 +7,8 @@
 //   online softmax down the kv axis                 no horizontal reduction, one row_max and row_sum a lane
 //   O[panel][d]  += P[kv][panel]^T * V[kv][d]      V is read where it lies
 //
-// bf16 on a CPU with AMX is multiplied by its tiles instead, from packed copies and into O^T (products/amx.h).
+// bf16 is multiplied as bf16 where the CPU can: by AVX512_BF16 from words of two neighbours, in the same order
+// (products/pairs.h), and by AMX's tiles from packed copies and into O^T (products/amx.h).
 //
 // The runtime walks the kv tiles that the mask's tile class leaves and calls `step` on each
 // (runtime/host/walk). A full tile runs code that knows of no mask. In a partial one the mask is evaluated
