@@ -64,7 +64,8 @@ HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled,
 
 BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
   if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
-  return choose_backward(spec, target, needs_of(compiled.derivatives->score_mod.adjoints, compiled.classes));
+  return choose_backward(
+      spec, target, needs_of(compiled.derivatives->score_mod.adjoints, compiled.facts, compiled.classes));
 }
 
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,

@@ -102,9 +102,9 @@ class Kernel {
   std::size_t workspace_bytes(const ForwardArgs& args) const;
 
   /// One backward pass (fa/backward.h), of a kernel that was compiled with Options::backward: dQ, dK, dV
-  /// and the gradients of what the spec marks `grad`. Rows without a key give nothing. On the host it
-  /// returns when done, and gives the same bits for any number of threads. Throws ArgumentError naming what
-  /// does not fit.
+  /// and the gradients of what the spec marks `grad`. Rows without a key give nothing. On a GPU it is
+  /// stream-ordered and allocates nothing; on the host it returns when done, with the same bits for any
+  /// number of threads. Throws ArgumentError naming what does not fit.
   void backward(const BackwardArgs& args, Stream stream = nullptr) const;
 
   /// Bytes of memory, where the kernel runs, that `backward` needs as args.workspace, for the sums of its parts

@@ -115,7 +115,6 @@ struct BackwardKeys {
     Sums<VTile> dv;
     clear(dk);
     clear(dv);
-    Stage copies;
     Captured captured;
     auto* const distances = reinterpret_cast<float*>(shared + kDistancesOffset);
     if constexpr (kHasDistances) Captured::clear_distances(distances);
@@ -131,11 +130,17 @@ struct BackwardKeys {
         const unsigned to = copy_to + kStagesOffset + stage * kStageBytes;
         const unsigned pieces = stages + stage * kStageBytes;
         const int q0 = tile * Config::kTileQ;
+        Stage copies;
         copies.q.start(to, bases.get(kBaseQ), static_cast<int>(forward.q_strides.row), q0, q_len);
         copies.d_o.start(to + kDoOffset, bases.get(kBaseDo), static_cast<int>(params.d_o_strides.row), q0,
                          q_len);
         copies.lse.start(pieces + kLseOffset, bases.get(kBaseLse) + 4 * q0);
         copies.d.start(pieces + kDOffset, bases.get(kBaseD) + 4 * q0);
+        // Copies through registers end here: kept over a search for the next tile, they would be spilled.
+        copies.q.settle(to);
+        copies.d_o.settle(to + kDoOffset);
+        copies.lse.settle(pieces + kLseOffset);
+        copies.d.settle(pieces + kDOffset);
       };
       if constexpr (kCaptures) captured.clear();
       Walk walk{{{b, h, kv_tile}}};
@@ -148,10 +153,6 @@ struct BackwardKeys {
       while (now.exists()) {
         const WalkStep then = walk.after(forward, now);
         const int other = Config::kStages == 1 ? 0 : 1 - stage;
-        copies.q.settle(copy_to + kStagesOffset + stage * kStageBytes);
-        copies.d_o.settle(copy_to + kStagesOffset + stage * kStageBytes + kDoOffset);
-        copies.lse.settle(stages + stage * kStageBytes + kLseOffset);
-        copies.d.settle(stages + stage * kStageBytes + kDOffset);
         await_copies<0>();
         __syncthreads();
         if (Config::kStages == 2 && then.exists()) load(then.tile(), other);

@@ -70,12 +70,14 @@ struct BackwardQueries {
 
     const char* const k = Sequence::head_bytes<Element::kBytes>(forward.k, forward.k_strides, b, kv_head);
     const char* const v = Sequence::head_bytes<Element::kBytes>(forward.v, forward.v_strides, b, kv_head);
-    Copy<KTile, kThreads> k_copy;
-    Copy<VTile, kThreads> v_copy;
     const auto load = [&](int tile, int stage) {
+      Copy<KTile, kThreads> k_copy;
+      Copy<VTile, kThreads> v_copy;
       const unsigned to = copy_to + kStagesOffset + stage * kStageBytes;
       k_copy.start(to, k, static_cast<int>(forward.k_strides.row), tile * Config::kTileKv, kv_len);
       v_copy.start(to + kVOffset, v, static_cast<int>(forward.v_strides.row), tile * Config::kTileKv, kv_len);
+      k_copy.settle(to);  // as in keys.cuh
+      v_copy.settle(to + kVOffset);
     };
     StatsOfLine stats[kM][2];
     const RowStats of_head = RowStats::of_head(params, b, h);
@@ -100,8 +102,6 @@ struct BackwardQueries {
     while (now.exists()) {
       const WalkStep then = walk.after(forward, now);
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
-      k_copy.settle(copy_to + kStagesOffset + stage * kStageBytes);
-      v_copy.settle(copy_to + kStagesOffset + stage * kStageBytes + kVOffset);
       await_copies<0>();
       __syncthreads();
       if (Config::kStages == 2 && then.exists()) load(then.tile(), other);

@@ -89,7 +89,8 @@ TEST_CASE("the backward pass of every spec builds for other architectures", "[ba
     builds.push_back(
         of(spec, DType::f16, std::array{64, 128, 256, 80}[i % 4], kTargets[i % kTargets.size()]));
   }
-  check_builds(builds, [](const Build&) { return 4096; });
+  // Seen: on a T4 108 bytes at d128 and 16 at d64, for sm_90 36 at d256.
+  check_builds(builds, [](const Build& build) { return build.target == "t4" ? 128 : 64; });
 }
 
 TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]") {
@@ -100,5 +101,6 @@ TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]"
         fmt::format("attention captured\nhead_dim 64\ndtype {}\n{}", is_t4 ? "f16" : "bf16", items);
     builds.push_back({.spec = Spec::parse(text), .name = text, .target = is_t4 ? "t4" : "a100"});
   }
-  check_builds(builds, [](const Build&) { return 4096; });
+  // Seen: 264 bytes with the sums of five elements a row and five a column, 64 with tables read at the element.
+  check_builds(builds, [](const Build&) { return 288; });
 }

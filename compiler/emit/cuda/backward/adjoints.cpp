@@ -177,8 +177,11 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks,
   return printed;
 }
 
-BackwardNeeds needs_of(const std::vector<Adjoint>& adjoints, const TileClasses& classes) {
+BackwardNeeds needs_of(const std::vector<Adjoint>& adjoints, const Facts& facts, const TileClasses& classes) {
+  // Of the shipped specs at d128, those with more operations an element than this spill without the room.
+  constexpr int kFewOperations = 4, kRoom = 8;
   BackwardNeeds needs;
+  if (facts.element_ops + facts.diagonal_ops > kFewOperations) needs.registers += kRoom;
   needs.has_tile_map = classes.map.has_value();
   for (const Adjoint& adjoint : adjoints) {
     const std::string_view place = place_of_sums(adjoint);

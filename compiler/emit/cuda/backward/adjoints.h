@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/analysis/facts.h"
 #include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/derive/derive.h"
 #include "compiler/ir/lower/part.h"
@@ -24,7 +25,7 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks,
                                const std::vector<Adjoint>& adjoints, std::string_view prefix,
                                PartLowering& lowering);
 
-/// What the plan has to know of them, and of the mask.
-BackwardNeeds needs_of(const std::vector<Adjoint>& adjoints, const TileClasses& classes);
+/// What the plan has to know of them and of the hooks.
+BackwardNeeds needs_of(const std::vector<Adjoint>& adjoints, const Facts& facts, const TileClasses& classes);
 
 }  // namespace fa

@@ -58,8 +58,9 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   const PrintedDerivatives printed = print_derivatives(spec, hooks, derivatives);
   Program program;
   std::string includes, entries;
-  for (const PrintedPass& pass : print_backward_passes(
-           spec, classes, score_class, plan, needs_of(derivatives.score_mod.adjoints, classes).distances)) {
+  for (const PrintedPass& pass :
+       print_backward_passes(spec, classes, score_class, plan,
+                             needs_of(derivatives.score_mod.adjoints, facts, classes).distances)) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
     if (includes.find(include) == std::string::npos) includes += include;
