@@ -3,11 +3,21 @@ import argparse
 import datetime
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
 
 SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
+
+
+# What keeps Facet, ATen with TorchInductor, oneDNN and MKL from newer instructions.
+LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
+
+def cpu_name():
+    with open("/proc/cpuinfo") as lines:
+        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def parser(description):

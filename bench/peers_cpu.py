@@ -10,12 +10,14 @@ causal, window 256         FlexAttention, compiled, and the block mask it needs 
                            beforehand: its times hold all of its work
 first call                 a new spec, from its text to its first result, against FlexAttention's first call
 
+--cpu avx2 keeps both sides from newer instructions, as on a CPU that has none: FA_CPU here, ATEN_CPU_CAPABILITY and what its
+libraries read there.
+
 Both sides take turns, several rounds; each round is one process of `facet bench` between two timings of the peer. The
-table gives medians over rounds and the ratio of the medians (`of dense`: to Facet's own full row); the spread says how
+table gives medians over rounds (of the fastest runs, with --fastest) and the ratio of the medians (`of dense`: to Facet's own full row); the spread says how
 quiet the machine was.
 """
 import os
-import platform
 import statistics
 import sys
 import time
@@ -27,14 +29,15 @@ from torch.nn.functional import scaled_dot_product_attention
 import common
 
 
-def median_ms(run, seconds=0.5):
+def time_ms(run, summary, seconds=0.5):
+    """Milliseconds of one call: `summary` of those that fit into so many seconds."""
     run()
     times = []
     while len(times) < 5 or (sum(times) < seconds * 1000 and len(times) < 100):
         begin = time.perf_counter()
         run()
         times.append((time.perf_counter() - begin) * 1000)
-    return statistics.median(times)
+    return summary(times)
 
 
 def facet(arguments, spec, shape, *extra):
@@ -52,11 +55,6 @@ class Row:
 
     def __init__(self, name, spec, peer, run, extra=(), set_up=None):
         self.name, self.spec, self.peer, self.run, self.extra, self.set_up = name, spec, peer, run, extra, set_up or {}
-
-
-def cpu_name():
-    with open("/proc/cpuinfo") as lines:
-        return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
 
 
 def peers(shape, dtype, window=256):
@@ -103,14 +101,21 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
     parser.add_argument("--only", nargs="+", choices=("softcap", "alibi", "causal", "window"), help="rows to time, beside full")
+    parser.add_argument("--cpu", choices=tuple(common.LEVELS), help="the newest vector instructions that either side may use [all]")
+    parser.add_argument("--fastest", action="store_true",
+                        help="count each side's fastest run of a turn, not the median: for a machine that others use, too")
     parser.add_argument("--shape", default="1,8,2048,64", help="batch,heads,length,head_dim [1,8,2048,64]")
     arguments = parser.parse_args()
+    level = common.LEVELS.get(arguments.cpu, {})
+    if any(os.environ.get(name) != value for name, value in level.items()):  # which libraries read as they are loaded
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **level})
     shape = [int(number) for number in arguments.shape.split(",")]
     torch.manual_seed(1)
     torch.set_num_threads(arguments.threads)
     torch.set_grad_enabled(False)
     todo, flex_first = peers(shape, {"f32": torch.float32, "bf16": torch.bfloat16}[arguments.dtype])
 
+    summary, facet_summary = (min, "best") if arguments.fastest else (statistics.median, "median")
     batch, heads, n, d = shape
     flops = 4 * batch * heads * n * n * d
     rows = []
@@ -119,12 +124,12 @@ def main():
     if arguments.only:
         todo = [what for what in todo if what.name.split()[0] in ("full", *arguments.only)]
     for what in todo:
-        theirs, mine, set_up = [median_ms(what.run)], [], {name: [] for name in what.set_up}
+        theirs, mine, set_up = [time_ms(what.run, summary)], [], {name: [] for name in what.set_up}
         for _ in range(arguments.rounds):
-            mine.append(facet(arguments, what.spec, shape, *what.extra)["time_ms"]["median"])
-            theirs.append(median_ms(what.run))
+            mine.append(facet(arguments, what.spec, shape, *what.extra)["time_ms"][facet_summary])
+            theirs.append(time_ms(what.run, summary))
             for name, make in what.set_up.items():
-                set_up[name].append(median_ms(make))
+                set_up[name].append(time_ms(make, summary))
         peer_ms, facet_ms = statistics.median(theirs), statistics.median(mine)
         dense_ms = statistics.median(rows[0]["facet_ms"]) if rows else facet_ms
         row = {"row": what.name, "spec": what.spec, "peer": what.peer, "peer_ms": theirs, "facet_ms": mine,
@@ -139,10 +144,10 @@ def main():
             print(f"{'':<10} block mask, {name}: {statistics.median(times):.1f} ms ({min(times):.1f} .. {max(times):.1f}); "
                   f"with it {row['ratio_with_set_up'][name]:.2f}x", flush=True)
     cold = facet(arguments, "softcap", shape, "--no-cache")
-    first = cold["compile_ms"] + cold["time_ms"]["median"]
+    first = cold["compile_ms"] + cold["time_ms"][facet_summary]
     print(f"first call of a new spec: flex {flex_first:.1f} s, facet {first / 1000:.3f} s "
           f"(compile {cold['compile_ms']:.0f} ms)")
-    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
+    common.save(arguments, {"cpu": common.cpu_name(), "cpu_level": arguments.cpu, "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype, "threads": arguments.threads,
                             "rows": rows, "flex_first_s": flex_first, "facet_first_ms": first,
                             "facet_compile_ms": cold["compile_ms"]})
     return 0

@@ -14,11 +14,12 @@ import re
 import sys
 from typing import Callable, NamedTuple
 
-import table_gpu
-import table_host
-from table_records import RESULTS, Problem, load, sources
+from table import backward as of_backward
+from table import gpu as of_gpu
+from table import host as of_hosts
+from table.records import RESULTS, Problem, load, sources
 
-DOCS = ("README.md", "docs/numerics.md", "docs/performance.md")
+DOCS = ("README.md", "docs/backward.md", "docs/numerics.md", "docs/performance.md", "docs/tuning.md")
 MARKER = re.compile(r"^<!-- table: (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 REMEDY = "run python3 bench/tables.py, look at what changed, and commit it"
 
@@ -43,24 +44,28 @@ RECORDS = {
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
-    **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in table_host.HOSTS},
+    **{name: measured_by(f"bench/peers_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in of_hosts.HOSTS},
+    "host_zen4_plans": measured_by("bench/plans.py"),
+    **{name: measured_by(f"bench/backward_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in of_backward.HOSTS},
 }
 TABLES = {
-    "forward": Table(("h200_peers",), table_gpu.forward),
-    "forward-short": Table(("h200_peers",), table_gpu.forward_short),
-    "f32": Table(("h200_peers",), table_gpu.f32),
-    "tile-classes": Table(("h200_tile_classes",), table_gpu.tile_shares),
-    "tile-cost": Table(("h200_tile_classes",), table_gpu.tile_cost),
-    "tile-growth": Table(("h200_tile_classes",), table_gpu.tile_growth),
-    "tile-map-cost": Table(("h200_tile_map_cost",), table_gpu.tile_map_cost),
-    "variants": Table(("h200_variants_vs_flex",), table_gpu.variants),
-    "variants-short": Table(("h200_variants_vs_flex",), table_gpu.variants_short),
-    "variants-tuned": Table(("h200_variants_vs_flex_tuned",), table_gpu.variants),
-    "variants-further": Table(("h200_further_variants_vs_flex",), table_gpu.further_variants),
-    "sm75": Table(("h200_sm75_beside_sm80",), table_gpu.sm75),
-    "sm90": Table(("h200_sm90_beside_sm80",), table_gpu.sm90),
-    "eager": Table(("h200_error_beside_eager",), table_gpu.eager),
-    "host": Table(tuple(table_host.HOSTS), table_host.host),
+    "forward": Table(("h200_peers",), of_gpu.forward),
+    "forward-short": Table(("h200_peers",), of_gpu.forward_short),
+    "f32": Table(("h200_peers",), of_gpu.f32),
+    "tile-classes": Table(("h200_tile_classes",), of_gpu.tile_shares),
+    "tile-cost": Table(("h200_tile_classes",), of_gpu.tile_cost),
+    "tile-growth": Table(("h200_tile_classes",), of_gpu.tile_growth),
+    "tile-map-cost": Table(("h200_tile_map_cost",), of_gpu.tile_map_cost),
+    "variants": Table(("h200_variants_vs_flex",), of_gpu.variants),
+    "variants-short": Table(("h200_variants_vs_flex",), of_gpu.variants_short),
+    "variants-tuned": Table(("h200_variants_vs_flex_tuned",), of_gpu.variants),
+    "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
+    "sm75": Table(("h200_sm75_beside_sm80",), of_gpu.sm75),
+    "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
+    "eager": Table(("h200_error_beside_eager",), of_gpu.eager),
+    "host": Table(tuple(of_hosts.HOSTS), of_hosts.host),
+    "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
+    "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
 }
 
 

@@ -1,6 +1,8 @@
 // The table of contents: one stage a line, each a verb from one value to the next.
 #include "compiler/compile.h"
 
+#include "compiler/emit/cuda/backward/adjoints.h"
+#include "compiler/emit/cuda/backward/source.h"
 #include "compiler/emit/host/backward/backward.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
@@ -58,6 +60,19 @@ HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled,
   if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
   return emit_host_backward(spec, compiled.hooks, compiled.facts, compiled.classes, *compiled.derivatives,
                             compiled.choice.plan, *target.cpu);
+}
+
+BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
+  if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
+  return choose_backward(spec, target, needs_of(compiled.derivatives->score_mod.adjoints, compiled.classes));
+}
+
+Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,
+                             const Target& target) {
+  if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
+  return emit_backward_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
+                              compiled.cases ? &*compiled.cases : nullptr, *compiled.derivatives, plan,
+                              target);
 }
 
 std::string Compiled::print_ir() const {

@@ -12,6 +12,7 @@
 #include "compiler/emit/cuda/source.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/ir/hook_ir.h"
+#include "compiler/schedule/backward_plan.h"
 #include "compiler/schedule/plan.h"
 
 namespace fa {
@@ -43,5 +44,12 @@ Compiled compile_front_end(const CheckedSpec& spec, const Target& target, std::s
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 /// The backward pass, whose derivatives `compiled` must have.
 HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
+
+/// The schedule of a GPU's backward pass, whose derivatives `compiled` must have. Throws SpecError where the target
+/// has no backward pass for the spec.
+BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
+/// The backward pass on a GPU, a source of its own.
+Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,
+                             const Target& target);
 
 }  // namespace fa

@@ -7,11 +7,14 @@
 #include <chrono>
 #include <future>
 
+#include "compiler/program/workspace.h"
+#include "compiler/spec/dtype.h"
 #include "runtime/build/build.h"
 #include "runtime/build/device_target.h"
 #include "runtime/build/key.h"
 #include "runtime/call/arguments.h"
 #include "runtime/checked.h"
+#include "runtime/cuda/launch.h"
 #include "runtime/host/backward.h"
 #include "runtime/host/jit.h"
 #include "runtime/host/run.h"
@@ -89,11 +92,11 @@ void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& com
   const auto code = load_or_build_host(host_cache_key(host_backward_key(spec, compiled)),
                                        label + ", backward", cache, times, load_host_backward,
                                        [&] { return emit_backward_for_host(spec, compiled, target); });
-  kernel.host_backward = {
+  kernel.backward = {
       .workspace_bytes =
           [code](const BackwardCall& call) { return HostBackwardLayout(*code, call).workspace_bytes(); },
-      .run = [code, threads](const BackwardCall& call,
-                             void* workspace) { run_host_backward(*code, call, workspace, threads); }};
+      .run = [code, threads](const BackwardCall& call, void* workspace,
+                             Stream) { run_host_backward(*code, call, workspace, threads); }};
 }
 
 std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, const Source& source,
@@ -104,16 +107,38 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
   times.miss = built.miss;
   times.not_kept = built.not_kept;
   if (built.from_disk) {
-    times.source = CompileTimes::Source::disk;
     lap();
   } else {
-    times.build = lap();
+    times.source = CompileTimes::Source::compiled;
+    times.build += lap();
   }
   device.context();  // begun in make_kernel
-  times.driver = lap();
+  times.driver += lap();
   std::unique_ptr<const CudaKernel> kernel = load_cuda(device, built.binary);
-  times.load = lap();
+  times.load += lap();
   return kernel;
+}
+
+/// The kernel's functions on a GPU.
+void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
+              const CudaDevice& device, const DiskCache& cache, CompileTimes& times) {
+  const std::string label = kernel_label(spec, target.name);
+  times.source = CompileTimes::Source::disk;  // unless one of them is built
+  kernel.cuda = load_or_build_cuda(device, *compiled.source, label, cache, times);
+  if (!compiled.derivatives) return;
+  const std::shared_ptr<const CudaKernel> code = load_or_build_cuda(
+      device, emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target), target),
+      label + ", backward", cache, times);
+  const std::int64_t row = std::int64_t{dtype_bytes(spec.dtype)} * (spec.head_dim + spec.head_dim_v);
+  kernel.backward = {.workspace_bytes =
+                         [code](const BackwardCall& call) {
+                           return workspace_bytes(code->program, call.params.forward.call);
+                         },
+                     .run =
+                         [code, row](const BackwardCall& call, void* workspace, Stream stream) {
+                           launch_backward(*code, call, call.params.forward.call.kv_len * row, workspace,
+                                           stream);
+                         }};
 }
 
 /// Compiles a kernel that the memory cache does not have.
@@ -145,8 +170,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    kernel->cuda =
-        load_or_build_cuda(*gpu, *compiled.source, kernel_label(checked, target.name), cache, times);
+    add_cuda(*kernel, checked, compiled, target, *gpu, cache, times);
   } else {
     add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }
@@ -160,11 +184,6 @@ Kernel compile(const Spec& spec, const Options& requested) {
   Lap lap;
   const Options options = resolve(requested, environment());
   const Device device = pick_device(options);
-  if (options.backward && device == Device::cuda)
-    throw DeviceError(
-        "there is no backward pass on GPUs yet: compile with Device::host, or without "
-        "Options::backward",
-        0);
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {

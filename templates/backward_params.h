@@ -2,7 +2,15 @@
 // the same reasons as templates/params.h. Strides are in elements, the innermost one is 1.
 #pragma once
 
-#include "templates/params.h"
+#include "params.h"  // beside this file, under either root
+
+#ifndef FA_HOST_DEVICE
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define FA_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define FA_HOST_DEVICE inline
+#endif
+#endif
 
 namespace fa {
 
@@ -22,6 +30,26 @@ struct BackwardParams {
   TensorStrides d_q_strides;
   TensorStrides d_k_strides;
   TensorStrides d_v_strides;
+
+  // What a launch on a GPU adds: where its passes find each other's results, in the call's workspace.
+  float* row_stats;  // common/backward/row_stats.cuh
+  float* d_q_sums;   // common/backward/query_sums.cuh; null where dQ has a pass of its own
+  // By their numbers; null where there is none. Kernels add to them: they begin as zeros.
+  float* gradients[kMaxGradients];
 };
+
+/// Rows of a head that row_stats has room for: whole tiles of the largest size.
+constexpr int kRowsPadded = 128;
+FA_HOST_DEVICE constexpr long long padded_rows(int q_len) {
+  return (static_cast<long long>(q_len) + kRowsPadded - 1) / kRowsPadded * kRowsPadded;
+}
+/// Floats of row_stats: two a row.
+FA_HOST_DEVICE constexpr long long row_stats_floats(const CallParams& call) {
+  return 2 * padded_rows(call.q_len) * call.batch * call.num_q_heads;
+}
+/// Floats of d_q_sums.
+FA_HOST_DEVICE constexpr long long d_q_sums_floats(const CallParams& call, int head_dim) {
+  return padded_rows(call.q_len) * call.batch * call.num_q_heads * ((head_dim + 15) / 16 * 16);
+}
 
 }  // namespace fa

@@ -21,6 +21,17 @@ Blocks of_tile_map(const Pass& pass, const ForwardParams& params) {
           .z = shape.of_batch ? params.call.batch : 1};
 }
 
+Blocks of_rows(const Pass& pass, const ForwardParams& params) {
+  return {
+      .x = count_tiles(params.call.q_len, pass.tile_q), .y = params.call.num_q_heads, .z = params.call.batch};
+}
+
+Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
+  return {.x = count_tiles(params.call.kv_len, pass.tile_kv),
+          .y = params.call.num_kv_heads,
+          .z = params.call.batch};
+}
+
 struct Rule {
   Grid grid;
   std::string_view name;
@@ -28,7 +39,11 @@ struct Rule {
 };
 
 /// A rule of grids is one line here and one of the enumeration, in the same order.
-constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles}, {Grid::tile_map, "tile_map", of_tile_map}};
+constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
+                           {Grid::tile_map, "tile_map", of_tile_map},
+                           {Grid::row_stats, "row_stats", of_rows},
+                           {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
+                           {Grid::d_q_sums, "d_q_sums", of_rows}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;

@@ -13,8 +13,12 @@ namespace fa {
 
 /// What makes a pass's grid (grid.h): its blocks are counted when it is launched, from the sizes of the call.
 enum class Grid : std::uint8_t {
-  q_tiles,  // a block for each q tile of each head and batch entry
-  tile_map  // blocks that share the tiles of the map that the pass fills
+  q_tiles,   // a block for each q tile of each head and batch entry
+  tile_map,  // blocks that share the tiles of the map that the pass fills
+  // Of the backward pass:
+  row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
+  kv_tiles,  // a block for each kv tile of each kv head and batch entry
+  d_q_sums   // as row_stats; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
 };
 
 /// One kernel launch.
@@ -28,7 +32,7 @@ struct Pass {
   // It may start while the pass before it still runs, and waits for that one itself
   // (templates/common/dependent_launch.cuh). Never the first: what it reads is the caller's.
   bool overlaps = false;
-  // It fills a tile map of this shape in the workspace, for the passes after it.
+  // It fills a tile map of this shape in the workspace, for the passes after it, up to the next that does.
   std::optional<TileMapShape> tile_map = {};
 };
 

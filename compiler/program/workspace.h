@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "compiler/program/pass.h"
-#include "templates/params.h"
+#include "templates/backward_params.h"
 
 namespace fa {
 
@@ -13,5 +13,7 @@ std::size_t workspace_bytes(const Program& program, const CallParams& call);
 
 /// Sets the pointers of `params` to the parts of the workspace. It has `workspace_bytes` bytes, aligned to 16.
 void place_workspace(const Program& program, void* workspace, ForwardParams& params);
+/// The same as the program's pass `number` sees them: of several tile maps it takes the last before it.
+void place_workspace(const Program& program, void* workspace, std::size_t number, BackwardParams& params);
 
 }  // namespace fa

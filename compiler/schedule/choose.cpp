@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "compiler/schedule/cost.h"
+#include "compiler/schedule/host_plan.h"
 #include "compiler/schedule/measured.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -14,15 +15,6 @@
 namespace fa {
 namespace {
 
-// Measured on one core with AVX-512 (f32 and bf16, d64 to d256): the fastest of tile_q 48 to 192 by tile_kv
-// 64 to 512, by 3 to 15%; tile_q 192 ties at d64 but leaves half as many tiles to share out among cores.
-constexpr Plan kHostPlan{.family = Family::host, .tile_q = 96, .tile_kv = 64, .warps = 1};
-constexpr std::string_view kHostReason =
-    "whole panels, whose scores against one kv tile stay in a core's L1 cache";
-// bf16 by AMX, both cores of a Xeon, d64 and d128, seven turns: a fifth faster than 96 x 64 without a mask
-// and with a causal one, a tenth with windows and documents; 192 x 128 and 96 x 128 are between them.
-constexpr Plan kHostTilesPlan{.family = Family::host, .tile_q = 128, .tile_kv = 128, .warps = 1};
-constexpr std::string_view kHostTilesReason = "four panels for each K and V packed for the tile registers";
 constexpr std::string_view kAskedFor = "asked for";
 
 // Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
@@ -131,10 +123,8 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {
   require_support(spec, target);
   if (target.is_host()) {
-    const bool has_tiles = target.cpu != nullptr && target.cpu->amx;
-    if (has_tiles && spec.dtype == DType::bf16)
-      return {.plan = kHostTilesPlan, .why = std::string(kHostTilesReason)};
-    return {.plan = kHostPlan, .why = std::string(kHostReason)};
+    const HostDefault& line = host_default(spec.dtype, target.cpu);
+    return {.plan = line.plan, .why = std::string(line.why)};
   }
   const Question question{spec, facts, target, size};
   const std::vector<Plan> plans = legal_plans(spec, target);

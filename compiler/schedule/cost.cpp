@@ -39,7 +39,8 @@ constexpr double kStepLatency = 300;         // cycles: barriers and cp.async wa
 constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
-constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget than this may spill,
+constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget than this may spill
+constexpr int kWarpgroupsToSpare = 6;        // (S and P whole at once leave ptxas less room to move),
 constexpr int kLightHook = 13;               // operations an element that need no registers of their own
 constexpr double kSpillRisk = 1.2;           // and counts as this much slower
 // On sm_75 16-bit kernels take more than the estimate: of specs/ at d64 to d256 those spill whose estimate,
@@ -89,7 +90,8 @@ bool may_spill(const Plan& plan, const CheckedSpec& spec, const Facts& facts, co
   const bool is_tight = !traits_of(plan.family).has_async_copies && spec.dtype != DType::f32;
   const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts) +
                         (is_tight ? kBeyondEstimateOnSm75 : 0);
-  return register_budget(plan, target) - registers < kRegistersToSpare;
+  const int to_spare = traits_of(plan.family).has_warpgroups ? kWarpgroupsToSpare : kRegistersToSpare;
+  return register_budget(plan, target) - registers < to_spare;
 }
 
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,

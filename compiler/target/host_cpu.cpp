@@ -21,6 +21,7 @@ HostCpu HostCpu::from_features(std::string triple, std::string name, std::string
                       has_feature(cpu.features, "avx512dq") && has_feature(cpu.features, "avx512vl");
   if (avx512) {
     cpu.lanes = 16, cpu.registers = 32, cpu.avx512 = true;
+    cpu.bf16_pairs = has_feature(cpu.features, "avx512bf16");
     cpu.amx = has_feature(cpu.features, "amx-tile") && has_feature(cpu.features, "amx-bf16");
   } else if (has_feature(cpu.features, "avx2") && has_feature(cpu.features, "fma")) {
     cpu.lanes = 8;
@@ -28,6 +29,12 @@ HostCpu HostCpu::from_features(std::string triple, std::string name, std::string
     cpu.registers = 32;
   }
   return cpu;
+}
+
+HostProduct product_of(DType dtype, const HostCpu& cpu) {
+  if (dtype != DType::bf16) return HostProduct::floats;
+  if (cpu.amx) return HostProduct::tiles;
+  return cpu.bf16_pairs ? HostProduct::pairs : HostProduct::floats;
 }
 
 }  // namespace fa

@@ -40,7 +40,8 @@ std::string parse_entry(Fields& fields) {
 Grid parse_grid(Fields& fields) {
   const std::string name = fields.text("grid");
   const std::optional<Grid> grid = grid_named(name);
-  if (!grid) fields.fail("grid", "is no rule of this program's, such as q_tiles");
+  const bool is_of_forward = grid == Grid::q_tiles || grid == Grid::tile_map;
+  if (!is_of_forward) fields.fail("grid", "is no rule of this program's, such as q_tiles");
   return *grid;
 }
 

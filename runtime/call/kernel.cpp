@@ -41,11 +41,8 @@ void check_workspace(std::size_t needed, const void* workspace, std::size_t byte
 }
 
 void check_has_backward(const LoadedKernel& kernel) {
-  if (kernel.host_backward.run) return;
-  throw ArgumentError(kernel.device == Device::host
-                          ? "this kernel has no backward pass: compile the spec with Options::backward"
-                          : "this kernel has no backward pass, which GPUs do not have yet: compile the spec "
-                            "with Options::backward for Device::host");
+  if (!kernel.backward.run)
+    throw ArgumentError("this kernel has no backward pass: compile the spec with Options::backward");
 }
 
 }  // namespace
@@ -92,7 +89,7 @@ std::size_t Kernel::backward_workspace_bytes(const BackwardArgs& args) const {
   const LoadedKernel& kernel = *state_->loaded;
   check_has_backward(kernel);
   const BackwardCall call = prepare_backward(kernel.spec.checked(), kernel.device, args);
-  return call.has_elements ? kernel.host_backward.workspace_bytes(call) : 0;
+  return call.has_elements ? kernel.backward.workspace_bytes(call) : 0;
 }
 
 void Kernel::backward(const BackwardArgs& args, Stream stream) const {
@@ -100,11 +97,15 @@ void Kernel::backward(const BackwardArgs& args, Stream stream) const {
   check_has_backward(kernel);
   const CheckedSpec& checked = kernel.spec.checked();
   const BackwardCall call = prepare_backward(checked, kernel.device, args);
-  if (!call.has_elements) return fill_zeros(checked, call);
+  if (!call.has_elements) {
+    if (kernel.cuda == nullptr) return fill_zeros(checked, call);
+    return launch_zeros(kernel.cuda->device, checked, call, stream);
+  }
   if (kernel.check) kernel.check(args.forward, stream);
-  check_workspace(kernel.host_backward.workspace_bytes(call), args.workspace, args.workspace_bytes,
-                  "Kernel::backward_workspace_bytes(args)", "memory");
-  kernel.host_backward.run(call, args.workspace);
+  check_workspace(kernel.backward.workspace_bytes(call), args.workspace, args.workspace_bytes,
+                  "Kernel::backward_workspace_bytes(args)",
+                  kernel.cuda == nullptr ? "memory" : "device memory");
+  kernel.backward.run(call, args.workspace, stream);
 }
 
 Device Kernel::device() const { return state_->loaded->device; }

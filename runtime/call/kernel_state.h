@@ -13,10 +13,10 @@
 
 namespace fa {
 
-/// The backward pass of a host kernel.
-struct HostBackward {
+/// A kernel's backward pass, on the host or on a GPU, for calls that have queries and keys. It owns its code.
+struct BackwardPass {
   std::function<std::size_t(const BackwardCall&)> workspace_bytes;
-  std::function<void(const BackwardCall&, void* workspace)> run;
+  std::function<void(const BackwardCall&, void* workspace, Stream stream)> run;
 };
 
 struct LoadedKernel {
@@ -28,7 +28,7 @@ struct LoadedKernel {
   // can hold a kernel.
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
-  HostBackward host_backward = {};  // empty where none was asked for
+  BackwardPass backward = {};  // empty where none was asked for
   // A checked kernel runs this before each launch (runtime/checked.h).
   std::function<void(const ForwardArgs&, Stream)> check = {};
 };

@@ -8,6 +8,7 @@
 
 #include "compiler/program/grid.h"
 #include "compiler/program/workspace.h"
+#include "compiler/spec/dtype.h"
 #include "runtime/cuda/driver.h"
 
 namespace fa {
@@ -18,16 +19,18 @@ constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 // CUDA 12.3: from there on graphs hold an overlap that was captured.
 constexpr int kCapturesOverlap = 12030;
 
+/// `params`: the pass's arguments, of which `sizes` are a part that says how many blocks there are.
 /// `overlaps`: whether it may start before the kernel that was enqueued last has ended.
-void enqueue(const CudaKernel& kernel, std::size_t number, const ForwardParams& params, Stream stream,
-             bool overlaps) {
+template <class Params>
+void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params, const ForwardParams& sizes,
+             Stream stream, bool overlaps) {
   const Pass& pass = kernel.program[number];
-  void* arguments[] = {const_cast<ForwardParams*>(&params)};  // the driver copies it before it returns
+  void* arguments[] = {const_cast<Params*>(&params)};  // the driver copies it before it returns
   const DriverTable& table = kernel.device.table();
   CUlaunchAttribute overlap = {};
   overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   overlap.value.programmaticStreamSerializationAllowed = 1;
-  const Blocks blocks = blocks_of(pass, params);
+  const Blocks blocks = blocks_of(pass, sizes);
   const CUlaunchConfig config = {.gridDimX = static_cast<unsigned>(blocks.x),
                                  .gridDimY = static_cast<unsigned>(blocks.y),
                                  .gridDimZ = static_cast<unsigned>(blocks.z),
@@ -53,6 +56,40 @@ int head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t 
   return fits(4) ? 2 : fits(2) ? 1 : 0;
 }
 
+/// Rows of a tensor.
+struct Rows {
+  void* data;
+  TensorStrides strides;
+  int batch, heads, length;
+};
+
+void zero_rows(const CudaDevice& device, const Rows& rows, int row_bytes, int element, Stream stream) {
+  if (rows.length == 0) return;
+  const DriverTable& table = device.table();
+  const auto width = static_cast<std::size_t>(row_bytes);
+  const std::size_t pitch = rows.length == 1 ? width : static_cast<std::size_t>(rows.strides.row * element);
+  for (int b = 0; b < rows.batch; ++b)
+    for (int h = 0; h < rows.heads; ++h) {
+      const std::int64_t offset = (b * rows.strides.batch + h * rows.strides.head) * element;
+      const CUdeviceptr first = reinterpret_cast<CUdeviceptr>(rows.data) + static_cast<CUdeviceptr>(offset);
+      check_driver(table,
+                   table.memset_d2d8_async(first, pitch, 0, width, static_cast<std::size_t>(rows.length),
+                                           static_cast<CUstream>(stream)),
+                   "zeroing the output");
+    }
+}
+
+void zero_captured(const CudaDevice& device, const BackwardCall& call, Stream stream) {
+  for (std::size_t i = 0; i < call.gradients.size(); ++i) {
+    if (call.gradients[i] == nullptr || call.elements[i] == 0) continue;
+    check_driver(device.table(),
+                 device.table().memset_d32_async(reinterpret_cast<CUdeviceptr>(call.gradients[i]), 0,
+                                                 static_cast<std::size_t>(call.elements[i]),
+                                                 static_cast<CUstream>(stream)),
+                 "zeroing a captured gradient");
+  }
+}
+
 std::int64_t rows(const ForwardParams& params) {
   return std::int64_t{params.call.batch} * params.call.num_q_heads * params.call.q_len;
 }
@@ -66,8 +103,38 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
   params.head_shift = head_shift(params, kv_bytes, gpu.l2_bytes);
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number)
-    enqueue(kernel, number, params, stream,
+    enqueue(kernel, number, params, params, stream,
             kernel.program[number].overlaps && gpu.driver_version >= kCapturesOverlap);
+}
+
+void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::int64_t kv_bytes,
+                     void* workspace, Stream stream) {
+  const CudaDevice::Current current(kernel.device);
+  zero_captured(kernel.device, call, stream);
+  BackwardParams params = call.params;
+  params.forward.head_shift = head_shift(params.forward, kv_bytes, kernel.device.info().l2_bytes);
+  std::ranges::copy(call.gradients, params.gradients);
+  for (std::size_t number = 0; number < kernel.program.size(); ++number) {
+    place_workspace(kernel.program, workspace, number, params);
+    enqueue(kernel, number, params, params.forward, stream, false);
+  }
+}
+
+void launch_zeros(const CudaDevice& device, const CheckedSpec& spec, const BackwardCall& call,
+                  Stream stream) {
+  const CudaDevice::Current current(device);
+  const BackwardParams& params = call.params;
+  const CallParams& size = params.forward.call;
+  const int element = dtype_bytes(spec.dtype);
+  const auto zero = [&](void* data, const TensorStrides& strides, int heads, int length, int dim) {
+    zero_rows(device,
+              {.data = data, .strides = strides, .batch = size.batch, .heads = heads, .length = length},
+              dim * element, element, stream);
+  };
+  zero(params.d_q, params.d_q_strides, size.num_q_heads, size.q_len, spec.head_dim);
+  zero(params.d_k, params.d_k_strides, size.num_kv_heads, size.kv_len, spec.head_dim);
+  zero(params.d_v, params.d_v_strides, size.num_kv_heads, size.kv_len, spec.head_dim_v);
+  zero_captured(device, call, stream);
 }
 
 void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, int head_dim_v, int element,
@@ -75,19 +142,13 @@ void launch_empty_rows(const CudaDevice& device, const ForwardParams& params, in
   const DriverTable& table = device.table();
   const CudaDevice::Current current(device);
   const auto to = static_cast<CUstream>(stream);
-  const auto width = static_cast<std::size_t>(head_dim_v) * static_cast<std::size_t>(element);
-  const std::size_t pitch =
-      params.call.q_len == 1 ? width : static_cast<std::size_t>(params.o_strides.row * element);
-  for (int b = 0; b < params.call.batch; ++b) {
-    for (int h = 0; h < params.call.num_q_heads; ++h) {
-      const std::int64_t offset = (b * params.o_strides.batch + h * params.o_strides.head) * element;
-      const CUdeviceptr first = reinterpret_cast<CUdeviceptr>(params.o) + static_cast<CUdeviceptr>(offset);
-      check_driver(
-          table,
-          table.memset_d2d8_async(first, pitch, 0, width, static_cast<std::size_t>(params.call.q_len), to),
-          "zeroing the output");
-    }
-  }
+  zero_rows(device,
+            {.data = params.o,
+             .strides = params.o_strides,
+             .batch = params.call.batch,
+             .heads = params.call.num_q_heads,
+             .length = params.call.q_len},
+            head_dim_v * element, element, stream);
   if (params.lse == nullptr) return;
   check_driver(table,
                table.memset_d32_async(reinterpret_cast<CUdeviceptr>(params.lse), kMinusInfinity,

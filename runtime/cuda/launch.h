@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fa/kernel.h"
+#include "runtime/call/backward_arguments.h"
 #include "runtime/cuda/cuda_kernel.h"
 #include "templates/params.h"
 
@@ -12,6 +13,13 @@ namespace fa {
 /// (compiler/program/workspace.h). Allocates nothing and can be captured in a graph. Throws DeviceError.
 void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_bytes, void* workspace,
             Stream stream);
+
+/// The same of a backward pass. Captured gradients are set to zero first: its passes add to them.
+void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::int64_t kv_bytes,
+                     void* workspace, Stream stream);
+
+/// Zeros for every gradient of a call without queries or without keys.
+void launch_zeros(const CudaDevice& device, const CheckedSpec& spec, const BackwardCall& call, Stream stream);
 
 /// What a call with queries but no keys leaves behind, o zero and lse -inf, enqueued as memsets (`element`
 /// bytes each).

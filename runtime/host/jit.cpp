@@ -12,6 +12,7 @@
 #include "compiler/emit/host/host.h"
 #include "compiler/emit/host/sources_hash.h"
 #include "fa/error.h"
+#include "runtime/system/options.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
@@ -46,6 +47,15 @@ bool may_use_tiles() {
 #else
   return false;
 #endif
+}
+
+/// Whether kernels may use a feature of LLVM's name. What depends on one that they may not use goes with it.
+bool is_within(CpuLevel level, const std::string& feature) {
+  if (feature.starts_with("amx-")) return level >= CpuLevel::all;
+  if (feature == "avx512bf16") return level >= CpuLevel::avx512_bf16;
+  const bool is_avx512 =
+      feature.starts_with("avx512") || feature.starts_with("avx10") || feature == "evex512";
+  return !is_avx512 || level >= CpuLevel::avx512;
 }
 
 /// Whether LLVM has a code generator for this machine. Making code and linking it both ask first: a process
@@ -113,7 +123,8 @@ const HostCpu& host_cpu() {
   static const HostCpu cpu = [] {
     std::map<std::string, bool> features;
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
-      features[feature.getKey().str()] = feature.getValue();
+      features[feature.getKey().str()] =
+          feature.getValue() && is_within(environment().cpu, feature.getKey().str());
     // Linux lets a process use the tile registers when it has asked; a sandbox may refuse.
     if (features["amx-tile"] && !may_use_tiles()) features["amx-tile"] = false;
     std::string text;

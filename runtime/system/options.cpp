@@ -57,6 +57,19 @@ std::string read_tune(std::string_view text, Environment& e) {
   return {};
 }
 
+std::string read_cpu(std::string_view text, Environment& e) {
+  if (text == "avx2") {
+    e.cpu = CpuLevel::avx2;
+  } else if (text == "avx512") {
+    e.cpu = CpuLevel::avx512;
+  } else if (text == "avx512_bf16") {
+    e.cpu = CpuLevel::avx512_bf16;
+  } else {
+    return "avx2, avx512 or avx512_bf16";
+  }
+  return {};
+}
+
 std::string read_size(std::string_view text, Environment& e) {
   constexpr std::string_view kExpected = "bytes, or a number followed by K, M or G (powers of 1024)";
   int shift = 0;
@@ -87,6 +100,13 @@ constexpr EnvironmentVariable kVariables[] = {
      .initial = "0",
      .meaning = "threads of the host's kernels; 0 is every core the process may use",
      .read = [](std::string_view t, Environment& e) { return read_int(t, 0, kMostThreads, e.num_threads); }},
+    {.name = "FA_CPU",
+     .value = "avx2, avx512 or avx512_bf16",
+     .initial = "all that the CPU has",
+     .meaning =
+         "the newest vector instructions that the host's kernels may use, to test or compare what other "
+         "CPUs run; avx512 has no products of bf16 pairs, avx512_bf16 has no AMX",
+     .read = read_cpu},
     {.name = "FA_PLAN",
      .value = "a plan as `facet explain` prints it, or part of one",
      .initial = "chosen by the cost model",

@@ -12,11 +12,15 @@
 
 namespace fa {
 
+/// The newest instructions that host kernels may use. `all`: whatever the CPU has.
+enum class CpuLevel : std::uint8_t { avx2, avx512, avx512_bf16, all };
+
 /// The environment's settings, with the built-in defaults where a variable is unset or empty.
 struct Environment {
   Device device = Device::automatic;
   int cuda_device = 0;
   int num_threads = 0;
+  CpuLevel cpu = CpuLevel::all;
   std::string plan;
   std::string target;
   bool disk_cache = true;

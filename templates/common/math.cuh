@@ -6,70 +6,23 @@
 // Masks, and kernels on f32 data, call CUDA's accurate functions (expf, tanhf, ...) instead.
 #pragma once
 
+#include "common/instructions.cuh"
+
 namespace fa {
 
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr float kLn2 = 0.6931471805599453f;
 
-/// 2^x, relative error 2^-22; subnormal results are flushed to zero. exp2(-inf) = 0.
-__device__ __forceinline__ float fast_exp2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 /// e^x, relative error 2^-22 + |x| * 2^-23.
 __device__ __forceinline__ float fast_exp(float x) { return fast_exp2(x * kLog2e); }
 
-/// log2(x), absolute error 2^-22 for x in (0.5, 2), relative error 2^-22 elsewhere; -inf at 0, NaN below.
-__device__ __forceinline__ float fast_log2(float x) {
-  float y;
-  asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
 /// ln(x), the error of fast_log2.
 __device__ __forceinline__ float fast_log(float x) { return fast_log2(x) * kLn2; }
-
-/// tanh(x), relative error 2^-11 (one MUFU instruction; what FlashAttention's softcap uses too).
-__device__ __forceinline__ float fast_tanh(float x) {
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-/// 1 / x, relative error 2^-23.
-__device__ __forceinline__ float fast_reciprocal(float x) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 
 /// 1 / (1 + e^-x), relative error 2^-21. Not by tanh.approx: its error is absolute where the result is near
 /// 0, and log(sigmoid(x)) would show it.
 __device__ __forceinline__ float fast_sigmoid(float x) {
   return fast_reciprocal(1.0f + fast_exp2(x * -kLog2e));
-}
-
-/// 1 / sqrt(x), relative error 2^-22.
-__device__ __forceinline__ float fast_rsqrt(float x) {
-  float y;
-  asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-/// sqrt(x), relative error 2^-22.
-__device__ __forceinline__ float fast_sqrt(float x) {
-  float y;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-/// x / y, at most 2 ulp, over the full range.
-__device__ __forceinline__ float fast_divide(float x, float y) {
-  float z;
-  asm("div.full.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
 }
 
 /// x - 2 pi n, into [-pi, pi]: two pi in three parts, the first with so few bits that the first step is
@@ -81,18 +34,10 @@ __device__ __forceinline__ float reduce_angle(float x) {
 
 /// sin(x), absolute error 2^-20 for |x| < 2^24. (sinf is exact to 2 ulp but keeps a local array for its slow
 /// path.)
-__device__ __forceinline__ float fast_sin(float x) {
-  float y;
-  asm("sin.approx.f32 %0, %1;" : "=f"(y) : "f"(reduce_angle(x)));
-  return y;
-}
+__device__ __forceinline__ float fast_sin(float x) { return approximate_sin(reduce_angle(x)); }
 
 /// cos(x), absolute error 2^-20 for |x| < 2^24.
-__device__ __forceinline__ float fast_cos(float x) {
-  float y;
-  asm("cos.approx.f32 %0, %1;" : "=f"(y) : "f"(reduce_angle(x)));
-  return y;
-}
+__device__ __forceinline__ float fast_cos(float x) { return approximate_cos(reduce_angle(x)); }
 
 /// 1 / (1 + e^-x) by the accurate functions.
 __device__ __forceinline__ float accurate_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
@@ -138,13 +83,6 @@ __device__ __forceinline__ long long unsigned_mod(long long a, long long b) {
 /// The value of a bf16 element, from its bits.
 __device__ __forceinline__ float bf16_to_float(unsigned short bits) {
   return __uint_as_float(unsigned(bits) << 16);
-}
-
-/// The value of an f16 element, from its bits.
-__device__ __forceinline__ float f16_to_float(unsigned short bits) {
-  float y;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
-  return y;
 }
 
 }  // namespace fa

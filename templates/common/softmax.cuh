@@ -17,9 +17,7 @@ __device__ __forceinline__ bool unordered(float a, float b) { return !(a <= b) &
 template <bool kTellsNan>
 __device__ __forceinline__ float maximum(float a, float b) {
   if constexpr (kTellsNan) {
-    float larger;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
-    return larger;
+    return maximum_or_nan(a, b);
   } else {
     return fmaxf(a, b);
   }

@@ -8,16 +8,10 @@
 #pragma once
 
 #include "common/dtype.cuh"
+#include "common/instructions.cuh"
 #include "common/placement.cuh"
 
 namespace fa {
-
-/// base + a * b in one instruction.
-__device__ __forceinline__ const char* multiply_add(int a, int b, const char* base) {
-  const char* address;
-  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(a), "r"(b), "l"(base));
-  return address;
-}
 
 /// The first row and the 16-byte chunk of a page that a thread copies; eight threads copy the 128 bytes of a
 /// page row.
@@ -96,13 +90,6 @@ __device__ __forceinline__ unsigned lane_offset_a(int lane) {
 /// Lane offsets whose ldmatrix.x4 gives two B fragments of a [n][k] tile: {n 0-7: b0, b1, n 8-15: b0, b1}.
 __device__ __forceinline__ unsigned lane_offset_b(int lane) {
   return ((lane / 16) * 8 + lane % 8) * 128 + ((((lane / 8) % 2) ^ (lane & 7)) << 4);
-}
-
-/// 16 bytes of shared memory.
-__device__ __forceinline__ void load_shared_16(unsigned (&words)[4], unsigned smem) {
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(smem));
 }
 
 }  // namespace fa

@@ -27,12 +27,6 @@ struct Copy {
     return valid ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
   }
 
-  static __device__ __forceinline__ void store(unsigned smem, uint4 piece) {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(piece.x), "r"(piece.y),
-                 "r"(piece.z), "r"(piece.w)
-                 : "memory");
-  }
-
   /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece).
   __device__ __forceinline__ void start(unsigned to, const char* base_, int row_stride_, int first_row_,
                                         int length_) {
@@ -48,7 +42,8 @@ struct Copy {
 #pragma unroll
     for (int first = 0; first < kPieces; first += kHeld) {
       if (first > 0) fetch(to, first);
-      for_each_piece(to, first, [&](int i, unsigned smem, const char*, bool) { store(smem, held[i]); });
+      for_each_piece(to, first,
+                     [&](int i, unsigned smem, const char*, bool) { store_shared_16(smem, held[i]); });
     }
   }
 
@@ -66,6 +61,30 @@ struct Copy {
                                               if (i >= first && i < first + kHeld)
                                                 body(i - first, smem, from, valid);
                                             });
+  }
+};
+
+/// kBytes, side by side in both memories and aligned to 16.
+template <int kBytes, int kThreads>
+struct CopyPieces {
+  static constexpr int kHeld = (kBytes + 16 * kThreads - 1) / (16 * kThreads);
+  uint4 held[kHeld];
+
+  __device__ __forceinline__ void start(unsigned, const void* from) {
+    for_each_piece([&](int i, int at) {
+      held[i] = *reinterpret_cast<const uint4*>(static_cast<const char*>(from) + at);
+    });
+  }
+  __device__ __forceinline__ void settle(unsigned to) {
+    for_each_piece([&](int i, int at) { store_shared_16(to + at, held[i]); });
+  }
+
+ private:
+  template <class Body>
+  static __device__ __forceinline__ void for_each_piece(Body body) {
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      if (const int at = 16 * (i * kThreads + static_cast<int>(thread_of_cta())); at < kBytes) body(i, at);
   }
 };
 

@@ -1,4 +1,4 @@
-// sm_80 instructions by name: asynchronous 16-byte copies, matrix loads from shared memory, packing, m16n8k16
+// sm_80 instructions by name: groups of asynchronous copies, matrix loads from shared memory, packing, m16n8k16
 // and tf32 m16n8k8 products.
 //
 // Fragment layouts (PTX ISA, "Matrix fragments for mma.m16n8k16"), with g = lane / 4 and q = lane % 4:
@@ -10,16 +10,9 @@
 #pragma once
 
 #include "common/dtype.cuh"
+#include "common/instructions.cuh"
 
 namespace fa {
-
-/// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
-/// nothing.
-__device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, bool valid) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
-               "r"(valid ? 16 : 0)
-               : "memory");
-}
 
 __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -22,6 +22,16 @@ struct Copy {
   __device__ __forceinline__ void settle(unsigned) {}
 };
 
+/// kBytes, side by side in both memories and aligned to 16.
+template <int kBytes, int kThreads>
+struct CopyPieces {
+  __device__ __forceinline__ void start(unsigned to, const void* from) {
+    for (int at = 16 * thread_of_cta(); at < kBytes; at += 16 * kThreads)
+      cp_async_16(to + at, static_cast<const char*>(from) + at, true);
+  }
+  __device__ __forceinline__ void settle(unsigned) {}
+};
+
 /// Closes the group of copies started since the last.
 __device__ __forceinline__ void close_copies() { cp_async_commit(); }
 

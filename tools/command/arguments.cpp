@@ -186,8 +186,9 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);
 }
 
-Options DeviceArguments::options() const {
+Options DeviceArguments::options(bool backward) const {
   Options options;
+  options.backward = backward;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
   if (!gpu.empty()) options.target = named_target(gpu).name;
@@ -211,10 +212,10 @@ std::string describe_plan(const std::string& plan) {
   return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
 }
 
-Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan) {
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan, Passes passes) {
   const std::string& plan = forced_plan.empty() ? environment().plan : forced_plan;
   try {
-    return compile_front_end(spec.checked(), target, plan);
+    return compile_front_end(spec.checked(), target, plan, passes);
   } catch (const ArgumentError& error) {
     if (plan.empty()) throw;
     throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));

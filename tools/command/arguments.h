@@ -83,7 +83,7 @@ struct DeviceArguments {
 
   /// `gpus`: where --gpu takes a list, for kernels that are not run.
   void declare(CLI::App& app, std::vector<std::string>* gpus = nullptr);
-  Options options() const;
+  Options options(bool backward = false) const;
 };
 
 /// A target by name. Throws ArgumentError listing the names.
@@ -92,6 +92,7 @@ const Target& named_target(const std::string& name);
 std::string describe_plan(const std::string& plan);
 /// compile_front_end with the plan of `forced_plan`, else of FA_PLAN. Mistakes in a plan are ArgumentError:
 /// they are bad input.
-Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan);
+Compiled front_end(const Spec& spec, const Target& target, const std::string& forced_plan,
+                   Passes passes = Passes::forward);
 
 }  // namespace fa::tools

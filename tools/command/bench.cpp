@@ -1,4 +1,4 @@
-// facet bench: how fast specs run here, over sizes and plans. Forward only.
+// facet bench: how fast specs run here, over sizes and plans.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,6 +31,7 @@ percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
 GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
 peak; a forward pass itself allocates nothing.
+--backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
 
 Examples:
@@ -50,6 +51,7 @@ struct BenchArguments {
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
+  bool backward = false;
   JsonOption json;
 };
 
@@ -76,6 +78,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->check(positive());
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
+  command.add_flag("--backward", arguments.backward, "Time the backward pass, too, and both passes together");
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 
@@ -91,6 +94,14 @@ std::string rate_of(const BenchResult& result) {
 std::string_view verdict(const BenchResult& result) {
   if (!result.verified) return "";
   return *result.verified ? ", verified" : ", WRONG";
+}
+
+/// A line below that of the forward pass, in its columns.
+void print_pass(std::string_view name, const TimingSummary& time, double flops, bool on_cuda,
+                const std::string& rest) {
+  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>19}  {}\n", "", name, print_milliseconds(time.median),
+             fmt::format("{} .. {}", print_milliseconds(time.p10), print_milliseconds(time.p90)),
+             print_rate(flops, time.median, on_cuda), "", rest);
 }
 
 void print_line(const BenchResult& result) {
@@ -110,6 +121,12 @@ void print_line(const BenchResult& result) {
       fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
       rate_of(result), result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
       verdict(result));
+  if (!result.backward) return;
+  const BackwardResult& backward = *result.backward;
+  print_pass("backward", backward.time, backward.flops, result.on_cuda,
+             fmt::format("workspace {}", print_bytes(static_cast<double>(backward.workspace_bytes))));
+  print_pass("forward and backward", backward.forward_backward, result.flops + backward.flops, result.on_cuda,
+             "");
 }
 
 void print_plans(const std::vector<BenchResult>& results) {
@@ -155,6 +172,13 @@ nlohmann::json to_json(const BenchResult& result) {
   json["copies"] = result.copies;
   json["compile_ms"] = result.compile_ms;
   if (result.verified) json["verified"] = *result.verified;
+  if (const auto& backward = result.backward) {
+    json["backward"] = {{"time_ms", timing_json(backward->time)},
+                        {"flops", backward->flops},
+                        {"tflops", backward->flops / backward->time.median * 1e-9},
+                        {"workspace_bytes", backward->workspace_bytes}};
+    json["forward_backward"] = {{"time_ms", timing_json(backward->forward_backward)}};
+  }
   return json;
 }
 
@@ -185,12 +209,13 @@ int run_bench(const BenchArguments& arguments) {
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = arguments.size.sizes();
-  const BenchSettings settings{.options = arguments.device.options(),
+  const BenchSettings settings{.options = arguments.device.options(arguments.backward),
                                .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                                .all_plans = arguments.plans == "all",
                                .time_ms = arguments.time_ms,
                                .every_score = arguments.every_score,
-                               .verify = arguments.verify};
+                               .verify = arguments.verify,
+                               .backward = arguments.backward};
 
   if (settings.options.device == Device::cuda) {
     const std::string& reason = why_no_cuda(settings.options.cuda_device);

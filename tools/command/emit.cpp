@@ -31,14 +31,17 @@ Stages, in the compiler's order:
   plan     the schedule, and why
   source   the CUDA translation unit that NVRTC gets; with --gpu host the whole kernel as LLVM IR
   ptx      what NVRTC makes of it (no GPU needed); with --gpu host the machine code as assembly
+With --backward, plan, source and ptx are those of the backward pass.
 
 Examples:
   facet emit specs/softcap.fa --stage ir
   facet emit specs/causal.fa --stage source --gpu h100 -o causal.cu
+  facet emit specs/alibi.fa --stage source --gpu a100 --backward
   facet emit specs/causal.fa --stage ptx --gpu host)";
 
 struct EmitArguments {
   std::string spec_path, stage = "source", gpu, plan, output;
+  bool backward = false;
   SpecArguments spec;
 };
 
@@ -49,13 +52,34 @@ std::string normalised_text(const CheckedSpec& spec) {
   return text.empty() ? "no hook of this spec comes from a file\n" : text;
 }
 
+/// Whether the stage has a value of its own for the backward pass.
+bool is_of_backward(std::string_view stage) { return stage == "plan" || stage == "source" || stage == "ptx"; }
+
+std::string backward_text(const EmitArguments& arguments, const CheckedSpec& spec, const Compiled& compiled,
+                          const Target& target) {
+  if (target.is_host()) {
+    if (arguments.stage == "plan") return compiled.choice.plan.print() + "\nthat of the forward pass\n";
+    HostIr code = emit_backward_for_host(spec, compiled, target);
+    return arguments.stage == "source" ? code.print() : host_asm(std::move(code));
+  }
+  const BackwardPlan plan = plan_backward(spec, compiled, target);
+  if (arguments.stage == "plan") return plan.print() + "\n";
+  const Source source = emit_backward_for_gpu(spec, compiled, plan, target);
+  if (arguments.stage == "source") return source.text;
+  const Progress progress("building with NVRTC");
+  return build_source(source).ptx;
+}
+
 std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   const auto& checked = spec.checked();
   if (arguments.stage == "import") return normalised_text(checked);
   if (arguments.stage == "ast") return print_ast(import_hooks(checked));
   if (arguments.stage == "derive") return derive(checked, lower(checked)).print();
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
-  const Compiled compiled = front_end(spec, target, arguments.plan);
+  const bool is_backward = arguments.backward && is_of_backward(arguments.stage);
+  const Compiled compiled =
+      front_end(spec, target, arguments.plan, is_backward ? Passes::forward_and_backward : Passes::forward);
+  if (is_backward) return backward_text(arguments, checked, compiled, target);
   if (arguments.stage == "ir") return compiled.print_ir();
   if (arguments.stage == "facts") return compiled.facts.print();
   if (arguments.stage == "plan") return compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
@@ -100,6 +124,7 @@ void add_emit_command(CLI::App& app, Action& action) {
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
       ->type_name("FILE")
       ->check(file_name());
+  command->add_flag("--backward", arguments->backward, "The backward pass's plan, source or ptx");
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")

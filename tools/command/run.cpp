@@ -104,7 +104,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
                    "Compare with the fp64 reference, and check as --checked does");
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
   command.add_flag("--backward", arguments.backward,
-                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad; on the CPU");
+                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -180,9 +180,7 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   session.poison_outputs();
   progress.relabel("running");
   const double first = session.time(kernel, 1)[0];  // also the warm-up
-  const int runs = arguments.repeat > 0
-                       ? arguments.repeat
-                       : static_cast<int>(std::clamp(500 / std::max(first, 1e-3), 3.0, 20.0));
+  const int runs = arguments.repeat > 0 ? arguments.repeat : runs_that_fit(500, first, 20);
   report.time = summarise(session.time(kernel, runs));
   report.outputs = session.outputs();
   report.counted = count_flops(problem);
@@ -200,7 +198,13 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   };
   if (arguments.backward)
     report.gradients = report_gradients(
-        kernel, problem, {layout, arguments.seed, arguments.repeat, limit, report.counted.flops},
+        kernel, problem,
+        {.layout = layout,
+         .seed = arguments.seed,
+         .repeat = arguments.repeat,
+         .rows = limit,
+         .forward_flops = report.counted.flops,
+         .cuda_device = options.cuda_device},
         [&](const char* step) { progress.relabel(step); }, on_progress);
   if (limit > 0) {
     progress.relabel("computing the fp64 reference");
@@ -350,10 +354,7 @@ int run_run(const RunArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
-  Options options = arguments.device.options();
-  options.backward = arguments.backward;
-  if (arguments.backward && std::exchange(options.device, Device::host) == Device::cuda)
-    throw ArgumentError("--backward: there is no backward pass on GPUs yet; run it with --device host");
+  const Options options = arguments.device.options(arguments.backward);
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
@@ -381,9 +382,8 @@ int run_run(const RunArguments& arguments) {
     report_error("interrupted: computed and timed, not verified");
     return kInterrupted;
   }
-  const bool fails =
-      (report.comparison && !report.comparison->holds()) || (report.gradients && !report.gradients->holds());
-  return fails ? kFailed : kOk;
+  if (report.comparison && !report.comparison->holds()) return kFailed;
+  return report.gradients && !report.gradients->holds() ? kFailed : kOk;
 }
 
 }  // namespace

@@ -44,12 +44,14 @@ GradientReport report_gradients(const Kernel& kernel, const Problem& problem, co
     report.bound = gradient_bound(problem);
   }
   on_step("running the backward pass");
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, 1, run.cuda_device);
   const double first = report.gradients.backward_ms[0];
-  const int runs =
-      run.repeat > 0 ? run.repeat : static_cast<int>(std::clamp(500 / std::max(first, 1e-3), 3.0, 20.0));
-  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs);
+  const int runs = run.repeat > 0 ? run.repeat : runs_that_fit(run.time_ms, first, run.most_runs);
+  report.gradients = run_backward(kernel, problem, outputs, run.layout, runs, run.cuda_device);
   report.time = summarise(report.gradients.backward_ms);
+  std::vector<double> both = report.gradients.forward_ms;
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] += report.gradients.backward_ms[i];
+  report.forward_backward = summarise(std::move(both));
   if (reference) report.comparison = compare_gradients(problem, *reference, report.gradients);
   return report;
 }

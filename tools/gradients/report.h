@@ -1,5 +1,5 @@
-// What `facet run --backward` does after the forward pass: the backward pass timed and, where asked,
-// compared with the fp64 reference.
+// What `facet run --backward` and `facet bench --backward` do after the forward pass: the backward pass timed and,
+// where asked, compared with the fp64 reference.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 namespace fa::tools {
 
 struct GradientReport {
-  TimingSummary time;
+  TimingSummary time;  // of the backward pass
+  TimingSummary forward_backward;
   KernelGradients gradients;
   double flops = 0;
   // Where it was compared. Rows that were not looked at got a gradient of 0.
@@ -33,9 +34,12 @@ struct GradientReport {
 struct GradientRun {
   Layout layout = Layout::bhsd;
   std::uint64_t seed = 1;
-  int repeat = 0;            // timed runs; 0: some
+  int repeat = 0;  // timed runs; 0: as many as fit time_ms, 3 to most_runs
+  double time_ms = 500;
+  int most_runs = 20;
   std::int64_t rows = 0;     // to compare; 0: none are
   double forward_flops = 0;  // of the problem
+  int cuda_device = 0;       // of a kernel for a GPU
 };
 
 GradientReport report_gradients(const Kernel& kernel, const Problem& problem, const GradientRun& run,

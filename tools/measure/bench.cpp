@@ -12,6 +12,7 @@
 #include "tools/command/targets.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
+#include "tools/gradients/report.h"
 #include "tools/measure/copies.h"
 #include "tools/measure/flops.h"
 #include "tools/problem/describe.h"
@@ -104,7 +105,31 @@ class Bench {
     result.tflops = result.flops / result.time.median * 1e-9;
     result.gb_per_s = static_cast<double>(session_->bytes_per_copy()) / result.time.median * 1e-6;
     if (settings_.verify) result.verified = verify();
+    if (settings_.backward) measure_backward(kernel, result);
     return result;
+  }
+
+  void measure_backward(const Kernel& kernel, BenchResult& result) {
+    const GradientReport report = report_gradients(
+        kernel, *problem_,
+        {.layout = settings_.layout,
+         .repeat = 0,
+         .time_ms = settings_.time_ms,
+         .most_runs = 10000,
+         .rows = settings_.verify ? rows_to_verify() : 0,
+         .forward_flops = result.flops,
+         .cuda_device = settings_.options.cuda_device},
+        [&](const char* step) { progress_.relabel(fmt::format("{}: {}", spec_.name(), step)); },
+        [](double) { stop_if_interrupted(); });
+    result.backward = {.time = report.time,
+                       .forward_backward = report.forward_backward,
+                       .flops = report.flops,
+                       .workspace_bytes = report.gradients.workspace_bytes};
+    if (settings_.verify) result.verified = *result.verified && report.rows > 0 && report.holds();
+  }
+
+  std::int64_t rows_to_verify() const {
+    return std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
   }
 
   /// Returns what `work` returns, or a result with the reason why it failed.
@@ -124,8 +149,7 @@ class Bench {
   bool verify() {
     if (!reference_) {
       progress_.relabel(fmt::format("{}: computing the fp64 reference", spec_.name()));
-      const auto limit = std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
-      reference_ = reference_forward(*problem_, sample_rows(problem_->size, limit),
+      reference_ = reference_forward(*problem_, sample_rows(problem_->size, rows_to_verify()),
                                      [](double) { stop_if_interrupted(); });
     }
     const auto outputs = session_->outputs();

@@ -20,6 +20,14 @@ struct BenchSettings {
   double time_ms = 300;      // of timed launches
   bool every_score = false;  // count scores that the mask drops, too
   bool verify = false;       // compare a sample of rows with the reference
+  bool backward = false;     // time the backward pass, too
+};
+
+/// What the backward pass adds to a result.
+struct BackwardResult {
+  TimingSummary time, forward_backward;
+  double flops = 0;                 // of the backward pass
+  std::size_t workspace_bytes = 0;  // Kernel::backward_workspace_bytes
 };
 
 struct BenchResult {
@@ -38,7 +46,8 @@ struct BenchResult {
   std::int64_t bytes = 0;  // allocated for one copy and the captured tensors
   int copies = 1;
   double compile_ms = 0;
-  std::optional<bool> verified;
+  std::optional<bool> verified;  // all that was asked for: gradients, too
+  std::optional<BackwardResult> backward;
 };
 
 /// One result; with `all_plans` one for each legal plan, the fastest first, those that failed last.

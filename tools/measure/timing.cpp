@@ -6,6 +6,10 @@
 
 namespace fa::tools {
 
+int runs_that_fit(double time_ms, double each_ms, int most) {
+  return static_cast<int>(std::clamp(time_ms / std::max(each_ms, 1e-3), 3.0, static_cast<double>(most)));
+}
+
 TimingSummary summarise(std::vector<double> milliseconds) {
   if (milliseconds.empty()) return {};
   std::ranges::sort(milliseconds);

@@ -11,6 +11,9 @@ struct TimingSummary {
   double median = 0, p10 = 0, p90 = 0, best = 0;
 };
 
+/// How often something that takes `each_ms` is timed in `time_ms`: 3 to `most` times.
+int runs_that_fit(double time_ms, double each_ms, int most);
+
 TimingSummary summarise(std::vector<double> milliseconds);
 
 }  // namespace fa::tools

@@ -1,4 +1,4 @@
-// A kernel's backward pass on a problem, in host memory: gradients of the outputs in, gradients of the inputs
+// A kernel's backward pass on a problem, where the kernel runs: gradients of the outputs in, gradients of the inputs
 // out.
 #pragma once
 
@@ -25,14 +25,15 @@ OutputGradientTensors random_output_gradients(const Problem& problem, std::uint6
 /// A kernel's gradients: d_q, d_k, d_v, then of each param and tensor marked `grad` its own, in the spec's
 /// order, as f32.
 struct KernelGradients {
-  std::vector<HostTensor> tensors;  // by name
-  std::vector<double> forward_ms, backward_ms;
+  std::vector<HostTensor> tensors;              // by name
+  std::vector<double> forward_ms, backward_ms;  // of each run
+  std::size_t workspace_bytes = 0;
 };
 
-/// Runs the forward pass, then the backward pass `runs` times. Elements that no kernel writes are NaN.
-/// `kernel` is the host's, compiled with Options::backward.
+/// Runs the forward pass `runs` times, then the backward pass. Elements that no kernel writes are NaN.
+/// `kernel` was compiled with Options::backward, for the host or for GPU `cuda_device`.
 KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
-                             const OutputGradientTensors& outputs, Layout layout = Layout::bhsd,
-                             int runs = 1);
+                             const OutputGradientTensors& outputs, Layout layout = Layout::bhsd, int runs = 1,
+                             int cuda_device = 0);
 
 }  // namespace fa::tools

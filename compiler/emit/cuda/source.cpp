@@ -4,57 +4,15 @@
 
 #include "compiler/emit/cuda/classes.h"
 #include "compiler/emit/cuda/exact.h"
-#include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/passes/passes.h"
-#include "compiler/emit/cuda/templates.h"
-#include "compiler/schedule/product.h"
+#include "compiler/emit/cuda/unit/unit.h"
 #include "compiler/schedule/shape.h"
 #include "templates/common/dependent_launch.h"
 #include "templates/params.h"
 
 namespace fa {
 namespace {
-
-/// The hooks of both cases, each in a namespace of its own, and what asks which.
-std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases) {
-  std::string text;
-  for (const auto& [name, of] :
-       {std::pair{"head_case_holds", &cases.holds}, {"head_case_fails", &cases.fails}})
-    text += fmt::format("namespace {} {{\n\n{}}}  // namespace {}\n\n", name,
-                        print_hooks(spec, of->hooks, of->facts).text, name);
-  const PrintedSink sink = print_sink(hooks.sink, hooks.args, spec.dtype);
-  text += print_function(*cases.condition.function, "head_case_of", {}) + sink.functions;
-  text += fmt::format(R"(
-struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
-  static __device__ __forceinline__ bool head_case(const CallParams& p, int b, int h) {{
-    return head_case_of(0.0f, b, h, 0, 0{});
-  }}
-
-  template <class H, class R, class C>
-  static __device__ __forceinline__ float logit(float s, const CallParams& p, const H& head, const R& row, const C& column) {{
-    return head_case(p, head.b, head.h)
-               ? ElementOfCase<Holds>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx)
-               : ElementOfCase<Fails>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx);
-  }}
-
-  template <class H, class R, class C>
-  static __device__ __forceinline__ bool mask(const CallParams& p, const H& head, const R& row, const C& column) {{
-    return head_case(p, head.b, head.h)
-               ? ElementOfCase<Holds>::mask(p, head.b, head.h, row.q_idx, column.kv_idx)
-               : ElementOfCase<Fails>::mask(p, head.b, head.h, row.q_idx, column.kv_idx);
-  }}
-
-  template <class H>
-  static __device__ __forceinline__ float row_addend(const CallParams& p, const H& head, int q_idx) {{
-    return head_case(p, head.b, head.h) ? ElementOfCase<Holds>::row_addend(p, head.b, head.h, q_idx)
-                                        : ElementOfCase<Fails>::row_addend(p, head.b, head.h, q_idx);
-  }}
-{}}};
-)",
-                      print_uniforms(hooks.args, "b"), sink.members);
-  return text;
-}
 
 /// In the order they run in.
 std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreClass& score_class,
@@ -66,44 +24,12 @@ std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreCla
   return passes;
 }
 
-std::vector<SourceHeader> headers_of(Family family) {
-  std::vector<SourceHeader> headers;
-  for (const EmbeddedTemplate& file : embedded_templates()) {
-    const bool common = file.path == "params.h" || file.path.starts_with("common/");
-    const std::string_view base = traits_of(family).builds_on;
-    if (common || file.path.starts_with(family_name(family)) ||
-        (!base.empty() && file.path.starts_with(base)))
-      headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
-  }
-  return headers;
-}
-
-/// "sm_90a" for kernels whose instructions no other sm_90 need have.
-std::string arch_of(Family family, const Target& target) {
-  const std::string_view suffix = traits_of(family).arch_suffix;
-  std::string arch(target.nvrtc_arch);
-  return arch.ends_with(suffix) ? arch : arch + std::string(suffix);
-}
-
 /// How the warps of a CTA share its registers, where some only copy.
 std::string print_registers(const Plan& plan, const Target& target) {
   if (traits_of(plan.family).copying_warps == 0) return {};
   return fmt::format(
       "  static constexpr int kMultiplyRegisters = {};\n  static constexpr int kCopyRegisters = {};\n",
       register_budget(plan, target), copy_registers(plan));
-}
-
-std::string_view element_type(DType dtype, const Target& target) {
-  switch (dtype) {
-    case DType::f16:
-      return "F16";
-    case DType::bf16:
-      return "Bf16";
-    case DType::f32:
-      return product_of(dtype, target) == Product::ffma ? "Ffma" : "Tf32x3";
-    default:
-      throw InternalError(fmt::format("no CUDA kernel takes dtype {}", dtype_name(dtype)));
-  }
 }
 
 }  // namespace
@@ -128,11 +54,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
     entries += "\n" + pass.text;
   }
   std::vector<IrModule> modules = {hooks.module, facts.logits.module, classes.module, score_class.module};
-  if (cases != nullptr) {
-    modules.push_back(cases->condition.module);
-    for (const HooksOfCase* of : {&cases->holds, &cases->fails})
-      modules.insert(modules.end(), {of->hooks.module, of->facts.logits.module});
-  }
+  add_modules(cases, modules);
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
 #include "{folder}/forward.cuh"
@@ -167,7 +89,7 @@ struct Config {{
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
       fmt::arg("registers", print_registers(plan, target)), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
-                .headers = headers_of(plan.family),
+                .headers = headers_of(plan.family, false),
                 .arch = arch_of(plan.family, target),
                 .program = std::move(program)};
 }

@@ -39,9 +39,8 @@ struct HookCases {
   HooksOfCase holds, fails;
 };
 
-/// Source of the forward kernel of `plan` for `target`, whose family must be one with templates (sm75 and
-/// sm80 today). The text ends in static_asserts that hold the device's sums to the host's: tile sizes,
-/// shared-memory bytes, sizeof(ForwardParams).
+/// Source of the forward kernel of `plan` for `target`, whose family must be one with templates. The text ends in
+/// static_asserts that hold the device's sums to the host's: tile sizes, shared-memory bytes, sizeof(ForwardParams).
 /// `cases`: null where every head runs the same hooks; where not, there is no score class.
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                    const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,

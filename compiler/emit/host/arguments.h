@@ -39,13 +39,13 @@ struct DropoutArgs {
   T params, probabilities, b, h, first_q, first_kv, rows;
 };
 
-/// S^T = K Q^T; `stride` is k's, in floats.
+/// S^T = K Q^T; `stride` is k's, in bytes: in bf16 it may be an odd number of halves of a word.
 template <class T>
 struct ScoresArgs {
   T q, k, stride, rows, scores, spans, low;
 };
 
-/// O = rescale * O + P^T V; `stride` is v's, in floats.
+/// O = rescale * O + P^T V; `stride` is v's, in words.
 template <class T>
 struct OutputArgs {
   T probabilities, v, stride, rows, o, rescale, spans, low;

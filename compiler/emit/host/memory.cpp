@@ -14,12 +14,13 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count) {
+llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count, int align) {
   llvm::IRBuilder<>& ir = build.ir();
   auto shaped = [&](llvm::Type* type) -> llvm::Type* {
     return count == 1 ? type : llvm::FixedVectorType::get(type, static_cast<unsigned>(count));
   };
-  if (dtype == DType::f32) return ir.CreateAlignedLoad(shaped(build.f32()), from, llvm::Align(4));
+  if (dtype == DType::f32)
+    return ir.CreateAlignedLoad(shaped(build.f32()), from, llvm::Align(static_cast<unsigned>(align)));
   if (dtype == DType::f16)
     return ir.CreateFPExt(ir.CreateAlignedLoad(shaped(ir.getHalfTy()), from, llvm::Align(2)),
                           shaped(build.f32()));
@@ -55,7 +56,7 @@ void for_each_chunk(int width, int lanes, const std::function<void(int first, in
   }
 }
 
-llvm::Function* emit_pack(const HostModule& host, const char* name, int width) {
+llvm::Function* emit_pack(const HostModule& host, const char* name, DType dtype, int width) {
   const HostShape& shape = host.shape;
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
@@ -66,7 +67,7 @@ llvm::Function* emit_pack(const HostModule& host, const char* name, int width) {
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value *q = build.arg(0), *stride = build.arg(1), *rows = build.arg(2), *packed = build.arg(3);
   llvm::Value* last = ir.CreateSub(rows, build.i64(1));
-  const int bytes = dtype_bytes(host.spec.dtype);
+  const int bytes = dtype_bytes(dtype);
   const int unrolled = width % 8 == 0 ? 8 : 1;
 
   build.loop(build.i64(0), rows, build.i64(shape.panel), [&](llvm::Value* first) {
@@ -76,8 +77,8 @@ llvm::Function* emit_pack(const HostModule& host, const char* name, int width) {
       llvm::Value* from = build.at(q, ir.CreateMul(row, stride));
       llvm::Value* column = build.float_at(to, lane);
       build.loop(build.i64(0), build.i64(width), build.i64(unrolled), [&](llvm::Value* start) {
-        llvm::Value* numbers = load_floats(build, host.spec.dtype,
-                                           build.at(from, ir.CreateMul(start, build.i64(bytes))), unrolled);
+        llvm::Value* place = build.at(from, ir.CreateMul(start, build.i64(bytes)));
+        llvm::Value* numbers = load_floats(build, dtype, place, unrolled, dtype_bytes(host.spec.dtype));
         for (int i = 0; i < unrolled; ++i) {
           llvm::Value* d = ir.CreateAdd(start, build.i64(i));
           llvm::Value* number =

@@ -8,8 +8,8 @@
 
 namespace fa {
 
-/// `count` numbers of `dtype` (f32, f16 or bf16) at `from` as floats; a scalar for one.
-llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count);
+/// `count` numbers of `dtype` (f32, f16 or bf16) at `from` as floats; a scalar for one. `align`: of floats.
+llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count, int align = 4);
 
 /// Stores floats (a vector or a scalar) in `dtype`, rounded to nearest even.
 void store_floats(HostBuilder& build, DType dtype, llvm::Value* value, llvm::Value* to);

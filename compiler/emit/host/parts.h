@@ -11,18 +11,19 @@ class HookInliner;
 /// void(workspace, float row_max, float row_sum): a q tile begins, with an output of 0.
 llvm::Function* emit_reset(const HostModule& host);
 /// void(first row, i64 stride in bytes, i64 rows, to): packs the transpose of a tile's rows, such as Q^T, as
-/// floats; rows past the end repeat the last one. `width`: numbers in a row.
-llvm::Function* emit_pack(const HostModule& host, const char* name, int width);
+/// floats; rows past the end repeat the last one. `width`: numbers in a row, of type `dtype`. Words of pairs
+/// pass as f32: they are moved and not converted.
+llvm::Function* emit_pack(const HostModule& host, const char* name, DType dtype, int width);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of K or V as floats, `width` of them padded to
 /// `padded` by zeros.
 llvm::Function* emit_copy(const HostModule& host, const char* name, int width, int padded);
-/// void(q panel, k, i64 k stride in floats, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows
-/// from row `low` of the tile on; `depth`: numbers in a row of either. Writes up to qk_rows - 1 rows past
+/// void(q panel, k, i64 k stride in bytes, i64 rows, s, spans, i64 low): S^T = K Q^T of `rows` kv rows
+/// from row `low` of the tile on; `depth`: words in a row of either. Writes up to qk_rows - 1 rows past
 /// the last. `masked`: only what `spans` says is kept, and little more; neither it nor `low` is read
 /// otherwise.
 llvm::Function* emit_qk(const HostModule& host, const char* name, int depth, bool masked);
-/// void(p, v, i64 v stride in floats, i64 rows, o, rescale, spans, i64 low): O = rescale * O + P^T V for
-/// `vecs` vectors of a row. `masked` as above.
+/// void(p, v, i64 v stride in words, i64 rows of words, o, rescale, spans, i64 low): O = rescale * O + P^T V
+/// for `vecs` vectors of a row. `masked` as above.
 llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked);
 
 /// i64(params, keep, i32 b, i32 h, i32 first q, i32 first kv, i32 rows, spans): evaluates mask_mod over a

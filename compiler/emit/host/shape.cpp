@@ -9,6 +9,10 @@
 namespace fa {
 
 HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu) {
+  return host_shape(spec, plan, cpu, product_of(spec.dtype, cpu));
+}
+
+HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu, HostProduct product) {
   if (plan.tile_q < 1 || plan.tile_q > 256 || plan.tile_kv < 16 || plan.tile_kv > 1024 ||
       plan.tile_kv % 16 != 0)
     throw InternalError("the host needs tile_q in 1..256 and tile_kv a multiple of 16 in 16..1024, not " +
@@ -25,8 +29,11 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   const int vecs = ceil_div(plan.tile_q, cpu.lanes);
   auto padded = [&](int across) { return ceil_div(vecs, across) * across; };
   shape.panel_vecs = vecs < 3 ? vecs : padded(3) <= padded(2) ? 3 : 2;
-  shape.amx = cpu.amx && spec.dtype == DType::bf16;
-  if (shape.amx) shape.panel_vecs = 2;  // as wide as a block of tiles
+  // A word must not reach into the next row. No head_dim of the language is odd.
+  if (product == HostProduct::pairs && spec.head_dim % 2 != 0) product = HostProduct::floats;
+  shape.product = product;
+  const bool tiles = product == HostProduct::tiles;
+  if (tiles) shape.panel_vecs = 2;  // as wide as a block of tiles
   shape.panel = shape.lanes * shape.panel_vecs;
   shape.panels = ceil_div(plan.tile_q, shape.panel);
   shape.dv_vecs = ceil_div(spec.head_dim_v, cpu.lanes);
@@ -35,10 +42,12 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   shape.qk_rows = many ? 8 : 4;
   shape.pv_rows = shape.panel % 6 == 0 ? 6 : 4;
   shape.pv_vecs = many ? 4 : 2;
-  shape.copy_k = spec.dtype != DType::f32 && !shape.amx;
-  shape.copy_v = (spec.dtype != DType::f32 || spec.head_dim_v % cpu.lanes != 0) && !shape.amx;
+  shape.numbers = product == HostProduct::floats ? 1 : 2;
+  shape.q_words = spec.head_dim / shape.numbers;
+  shape.copy_k = spec.dtype != DType::f32 && product == HostProduct::floats;
+  shape.copy_v = (spec.dtype != DType::f32 || spec.head_dim_v % cpu.lanes != 0) && !tiles;
   shape.q_rows = ceil_div(spec.head_dim, 32) * 32;
-  shape.o_columns = shape.amx ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
+  shape.o_columns = tiles ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
   shape.kv_columns = ceil_div(shape.tile_kv, 32) * 32;
 
   std::size_t at = 0;
@@ -47,10 +56,10 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
     at += (bytes + 63) / 64 * 64;
   };
   const std::size_t rows = static_cast<std::size_t>(shape.panels) * shape.panel;
-  place(shape.q, shape.amx ? 0 : rows * shape.head_dim * 4);
+  place(shape.q, tiles ? 0 : rows * shape.q_words * 4);
   place(shape.o, rows * shape.o_columns * 4);
   shape.o_rows = shape.o;
-  if (shape.amx) place(shape.o_rows, rows * shape.dv_padded * 4);
+  if (tiles) place(shape.o_rows, rows * shape.dv_padded * 4);
   place(shape.row_max, rows * 4);
   place(shape.row_sum, rows * 4);
   place(shape.rescale, static_cast<std::size_t>(shape.panel) * 4);
@@ -59,14 +68,15 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   place(shape.keep, static_cast<std::size_t>(shape.tile_kv) * shape.panel_vecs * 2);
   place(shape.spans, static_cast<std::size_t>(shape.panel_vecs) * 16);
   place(shape.k, shape.copy_k ? static_cast<std::size_t>(shape.tile_kv) * shape.head_dim * 4 : 0);
-  place(shape.v, shape.copy_v ? static_cast<std::size_t>(shape.tile_kv) * shape.dv_padded * 4 : 0);
-  if (shape.amx) {
-    const auto columns = static_cast<std::size_t>(shape.kv_columns);
+  const int v_rows = shape.tile_kv / shape.numbers;
+  place(shape.v, shape.copy_v ? static_cast<std::size_t>(v_rows) * shape.dv_padded * 4 : 0);
+  const auto columns = static_cast<std::size_t>(shape.kv_columns);
+  place(shape.p_pairs, product == HostProduct::floats ? 0 : columns * shape.panel * 2);
+  if (tiles) {
     place(shape.q_pairs, rows * shape.q_rows * 2);
     place(shape.k_rows, columns * shape.q_rows * 2);
     place(shape.v_columns, columns * shape.o_columns * 2);
-    place(shape.p_pairs, columns * shape.panel * 2);
-    place(shape.product, static_cast<std::size_t>(shape.o_columns) * shape.panel * 4);
+    place(shape.v_product, static_cast<std::size_t>(shape.o_columns) * shape.panel * 4);
     place(shape.v_pairs, 16 * 16 * 4);
   }
   shape.bytes = at;
@@ -74,8 +84,11 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
 }
 
 std::string describe_products(const HostShape& shape) {
-  const std::string how = shape.amx ? "AMX tiles: bf16 times bf16, summed in f32"
-                                    : "vectors of " + std::to_string(shape.lanes) + " floats";
+  const auto vectors = [&](const char* of) { return "vectors of " + std::to_string(shape.lanes) + of; };
+  const std::string how = shape.product == HostProduct::tiles ? "AMX tiles: bf16 times bf16, summed in f32"
+                          : shape.product == HostProduct::pairs
+                              ? vectors(" pairs, AVX512_BF16: bf16 times bf16, summed in f32")
+                              : vectors(" floats");
   return how + "; panels of " + std::to_string(shape.panel) + " rows";
 }
 

@@ -18,24 +18,28 @@ struct HostShape {
   int tile_kv = 0;
   int head_dim = 0;
   int head_dim_v = 0;
+  // What multiplies. Products of pairs go by words: a float, or two bf16 that are neighbours along what is
+  // summed over. So a word of K and Q has two columns, a word of P and V two kv rows.
+  HostProduct product = HostProduct::floats;
+  int numbers = 1;      // in a word
+  int q_words = 0;      // in a row of Q or K
   int dv_vecs = 0;      // vectors across head_dim_v, the last one possibly ragged
   int dv_padded = 0;    // lanes * dv_vecs
   int qk_rows = 0;      // kv rows the first product's micro-kernel holds
   int pv_rows = 0;      // query rows the second product's micro-kernel holds; divides `panel`
   int pv_vecs = 0;      // at most so many vectors of head_dim_v in it
   bool copy_k = false;  // K is converted into the workspace, tile by tile
-  bool copy_v = false;  // V is converted, or padded because head_dim_v is no multiple of `lanes`
+  bool copy_v = false;  // V is converted, paired, or padded because head_dim_v is no multiple of `lanes`
   int o_columns = 0;    // numbers the accumulated output has for each query row
 
   // Products by AMX, of bf16: its tiles take 32 numbers of what is summed over, and make blocks of 32 x 32.
-  bool amx = false;
   int q_rows = 0;      // head_dim in whole tiles
   int kv_columns = 0;  // tile_kv in whole tiles
 
   // Byte offsets in the workspace, each 64-byte aligned.
-  std::size_t q = 0;        // [panels][head_dim][panel]; none with amx
-  std::size_t o = 0;        // [panels][panel][dv_padded]; with amx [panels][o_columns][panel]
-  std::size_t o_rows = 0;   // [panels][panel][dv_padded] when a q tile ends; without amx the same as o
+  std::size_t q = 0;        // [panels][q_words][panel] words; none with tiles
+  std::size_t o = 0;        // [panels][panel][dv_padded]; with tiles [panels][o_columns][panel]
+  std::size_t o_rows = 0;   // [panels][panel][dv_padded] when a q tile ends; without tiles the same as o
   std::size_t row_max = 0;  // [panels][panel], base 2
   std::size_t row_sum = 0;  // [panels][panel]
   std::size_t rescale = 0;  // [panel]: what the accumulated output shrinks by
@@ -43,17 +47,19 @@ struct HostShape {
   std::size_t keep = 0;     // [tile_kv][panel_vecs] words of kept lanes, 16 bits each
   std::size_t spans = 0;    // [panel_vecs] first and last + 1 of the kv rows a vector keeps some of, as i64
   std::size_t k = 0;        // [tile_kv][head_dim]
-  std::size_t v = 0;        // [tile_kv][dv_padded]
-  // With amx. Pairs are two bf16 that are neighbours along what is summed over.
+  std::size_t v = 0;        // [tile_kv / numbers][dv_padded] words
+  // With tiles; p_pairs also with pairs.
   std::size_t q_pairs = 0;    // [panels][q_rows / 2][panel] pairs
   std::size_t k_rows = 0;     // [kv_columns][q_rows] bf16
   std::size_t v_columns = 0;  // [o_columns][kv_columns] bf16: V^T
   std::size_t p_pairs = 0;    // [kv_columns / 2][panel] pairs
-  std::size_t product = 0;    // [o_columns][panel]: V^T P
+  std::size_t v_product = 0;  // [o_columns][panel]: V^T P
   std::size_t v_pairs = 0;    // [16][16] pairs on their way into V^T
   std::size_t bytes = 0;
 };
 
+HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu, HostProduct product);
+/// Of the forward pass: the fastest product that the CPU has for the spec's dtype.
 HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& cpu);
 
 /// How it multiplies, for people: "AMX tiles: bf16 times bf16, summed in f32; panels of 32 rows".

@@ -11,6 +11,7 @@
 // next hooks.
 #pragma once
 
+#include "common/instructions.cuh"
 #include "common/placement.cuh"
 #include "common/score/hooks.cuh"
 #include "params.h"
@@ -85,14 +86,14 @@ struct StagedReads {
         const Value* from = piece.from;
 #pragma unroll
         for (int i = 0; i < kPieces; ++i, from += step)
-          copy_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
+          cp_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
       }
     } else {
 #pragma unroll 4  // all of them at once would take registers that scores hold
       for (int i = 0; i < kPieces; ++i) {
         const Piece piece = piece_of(i, params, item, head, first_row, kv0);
         if (is_whole(piece))
-          copy_async_16(smem + piece.to, piece.from, piece.left > 0);
+          cp_async_16(smem + piece.to, piece.from, piece.left > 0);
         else
           odd = true;
       }
@@ -175,13 +176,6 @@ struct StagedReads {
   static __device__ __forceinline__ bool is_whole(const Piece& piece) {
     return reinterpret_cast<unsigned long long>(piece.from) % 16 == 0 &&
            (piece.left >= kValuesOfChunk || piece.left <= 0);
-  }
-
-  /// Writes zeros where `valid` is false, and reads nothing.
-  static __device__ __forceinline__ void copy_async_16(unsigned smem, const void* gmem, bool valid) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
-                 "r"(valid ? 16 : 0)
-                 : "memory");
   }
 };
 

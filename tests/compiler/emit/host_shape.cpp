@@ -19,6 +19,10 @@ HostShape shape_of(int head_dim, int head_dim_v, DType dtype, int tile_q, int ti
 
 constexpr const char* kAmx = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile";
 
+constexpr const char* kPairs = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512bf16";
+
+bool has_tiles(const HostShape& shape) { return shape.product == HostProduct::tiles; }
+
 HostCpu cpu_with(const char* features, const char* triple = "x86_64-pc-linux-gnu") {
   return HostCpu::from_features(triple, "some", features);
 }
@@ -38,17 +42,20 @@ TEST_CASE("host cpu: lanes and registers from features") {
   CHECK(cpu_with(kAmx).amx);
   CHECK_FALSE(cpu_with("+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,-amx-tile").amx);  // not permitted
   CHECK_FALSE(cpu_with("+avx2,+fma,+amx-bf16,+amx-tile").amx);
+  CHECK_FALSE(wide.bf16_pairs);
+  CHECK(cpu_with(kPairs).bf16_pairs);
+  CHECK_FALSE(cpu_with("+avx2,+fma,+avx512f,+avx512bf16").bf16_pairs);  // too little of AVX-512
 }
 
 TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other types by vectors") {
-  CHECK_FALSE(shape_of(64, 64, DType::f32, 96, 64, cpu_with(kAmx)).amx);
-  CHECK_FALSE(shape_of(64, 64, DType::f16, 96, 64, cpu_with(kAmx)).amx);
+  CHECK_FALSE(has_tiles(shape_of(64, 64, DType::f32, 96, 64, cpu_with(kAmx))));
+  CHECK_FALSE(has_tiles(shape_of(64, 64, DType::f16, 96, 64, cpu_with(kAmx))));
   for (const int head_dim : {1, 16, 64, 200})
     for (const int tile_q : {1, 96, 100})
       for (const int tile_kv : {16, 48, 64}) {
         const HostShape shape =
             shape_of(head_dim, 257 - head_dim, DType::bf16, tile_q, tile_kv, cpu_with(kAmx));
-        REQUIRE(shape.amx);
+        REQUIRE(has_tiles(shape));
         CHECK(shape.panel == 32);
         for (const int whole : {shape.q_rows, shape.o_columns, shape.kv_columns}) CHECK(whole % 32 == 0);
         CHECK(shape.q_rows >= head_dim);
@@ -66,7 +73,7 @@ TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other t
             {shape.k_rows, bytes(shape.kv_columns, shape.q_rows, 2)},
             {shape.v_columns, bytes(shape.kv_columns, shape.o_columns, 2)},
             {shape.p_pairs, bytes(shape.kv_columns, shape.panel, 2)},
-            {shape.product, bytes(shape.o_columns, shape.panel, 4)},
+            {shape.v_product, bytes(shape.o_columns, shape.panel, 4)},
             {shape.v_pairs, bytes(16, 16, 4)}};
         for (const auto& [offset, size] : buffers) {
           CHECK(offset % 64 == 0);
@@ -74,6 +81,27 @@ TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other t
           for (const auto& [other, _] : buffers) CHECK((other <= offset || other >= offset + size));
         }
       }
+}
+
+TEST_CASE("host shape: bf16 is multiplied by pairs where a CPU has these and no tiles") {
+  CHECK(product_of(DType::bf16, cpu_with(kPairs)) == HostProduct::pairs);
+  CHECK(product_of(DType::f16, cpu_with(kPairs)) == HostProduct::floats);
+  CHECK(product_of(DType::f32, cpu_with(kPairs)) == HostProduct::floats);
+  HostCpu both = cpu_with(kPairs);
+  both.amx = true;
+  CHECK(product_of(DType::bf16, both) == HostProduct::tiles);
+
+  const HostShape floats = shape_of(72, 40, DType::bf16, 96, 48, cpu_with("+avx2,+fma"));
+  CHECK(floats.copy_k);
+  CHECK(floats.q_words == 72);
+  const HostShape shape = shape_of(72, 40, DType::bf16, 96, 48, cpu_with(kPairs));
+  CHECK_FALSE(shape.copy_k);  // words of K lie in its rows
+  CHECK(shape.copy_v);
+  CHECK(shape.q_words == 36);
+  CHECK(shape.o - shape.q >= std::size_t{96} * 36 * 4);
+  CHECK(shape.p_pairs - shape.v >= std::size_t{24} * 48 * 4);
+  CHECK(shape.bytes - shape.p_pairs >= std::size_t{24} * 48 * 4);
+  CHECK(shape.o_rows == shape.o);
 }
 
 TEST_CASE("host shape: panels cover the tile with little padding") {

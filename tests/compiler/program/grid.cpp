@@ -54,8 +54,21 @@ TEST_CASE("blocks share the tiles of a map, of heads and batch entries where the
   CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{8 * 129, 1, 1});
 }
 
+TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[program]") {
+  ForwardParams params = call(3, 8, 130, 1000);
+  params.call.num_kv_heads = 2;
+  params.head_shift = 2;
+  CHECK(blocks({.entry = "f", .grid = Grid::row_stats, .tile_q = 128, .tile_kv = 1}, params) ==
+        std::array{2, 8, 3});
+  CHECK(blocks({.entry = "f", .grid = Grid::d_q_sums, .tile_q = 128, .tile_kv = 64}, params) ==
+        std::array{2, 8, 3});
+  CHECK(blocks({.entry = "f", .grid = Grid::kv_tiles, .tile_q = 64, .tile_kv = 128}, params) ==
+        std::array{8, 2, 3});
+}
+
 TEST_CASE("grids have names", "[program]") {
-  for (const Grid grid : {Grid::q_tiles, Grid::tile_map}) CHECK(grid_named(grid_name(grid)) == grid);
+  for (const Grid grid : {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums})
+    CHECK(grid_named(grid_name(grid)) == grid);
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");
   CHECK_FALSE(grid_named(""));

@@ -1,6 +1,8 @@
 // Workspace: what passes leave for the passes after them, one part after the other.
 #include "compiler/program/workspace.h"
 
+#include <vector>
+
 #include "tests/catch.h"
 
 using namespace fa;
@@ -25,6 +27,43 @@ TEST_CASE("the workspace is the sum of what passes leave in it", "[program]") {
   CHECK(params.tile_map == nullptr);
   place_workspace({map, forward}, memory, params);
   CHECK(params.tile_map == memory);
+}
+
+TEST_CASE("each pass of a backward pass sees the tile map that was filled last", "[program]") {
+  BackwardParams params{};
+  params.forward.call.batch = 1;
+  params.forward.call.num_q_heads = 2;
+  params.forward.call.q_len = 130;
+  params.forward.call.kv_len = 4000;
+  const auto map = [](int tile) {
+    return Pass{.entry = "m",
+                .grid = Grid::tile_map,
+                .tile_q = tile,
+                .tile_kv = tile,
+                .tile_map = TileMapShape{.of_batch = false, .of_head = false, .has_plain = false}};
+  };
+  const Program program = {{.entry = "rows", .grid = Grid::row_stats, .tile_q = 128, .tile_kv = 1},
+                           map(64),
+                           {.entry = "keys", .grid = Grid::kv_tiles, .tile_q = 64, .tile_kv = 64},
+                           map(32),
+                           {.entry = "queries", .grid = Grid::q_tiles, .tile_q = 32, .tile_kv = 32},
+                           {.entry = "sums", .grid = Grid::d_q_sums, .tile_q = 128, .tile_kv = 40}};
+  const std::size_t stats = 2 * 2 * 256 * 4;    // lse and D of 256 rows of two heads
+  const std::size_t first_map = 3 * 2 * 2 * 4;  // 3 q tiles, 2 words, 2 bits a tile
+  const std::size_t second_map = 5 * 4 * 2 * 4;
+  const std::size_t sums = 2 * 256 * 48 * 4;  // whole products of 16 columns
+  CHECK(workspace_bytes(program, params.forward.call) == stats + first_map + second_map + sums);
+
+  std::vector<std::byte> memory(stats + first_map + second_map + sums);
+  const auto offset = [&](const void* pointer) {
+    return static_cast<const std::byte*>(pointer) - memory.data();
+  };
+  place_workspace(program, memory.data(), 2, params);
+  CHECK(offset(params.row_stats) == 0);
+  CHECK(offset(params.forward.tile_map) == static_cast<std::ptrdiff_t>(stats));
+  CHECK(offset(params.d_q_sums) == static_cast<std::ptrdiff_t>(stats + first_map + second_map));
+  place_workspace(program, memory.data(), 4, params);
+  CHECK(offset(params.forward.tile_map) == static_cast<std::ptrdiff_t>(stats + first_map));
 }
 
 TEST_CASE("a program prints all that launching it takes", "[program]") {

@@ -124,7 +124,8 @@ TEST_CASE("the host takes a plan of its own", "[schedule]") {
   CHECK(choice.plan.warps == 1);
   CHECK(choice.predicted_ms == 0);
   Target with_tiles = find_target("host");
-  const HostCpu with_amx{.triple = {}, .name = {}, .features = {}, .data_layout = {}, .amx = true};
+  HostCpu with_amx;
+  with_amx.lanes = 16, with_amx.amx = true;
   with_tiles.cpu = &with_amx;
   CHECK(choose(plain_spec(64, 0, DType::f32), {}, with_tiles).plan == choice.plan);
   CHECK(choose(plain_spec(64, 0, DType::bf16), {}, find_target("host")).plan == choice.plan);
@@ -132,6 +133,29 @@ TEST_CASE("the host takes a plan of its own", "[schedule]") {
   CHECK(tiles.tile_q % 32 == 0);  // whole blocks of tiles
   CHECK(tiles.tile_kv % 32 == 0);
   CHECK(rank_plans(plain_spec(64, 0, DType::bf16), {}, with_tiles, {}).front().plan == tiles);
+}
+
+TEST_CASE("the host's plan is that of the first line of the table that fits the CPU", "[schedule]") {
+  const std::string avx512 = "+avx2,+fma,+avx512f,+avx512bw,+avx512dq,+avx512vl";
+  const auto plan = [](DType dtype, const char* name, const std::string& features) {
+    Target target = find_target("host");
+    const HostCpu cpu = HostCpu::from_features("x86_64-pc-linux-gnu", name, features);
+    target.cpu = &cpu;
+    const Plan chosen = choose(plain_spec(64, 0, dtype), {}, target).plan;
+    CHECK(why_illegal(chosen, plain_spec(64, 0, dtype), target).empty());
+    return std::pair(chosen.tile_q, chosen.tile_kv);
+  };
+  const std::pair any{96, 64}, even{128, 128};
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    CHECK(plan(dtype, "haswell", "+avx2,+fma") == any);
+    CHECK(plan(dtype, "znver4", "+avx2,+fma") == any);  // kept to AVX2
+    CHECK(plan(dtype, "skylake-avx512", avx512) == any);
+    CHECK(plan(dtype, "znver4", avx512 + ",+avx512bf16") == even);
+    const bool is_bf16 = dtype == DType::bf16;
+    CHECK(plan(dtype, "cooperlake", avx512 + ",+avx512bf16") == (is_bf16 ? even : any));
+    CHECK(plan(dtype, "sapphirerapids", avx512 + ",+avx512bf16,+amx-tile,+amx-bf16") ==
+          (is_bf16 ? even : any));
+  }
 }
 
 TEST_CASE("what a target cannot run is an error with a remedy", "[schedule]") {

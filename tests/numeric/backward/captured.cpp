@@ -27,7 +27,7 @@ ProblemInputs inputs_of(const ProblemSize& size) {
   return inputs;
 }
 
-const std::vector<const char*> kItems = {
+const std::vector<std::string> kItems = {
     // one a call, a head, a row, a column, a distance, an element
     "param tau : f32 = 0.8 grad\nscore_mod = score * tau\n",
     "tensor slopes : f32[num_q_heads] grad\nscore_mod = score - slopes[h] * (q_idx - kv_idx)\n",
@@ -60,8 +60,10 @@ const std::vector<const char*> kItems = {
 
 }  // namespace
 
+const std::vector<std::string>& fa::tools::captured_items() { return kItems; }
+
 TEST_CASE("gradients of what hooks capture", "[backward]") {
-  for (const char* items : kItems) {
+  for (const std::string& items : kItems) {
     check_backward(spec_of(items), inputs_of(kGrouped));
     check_backward(spec_of(items), inputs_of(kSingle), Layout::bshd);
   }
@@ -69,7 +71,7 @@ TEST_CASE("gradients of what hooks capture", "[backward]") {
 
 TEST_CASE("gradients of what hooks capture, in 16 bits and of many rows", "[backward][slow]") {
   const ProblemSize longer = {.batch = 1, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 1100, .kv_len = 300};
-  for (const char* items : kItems) {
+  for (const std::string& items : kItems) {
     for (const char* dtype : {"bf16", "f16"})
       check_backward(spec_of(items, fmt::format("head_dim 64\ndtype {}\n", dtype)), inputs_of(kGrouped));
     check_backward(spec_of(items), inputs_of(longer));

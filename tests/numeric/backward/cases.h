@@ -19,4 +19,7 @@ void check_backward(const Case& c);
 /// The same for a spec's text and a problem of its own.
 void check_backward(const Spec& spec, const ProblemInputs& inputs, Layout layout = Layout::bhsd);
 
+/// Specs from their params and tensors on, whose gradients find their elements in every way that there is.
+const std::vector<std::string>& captured_items();
+
 }  // namespace fa::tools

@@ -39,10 +39,10 @@ Kernel kernel_for(const HostCpu& cpu, const Spec& spec) {
                       .plan = compiled.choice.plan.print(),
                       .cuda = nullptr,
                       .host = [forward](const ForwardParams& params) { run_host(*forward, params); }};
-  loaded.host_backward.workspace_bytes = [backward](const BackwardCall& call) {
+  loaded.backward.workspace_bytes = [backward](const BackwardCall& call) {
     return HostBackwardLayout(*backward, call).workspace_bytes();
   };
-  loaded.host_backward.run = [backward](const BackwardCall& call, void* workspace) {
+  loaded.backward.run = [backward](const BackwardCall& call, void* workspace, Stream) {
     run_host_backward(*backward, call, workspace);
   };
   return Kernel(std::make_shared<const KernelState>(

@@ -23,6 +23,7 @@ constexpr Kind kKinds[] = {
     {"nehalem", "+sse4.2", "+sse4.2", 4},
     {"haswell", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2", "+avx2", 8},
     {"skylake-avx512", "+avx,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl", "+avx512vl", 16},
+    {"znver4", "+avx,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512bf16", "+avx512bf16", 16},
     {"sapphirerapids", "+avx,+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile",
      "+amx-tile", 16},
 };
@@ -68,13 +69,14 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
 }
 
 // Code that this machine cannot run can still be generated.
-TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
+TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them, else AVX512_BF16") {
   if (!host_cpu().triple.starts_with("x86_64")) {
     tests::skip("this is no x86-64 machine");
     return;
   }
-  const HostCpu cpu =
-      host_cpu_with("sapphirerapids", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+amx-bf16,+amx-tile");
+  const std::string avx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512bf16";
+  const HostCpu with_pairs = host_cpu_with("znver4", avx512);
+  const HostCpu cpu = host_cpu_with("sapphirerapids", avx512 + ",+amx-bf16,+amx-tile");
   for (const char* dtype : {"f32", "f16", "bf16"}) {
     const CheckedSpec spec =
         Spec::parse(std::string("attention t\nhead_dim 64\nmask_mod = q_idx >= kv_idx\ndtype ") + dtype)
@@ -82,6 +84,10 @@ TEST_CASE("host kernel: bf16 uses AMX's tiles where the CPU has them") {
     const std::string text = host_asm(host_code(spec, 96, 64, cpu));
     const bool tiles = spec.dtype == DType::bf16;
     CHECK((text.find("tdpbf16ps") != std::string::npos) == tiles);
+    CHECK(text.find("vdpbf16ps") == std::string::npos);
+    const std::string pairs = host_asm(host_code(spec, 96, 64, with_pairs));
+    CHECK((pairs.find("vdpbf16ps") != std::string::npos) == tiles);
+    CHECK(pairs.find("tdpbf16ps") == std::string::npos);
     CHECK((text.find("ldtilecfg") != std::string::npos) == tiles);
     CHECK((text.find("tilerelease") != std::string::npos) == tiles);
   }

@@ -2,7 +2,7 @@
 #include "compiler/ir/llvm/jit.h"
 #include "compiler/ir/llvm/reading.h"
 // after llvm.h
-#include "tests/runtime/host/emulated_amx.h"
+#include "tests/runtime/host/emulated.h"
 
 #include <fmt/format.h>
 
@@ -90,19 +90,19 @@ std::string without_tiles(std::string text) {
   return text;
 }
 
-std::string compile(const std::string& text) {
+}  // namespace
+
+std::shared_ptr<const HostKernel> load_ir(const std::string& text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, problem, context);
-  if (!module) throw InternalError("emulated AMX: " + problem.getMessage().str());
-  return compile_object(*module);
+  if (!module) throw InternalError("emulated instructions: " + problem.getMessage().str());
+  return load_host(compile_object(*module));
 }
-
-}  // namespace
 
 std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, int tile_q, int tile_kv) {
   const HostCpu cpu = host_cpu_with(host_cpu().name, host_cpu().features + ",+amx-bf16,+amx-tile");
-  return load_host(compile(without_tiles(host_code(spec, tile_q, tile_kv, cpu).print())));
+  return load_ir(without_tiles(host_code(spec, tile_q, tile_kv, cpu).print()));
 }
 
 }  // namespace fa::test

@@ -33,6 +33,7 @@ TEST_CASE("an empty environment gives the defaults", "[runtime][options]") {
     CHECK(e.device == Device::automatic);
     CHECK(e.cuda_device == 0);
     CHECK(e.num_threads == 0);
+    CHECK(e.cpu == CpuLevel::all);
     CHECK(e.plan.empty());
     CHECK(e.disk_cache);
     CHECK(e.cache_dir.empty());
@@ -48,6 +49,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   const Environment e = parse({{"FA_DEVICE", "host"},
                                {"FA_CUDA_DEVICE", "3"},
                                {"FA_NUM_THREADS", "12"},
+                               {"FA_CPU", "avx512_bf16"},
                                {"FA_PLAN", "tile_q=64"},
                                {"FA_TARGET", "t4"},
                                {"FA_DISK_CACHE", "0"},
@@ -61,6 +63,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.device == Device::host);
   CHECK(e.cuda_device == 3);
   CHECK(e.num_threads == 12);
+  CHECK(e.cpu == CpuLevel::avx512_bf16);
   CHECK(e.plan == "tile_q=64");
   CHECK(e.target == "t4");
   CHECK_FALSE(e.disk_cache);
@@ -71,7 +74,13 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 15);
+  CHECK(environment_variables().size() == 16);
+}
+
+TEST_CASE("FA_CPU takes three levels", "[runtime][options]") {
+  CHECK(parse({{"FA_CPU", "avx2"}}).cpu == CpuLevel::avx2);
+  CHECK(parse({{"FA_CPU", "avx512"}}).cpu == CpuLevel::avx512);
+  CHECK(parse({{"FA_CPU", ""}}).cpu == CpuLevel::all);
 }
 
 TEST_CASE("sizes take K, M and G", "[runtime][options]") {
@@ -91,6 +100,8 @@ TEST_CASE("a bad value names its variable and what was expected", "[runtime][opt
   CHECK(
       refusal({{"FA_NUM_THREADS", "99999999999999999999"}}) ==
       "FA_NUM_THREADS='99999999999999999999': expected a whole number from 0 to 4096; change it or unset it");
+  CHECK(refusal({{"FA_CPU", "sse2"}}) ==
+        "FA_CPU='sse2': expected avx2, avx512 or avx512_bf16; change it or unset it");
   CHECK(refusal({{"FA_DISK_CACHE", "yes"}}) == "FA_DISK_CACHE='yes': expected 0 or 1; change it or unset it");
   const std::string size =
       "expected bytes, or a number followed by K, M or G (powers of 1024); change it or unset it";

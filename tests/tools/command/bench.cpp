@@ -40,6 +40,25 @@ TEST_CASE("bench times sizes and plans, and writes JSON that says how") {
   CHECK(facet({"bench", causal_path(), "--q-len", "1,2,3", "--kv-len", "1,2"}).status == 2);
 }
 
+TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {
+  const TemporaryFolder folder;
+  const auto result =
+      facet({"bench", causal_path(), "--device", "host", "--head-dim", "16", "--q-len", "33,70", "--heads",
+             "2", "--time", "1", "--verify", "--backward", "--json", folder.file("b")});
+  CHECK(result.err == "");
+  REQUIRE(result.status == 0);
+  CHECK(missing(result.out, {"verified", "\n                       backward ", "workspace ",
+                             "\n                       forward and backward "}) == "");
+  for (const json& line : json::parse(read_file(folder.file("b")))["results"]) {
+    CHECK(line["verified"] == true);
+    const json& backward = line["backward"];
+    CHECK(backward["flops"] == 2.5 * line["flops"].get<double>());
+    CHECK(backward["time_ms"]["runs"] >= 3);
+    CHECK(line["forward_backward"]["time_ms"]["median"] > backward["time_ms"]["best"]);
+    CHECK(backward.contains("workspace_bytes"));
+  }
+}
+
 TEST_CASE("cache shows, lists and empties what runs have kept") {
   CHECK(facet({"cache", "clear"}).status == 0);
   CHECK(facet(small_run({causal_path()}, {"--repeat", "1"})).status == 0);

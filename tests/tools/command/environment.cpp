@@ -1,5 +1,6 @@
 // FA_* variables take effect in every command that they concern, and the message about a bad one names it.
 #include "runtime/build/device_target.h"
+#include "runtime/host/jit.h"
 #include "tests/catch.h"
 #include "tests/skip.h"
 #include "tests/tools/command/command.h"
@@ -28,6 +29,25 @@ TEST_CASE("FA_PLAN and FA_TARGET reach explain and emit", "[tools][options]") {
     CHECK(missing(both.out, {"tile_q=128 "}) == "");
   }
   CHECK(missing(facet_with("FA_TARGET=l4", explain).out, {"for l4"}) == "");
+}
+
+TEST_CASE("FA_CPU keeps host kernels from newer instructions", "[tools][options]") {
+  if (!host_cpu().triple.starts_with("x86_64") || host_cpu().lanes < 8) {
+    tests::skip("this CPU has no AVX2");
+    return;
+  }
+  const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa"), "--gpu", "host"};
+  for (const char* dtype : {"f32", "bf16"}) {
+    const std::vector<std::string> of_dtype = {"--dtype", dtype};
+    CHECK(missing(facet_with("FA_CPU=avx2", explain, of_dtype).out, {"vectors of 8 floats"}) == "");
+    const auto wide = facet_with("FA_CPU=avx512", explain, of_dtype);
+    CHECK(missing(wide.out, {host_cpu().avx512 ? "vectors of 16 floats" : "vectors of 8 floats"}) == "");
+    const auto pairs = facet_with("FA_CPU=avx512_bf16", explain, of_dtype);
+    CHECK(pairs.out.find("AMX") == std::string::npos);
+    const auto run = facet_with("FA_CPU=avx2", kRun, {"--device", "host", "--verify", "--dtype", dtype});
+    CHECK(run.status == 0);
+    CHECK(missing(run.out, {"ok: "}) == "");
+  }
 }
 
 TEST_CASE("a variable that cannot be used is named, with status 2", "[tools][options]") {

@@ -195,8 +195,4 @@ TEST_CASE("run --backward computes, shows and verifies gradients", "[backward]")
   CHECK(report["verify"]["rows"] == 20);
   CHECK(report["gradients"].size() == 5);
   CHECK(report["gradients"][4]["name"] == "slopes");
-
-  const auto on_gpu = facet({"run", slopes, "--backward", "--device", "cuda"});
-  CHECK(on_gpu.status == 2);
-  CHECK(missing(on_gpu.err, {"there is no backward pass on GPUs yet; run it with --device host"}) == "");
 }

@@ -51,8 +51,8 @@ Functions emit_functions(const BackwardModule& backward, TileKinds tiles) {
   const int d = host.spec.head_dim, dv = host.spec.head_dim_v, panel = host.shape.panel;
   const BackwardShape& shape = backward.shape;
   Functions made;
-  made.pack_q = emit_pack(host, "pack_q", d);
-  made.pack_do = emit_pack(host, "pack_do", dv);
+  made.pack_q = emit_pack(host, "pack_q", host.spec.dtype, d);
+  made.pack_do = emit_pack(host, "pack_do", host.spec.dtype, dv);
   made.copy_q = emit_copy(host, "copy_q", d, shape.d_padded);
   made.copy_do = emit_copy(host, "copy_do", dv, shape.dv_padded);
   if (shape.copy_k) made.copy_k = emit_copy(host, "copy_k", d, shape.d_padded);
@@ -200,7 +200,7 @@ class Step {
     call<ScoresArgs>(ir_, functions_.scores[masked],
                      {.q = of_rows(shape.q_columns, d),
                       .k = k,
-                      .stride = k_.row_stride,
+                      .stride = ir_.CreateMul(k_.row_stride, build_.i64(4)),
                       .rows = kept,
                       .scores = s,
                       .spans = spans,
@@ -208,7 +208,7 @@ class Step {
     call<ScoresArgs>(ir_, functions_.d_probs[masked],
                      {.q = of_rows(shape.do_columns, dv),
                       .k = v,
-                      .stride = v_.row_stride,
+                      .stride = ir_.CreateMul(v_.row_stride, build_.i64(4)),
                       .rows = kept,
                       .scores = dp,
                       .spans = spans,
@@ -340,9 +340,7 @@ void emit_backward_info(const BackwardModule& backward) {
 
 HostIr emit_host_backward(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                           const TileClasses& classes, const Derivatives& derivatives, const Plan& plan,
-                          const HostCpu& host_cpu) {
-  HostCpu cpu = host_cpu;
-  cpu.amx = false;  // products are of floats
+                          const HostCpu& cpu) {
   const std::shared_ptr<llvm::Module> module = make_module(spec.name, hooks.module);
   module->setTargetTriple(cpu.triple);
   module->setDataLayout(cpu.data_layout);
@@ -350,7 +348,7 @@ HostIr emit_host_backward(const CheckedSpec& spec, const HookIr& hooks, const Fa
                         .hooks = hooks,
                         .facts = facts,
                         .cpu = cpu,
-                        .shape = host_shape(spec, plan, cpu),
+                        .shape = host_shape(spec, plan, cpu, HostProduct::floats),
                         .module = *module,
                         .calls_elementary = has_many_elementary_calls(
                             {hooks.module, facts.logits.module, classes.module, derivatives.module})};

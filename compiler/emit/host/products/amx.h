@@ -27,8 +27,6 @@ llvm::Function* emit_amx_pv(const HostModule& host);
 /// void(q's first row, i64 stride in bytes, i64 rows, q pairs): a tile's panels; rows past the end repeat the
 /// last one.
 llvm::Function* emit_amx_pack_q(const HostModule& host);
-/// void(p, i64 rows, p pairs): probabilities rounded to bf16, two rows at a time. `rows` is even.
-llvm::Function* emit_pack_p(const HostModule& host);
 /// void(k's first row, i64 stride in bytes, i64 rows, k rows): a copy, 0 past head_dim.
 llvm::Function* emit_pack_k(const HostModule& host);
 /// void(v's first row, i64 stride in bytes, i64 rows, v columns, v pairs): V^T, 0 from `rows` to the end of

@@ -103,34 +103,6 @@ llvm::Function* emit_amx_pack_q(const HostModule& host) {
   return function;
 }
 
-llvm::Function* emit_pack_p(const HostModule& host) {
-  const HostShape& shape = host.shape;
-  auto* pointer = llvm::PointerType::get(host.context(), 0);
-  auto* i64 = llvm::Type::getInt64Ty(host.context());
-  llvm::Function* function =
-      host.function("pack_p", llvm::Type::getVoidTy(host.context()), {pointer, i64, pointer});
-  HostBuilder build(host, function);
-  llvm::IRBuilder<>& ir = build.ir();
-  // Rounded half away from zero.
-  auto rounded = [&](llvm::Value* from) {
-    return ir.CreateAdd(ir.CreateLoad(words(build), from), build.splat(build.i32(0x8000)));
-  };
-  const int row_bytes = shape.panel * 4;
-  build.loop(build.i64(0), build.arg(1), build.i64(2), [&](llvm::Value* row) {
-    llvm::Value* from = build.at(build.arg(0), ir.CreateMul(row, build.i64(row_bytes)));
-    llvm::Value* to = build.at(build.arg(2), ir.CreateMul(row, build.i64(row_bytes / 2)));
-    for (int at = 0; at < row_bytes; at += 64) {
-      llvm::Value* low = rounded(build.at(from, static_cast<std::size_t>(at)));
-      llvm::Value* high = rounded(build.at(from, static_cast<std::size_t>(at + row_bytes)));
-      high = ir.CreateAnd(high, build.splat(build.i32(static_cast<std::int64_t>(0xffff0000))));
-      ir.CreateAlignedStore(ir.CreateOr(high, ir.CreateLShr(low, 16)),
-                            build.at(to, static_cast<std::size_t>(at)), llvm::Align(64));
-    }
-  });
-  ir.CreateRetVoid();
-  return function;
-}
-
 llvm::Function* emit_pack_k(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);

@@ -1,5 +1,6 @@
 // The products by AMX: Q is packed when its tile begins, K and V when theirs does, P a panel at a time.
 #include "compiler/emit/host/products/amx.h"
+#include "compiler/emit/host/products/pairs.h"
 #include "compiler/emit/host/products/products.h"
 
 namespace fa {
@@ -59,13 +60,13 @@ class AmxProducts : public HostProducts {
     llvm::IRBuilder<>& ir = build.ir();
     // No probability for rows past the kept ones, up to the end of the last tile.
     llvm::Value* end = ir.CreateAnd(ir.CreateAdd(panel.kept, build.i64(kGranule - 1)), build.i64(-kGranule));
-    zero(build, panel.s, panel.kept, end);
+    zero_rows(build, shape_, panel.s, panel.kept, end);
     llvm::Value* p = buffer(build, shape_.p_pairs);
     ir.CreateCall(pack_p_, {panel.s, end, p});
     llvm::Value* v = build.at(buffer(build, shape_.v_columns), ir.CreateMul(panel.low, build.i64(2)));
     llvm::Value* o =
         build.float_at(buffer(build, shape_.o), ir.CreateMul(panel.row, build.i64(shape_.o_columns)));
-    ir.CreateCall(pv_, {p, v, panel.kept, o, buffer(build, shape_.rescale), buffer(build, shape_.product)});
+    ir.CreateCall(pv_, {p, v, panel.kept, o, buffer(build, shape_.rescale), buffer(build, shape_.v_product)});
   }
 
   void end_step(HostBuilder& build) override { release_tiles(build); }
@@ -77,15 +78,6 @@ class AmxProducts : public HostProducts {
  private:
   llvm::Value* buffer(HostBuilder& build, std::size_t offset) const {
     return build.at(tile_.workspace, offset);
-  }
-
-  /// Rows `begin` to `end` of floats [][panel].
-  void zero(HostBuilder& build, llvm::Value* rows, llvm::Value* begin, llvm::Value* end) const {
-    build.loop(begin, end, build.i64(1), [&](llvm::Value* row) {
-      llvm::Value* at = build.float_at(rows, build.ir().CreateMul(row, build.i64(shape_.panel)));
-      for (int lane = 0; lane < shape_.panel; lane += shape_.lanes)
-        build.store_vec(build.splat(build.f32(0)), build.float_at(at, build.i64(lane)));
-    });
   }
 
   const HostShape& shape_;

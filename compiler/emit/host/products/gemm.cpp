@@ -6,6 +6,7 @@
 // block of query rows keeps nothing of. What the first leaves out is not written: the masked softmax reads it
 // as anything and puts -inf in its place.
 #include "compiler/emit/host/parts.h"
+#include "compiler/emit/host/products/pairs.h"
 
 namespace fa {
 namespace {
@@ -15,6 +16,18 @@ llvm::Value* span_at(HostBuilder& build, llvm::Value* spans, llvm::Value* vector
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value* index = ir.CreateAdd(ir.CreateMul(vector, build.i64(2)), build.i64(which));
   return ir.CreateLoad(build.i64(), ir.CreateGEP(build.i64(), spans, index));
+}
+
+/// sum + a b, of vectors of words.
+llvm::Value* multiply_add(const HostModule& host, HostBuilder& build, llvm::Value* a, llvm::Value* b,
+                          llvm::Value* sum) {
+  if (host.shape.product == HostProduct::pairs) return multiply_pairs(build, a, b, sum);
+  return build.ir().CreateIntrinsic(llvm::Intrinsic::fmuladd, {build.vec(build.f32())}, {a, b, sum});
+}
+
+/// A word in all lanes. One of K in bf16 may begin at any number.
+llvm::Value* splat_word(HostBuilder& build, llvm::Value* from, unsigned align) {
+  return build.splat(build.ir().CreateAlignedLoad(build.f32(), from, llvm::Align(align)));
 }
 
 /// Scores of `down` kv rows from `first` on for `across` of the panel's vectors; `q` and `s` point at the
@@ -29,7 +42,7 @@ void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, l
   HostBuilder::Values k_rows;
   for (int r = 0; r < down; ++r) {
     llvm::Value* row = build.min_i64(ir.CreateAdd(first, build.i64(r)), last);
-    k_rows.push_back(build.float_at(k, ir.CreateMul(row, stride)));
+    k_rows.push_back(build.at(k, ir.CreateMul(row, stride)));
   }
   const HostBuilder::Values zeros(static_cast<std::size_t>(down * across),
                                   llvm::ConstantAggregateZero::get(build.vec(build.f32())));
@@ -39,12 +52,11 @@ void emit_qk_block(const HostModule& host, HostBuilder& build, llvm::Value* q, l
     for (int c = 0; c < across; ++c)
       columns.push_back(build.load_vec(build.float_at(q_row, build.i64(c * shape.lanes))));
     for (int r = 0; r < down; ++r) {
-      llvm::Value* element =
-          build.splat(ir.CreateLoad(build.f32(), build.float_at(k_rows[static_cast<std::size_t>(r)], d)));
+      llvm::Value* element = splat_word(build, build.float_at(k_rows[static_cast<std::size_t>(r)], d),
+                                        4 / static_cast<unsigned>(shape.numbers));
       for (int c = 0; c < across; ++c)
-        next.push_back(ir.CreateIntrinsic(
-            llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
-            {element, columns[static_cast<std::size_t>(c)], sums[static_cast<std::size_t>(r * across + c)]}));
+        next.push_back(multiply_add(host, build, element, columns[static_cast<std::size_t>(c)],
+                                    sums[static_cast<std::size_t>(r * across + c)]));
     }
     return next;
   };
@@ -129,7 +141,7 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
               *rescale = args.rescale, *spans = args.spans, *low = args.low;
   const int down = shape.pv_rows;
 
-  // O's rows from `first` on, by the kv rows from `begin` to `end`.
+  // O's rows from `first` on, by the words of kv rows from `begin` to `end`.
   auto block = [&](llvm::Value* first, llvm::Value* begin, llvm::Value* end) {
     auto o_at = [&](int r, int c) {
       llvm::Value* row = ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(shape.dv_padded));
@@ -149,11 +161,10 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
       for (int c = 0; c < vecs; ++c)
         columns.push_back(build.load_vec(build.float_at(v_row, build.i64(c * shape.lanes))));
       for (int r = 0; r < down; ++r) {
-        llvm::Value* element = build.splat(ir.CreateLoad(build.f32(), build.float_at(p_row, build.i64(r))));
+        llvm::Value* element = splat_word(build, build.float_at(p_row, build.i64(r)), 4);
         for (int c = 0; c < vecs; ++c)
-          next.push_back(ir.CreateIntrinsic(
-              llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
-              {element, columns[static_cast<std::size_t>(c)], sums[static_cast<std::size_t>(r * vecs + c)]}));
+          next.push_back(multiply_add(host, build, element, columns[static_cast<std::size_t>(c)],
+                                      sums[static_cast<std::size_t>(r * vecs + c)]));
       }
       return next;
     };
@@ -177,8 +188,12 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
                                                   span_at(build, spans, other, 0));
     llvm::Value* end = ir.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span_at(build, spans, one, 1),
                                                 span_at(build, spans, other, 1));
-    build.if_then(ir.CreateICmpSLT(begin, end),
-                  [&] { block(first, ir.CreateSub(begin, low), ir.CreateSub(end, low)); });
+    build.if_then(ir.CreateICmpSLT(begin, end), [&] {
+      begin = ir.CreateSub(begin, low), end = ir.CreateSub(end, low);
+      if (shape.numbers == 2)
+        begin = ir.CreateLShr(begin, 1), end = ir.CreateLShr(ir.CreateAdd(end, build.i64(1)), 1);
+      block(first, begin, end);
+    });
   });
   ir.CreateRetVoid();
   return function;

@@ -1,6 +1,6 @@
 // The two matrix products of a step, and what each way of multiplying needs around them. host.cpp knows
-// nothing but this: vectors of floats (products.cpp) and tiles of AMX (amx_products.cpp) differ in
-// how Q, K, V and O lie in the workspace.
+// nothing but this: vectors of floats (products.cpp), vectors of pairs (pair_products.cpp) and tiles of AMX
+// (amx_products.cpp) differ in how Q, K, V and O lie in the workspace.
 #pragma once
 
 #include <memory>
@@ -58,6 +58,10 @@ class HostProducts {
 
 /// The products as this shape has them; adds the functions they call to the module.
 std::unique_ptr<HostProducts> host_products(const HostModule& host, TileKinds tiles);
+std::unique_ptr<HostProducts> pair_products(const HostModule& host, TileKinds tiles);
 std::unique_ptr<HostProducts> amx_products(const HostModule& host);
+
+/// Where row `first_kv` (i64) of a head lies, whose numbers have so many bytes.
+llvm::Value* first_row(HostBuilder& build, const HeadView& head, llvm::Value* first_kv, int bytes);
 
 }  // namespace fa

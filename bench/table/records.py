@@ -74,7 +74,9 @@ def versions(run):
     if isinstance(given.get("cudnn"), int):
         number = given["cudnn"]
         given["cudnn"] = f"{number // 10000}.{number // 100 % 100}.{number % 100}"
-    return [f"{name} {given[key]}" for key, name in names.items() if given.get(key)]
+    others = [f"{name} {given[key]}" for key, name in names.items() if given.get(key)]
+    own = run.get("versions", {}).get("facet")  # where nothing else ran
+    return others or ([f"Facet {own}"] if own else [])
 
 
 def sources(runs, doc):

@@ -1,7 +1,8 @@
 """The table of bench/tables.py about CPUs."""
+import re
 import statistics
 
-from table_records import Body, Problem, newest, runs_of, times
+from table.records import Body, Problem, newest, runs_of, times
 
 HOSTS = {"host_xeon_amx_f32": "Xeon", "host_xeon_amx_bf16": "Xeon", "host_h200s_xeon_f32": "Xeon beside the H200",
          "host_h200s_xeon_bf16": "Xeon beside the H200", "host_zen4_f32": "Zen 4 EPYC"}
@@ -30,3 +31,22 @@ def host(root, *records):
         shown += runs_of(pairs)
     return Body(["2 cores of a", "dense, GFLOP/s", "dense, ms", "softcap, ms", "ALiBi and causal, ms", "causal, ms",
                  "window 256, ms", "first call, s"], rows, shown)
+
+
+def plans(root, runs):
+    """GFLOP/s of every plan of a spec, tile_q down and tile_kv across; the compiler's own choice is marked, the fastest is bold."""
+    pairs = newest(runs, "results", lambda line: line["plan"])
+    tile = lambda plan: tuple(int(re.search(rf"{name}=(\d+)", plan)[1]) for name in ("tile_q", "tile_kv"))
+    rates = {tile(line["plan"]): line["tflops"] * 1000 for _, line in pairs}
+    default, best = tile(runs[-1]["default_plan"]), max(rates, key=rates.get)
+    columns = sorted({tile_kv for _, tile_kv in rates})
+
+    def cell(at):
+        if at not in rates:
+            return ""
+        text = f"{rates[at]:.0f}" + (" (default)" if at == default else "")
+        return f"**{text}**" if at == best else text
+
+    return Body(["tile_q \\ tile_kv", *map(str, columns)],
+                [[str(tile_q), *(cell((tile_q, tile_kv)) for tile_kv in columns)] for tile_q in sorted({row for row, _ in rates})],
+                runs_of(pairs))

@@ -5,7 +5,7 @@ import os
 import re
 import statistics
 
-from table_records import Body, Problem, geometric_mean, having, ms, newest, runs_of, times, title
+from table.records import Body, Problem, geometric_mean, having, ms, newest, runs_of, times, title
 
 SPEC_FOLDERS = ("bench/variants", "specs")
 

@@ -1,0 +1,28 @@
+"""The table of bench/tables.py about backward passes on CPUs."""
+import statistics
+
+from table.records import Body, newest, runs_of, times
+
+HOSTS = {"host_zen4_backward_f32": "Zen 4 EPYC"}
+
+
+def peer_cell(row, peer):
+    """PyTorch's ms, and how many times Facet's they are; empty where the row has no such peer."""
+    if peer not in row["peers"]:
+        return ""
+    measured = row["peers"][peer]
+    return f"{statistics.median(measured['ms']):.0f}, {measured['way']} ({times(measured['ratio'])})"
+
+
+def host(root, *records):
+    """A forward and a backward pass beside PyTorch's autograd, a line a machine, dtype and mask."""
+    rows, shown = [], []
+    for runs, cpu in zip(records, HOSTS.values()):
+        pairs = newest(runs, "rows", lambda row: row["row"])
+        for run, row in pairs:
+            rows.append([f"{cpu}, {run['dtype']}", row["row"], f"{statistics.median(row['facet_ms']):.0f}",
+                         f"{statistics.median(row['facet_backward_ms']):.0f}",
+                         peer_cell(row, "sdpa") or peer_cell(row, "sdpa, mask"), peer_cell(row, "sdpa, is_causal")])
+        shown += runs_of(pairs)
+    return Body(["2 cores of a", "mask", "Facet, both passes, ms", "of it backward", "PyTorch, the mask as a tensor, ms",
+                 "PyTorch, is_causal, ms"], rows, shown)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""How good the plans are that `facet tune` finds on the host: beside the compiler's own choice and the best of all legal plans.
+
+    bench/tune_host.py --facet build/release/facet --json results.json [--threads 1] [--rounds 8]
+
+Each case is tuned twice, with stores of their own: as a user would, and with --exhaustive. Then the default plan, the tuned one
+and the three that the exhaustive search found fastest are timed in turns, a process each, and a plan's time is its fastest run:
+what else runs on the machine delays some runs and not all. The best plan is the fastest of these. Cases are kept to AVX2 by
+FA_CPU where they say so.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+import common
+
+CASES = (  # spec, dtype, head_dim, heads, length, level, more arguments
+    ("full", "f32", 64, 2, 1024, None, ()),
+    ("full", "bf16", 64, 2, 1024, None, ()),
+    ("causal", "bf16", 128, 2, 1024, None, ()),
+    ("sliding_window", "f32", 64, 2, 2048, None, ("--set", "window=256")),
+    ("softcap", "bf16", 64, 4, 512, None, ()),
+    ("causal", "f32", 64, 2, 1024, "avx2", ()),
+)
+
+
+def tune(facet, spec, arguments, environment, *extra):
+    """What one search found, as its JSON gives it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        done = subprocess.run([facet, "tune", os.path.join(common.SPECS, spec + ".fa"), *arguments, *extra, "--json", out],
+                              capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
+        if done.returncode != 0:
+            raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
+        return json.load(open(out, encoding="utf-8"))["results"][0]
+
+
+def fastest_runs(facet, spec, arguments, environment, plans, rounds):
+    """By plan: the milliseconds of its fastest run, and the report of the last one."""
+    best, report = dict.fromkeys(plans, float("inf")), None
+    for turn in range(rounds):
+        for plan in plans if turn % 2 == 0 else reversed(plans):
+            with tempfile.NamedTemporaryFile(suffix=".json") as out:
+                done = subprocess.run([facet, "bench", os.path.join(common.SPECS, spec + ".fa"), *arguments, "--plan", plan,
+                                       "--time", "150", "--json", out.name], capture_output=True, text=True, env=environment)
+                if done.returncode != 0:
+                    raise SystemExit(f"facet bench {spec} --plan '{plan}'\n{(done.stdout + done.stderr).strip()[-600:]}")
+                report = json.load(open(out.name, encoding="utf-8"))
+            best[plan] = min(best[plan], report["results"][0]["time_ms"]["best"])
+    return best, report
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=8)
+    options = parser.parse_args()
+    rows, report = [], None
+    for spec, dtype, head_dim, heads, length, level, extra in CASES:
+        environment = {**os.environ, **common.LEVELS.get(level, {})}
+        arguments = ["--device", "host", "--threads", str(options.threads), "--dtype", dtype, "--head-dim", str(head_dim),
+                     "--heads", str(heads), "--q-len", str(length), *extra]
+        tuned = tune(options.facet, spec, arguments, environment)
+        every = tune(options.facet, spec, arguments, environment, "--exhaustive")
+        ranked = sorted((timing for timing in every["timings"] if not timing.get("failed")), key=lambda timing: timing["ratio"])
+        plans = list(dict.fromkeys([tuned["default_plan"], tuned["plan"], every["plan"], *(timing["plan"] for timing in ranked[:3])]))
+        best, report = fastest_runs(options.facet, spec, arguments, environment, plans, options.rounds)
+        winner = min(best, key=best.get)
+        row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "heads": heads, "length": length, "cpu_level": level,
+               "default": tuned["default_plan"], "tuned": tuned["plan"], "best": winner, "ms": best, "timed": tuned["timed"],
+               "legal": every["of"], "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"]}
+        rows.append(row)
+        print(f"{spec:15} {dtype:4} d{head_dim} N{length} {level or ''}: default {best[row['default']]:.3f}, tuned {best[row['tuned']]:.3f}, "
+              f"best {best[winner]:.3f} ms ({winner}); {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s", flush=True)
+    common.save(options, {"cpu": common.cpu_name(), "versions": report["versions"], "threads": options.threads, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+#include "compiler/emit/cuda/backward/source.h"
+
+#include <fmt/format.h>
+
+#include "compiler/emit/cuda/backward/adjoints.h"
+#include "compiler/emit/cuda/backward/derivatives.h"
+#include "compiler/emit/cuda/classes.h"
+#include "compiler/emit/cuda/exact.h"
+#include "compiler/emit/cuda/hooks.h"
+#include "compiler/emit/cuda/passes/backward.h"
+#include "compiler/emit/cuda/unit/unit.h"
+#include "templates/backward_params.h"
+
+namespace fa {
+namespace {
+
+/// In the order they run in. A walk's tile map is filled right before it, by tiles of its size.
+std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const TileClasses& classes,
+                                               const ScoreClass& score_class, const BackwardPlan& plan,
+                                               int by_distance) {
+  std::vector<PrintedPass> passes = {print_row_stats_pass()};
+  const auto add_map = [&](const TilePass& tiles, std::string_view of) {
+    if (classes.map) passes.push_back(print_backward_map_pass(classes, score_class, tiles, of));
+  };
+  add_map(plan.keys, "keys");
+  for (PrintedPass& pass : print_keys_passes(spec, plan, by_distance)) passes.push_back(std::move(pass));
+  if (plan.dq_by_sums) {
+    passes.push_back(print_query_sums_pass(spec));
+  } else {
+    add_map(plan.queries, "queries");
+    passes.push_back(print_queries_pass(spec, plan));
+  }
+  return passes;
+}
+
+std::string print_config(std::string_view name, const TilePass& tiles, const CheckedSpec& spec,
+                         const Target& target) {
+  return fmt::format(R"(struct {} {{
+  using Element = {};
+  static constexpr int kHeadDim = {};
+  static constexpr int kHeadDimV = {};
+  static constexpr int kTileQ = {};
+  static constexpr int kTileKv = {};
+  static constexpr int kWarps = {};
+  static constexpr int kStages = {};
+  static constexpr bool kDropout = {};
+}};
+)",
+                     name, element_type(spec.dtype, target), spec.head_dim, spec.head_dim_v, tiles.tile_q,
+                     tiles.tile_kv, tiles.warps, tiles.stages, spec.has_dropout);
+}
+
+}  // namespace
+
+Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
+                            const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
+                            const Derivatives& derivatives, const BackwardPlan& plan, const Target& target) {
+  const PrintedDerivatives printed = print_derivatives(spec, hooks, derivatives);
+  Program program;
+  std::string includes, entries;
+  for (const PrintedPass& pass : print_backward_passes(
+           spec, classes, score_class, plan, needs_of(derivatives.score_mod.adjoints, classes).distances)) {
+    program.push_back(pass.pass);
+    const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
+    if (includes.find(include) == std::string::npos) includes += include;
+    entries += "\n" + pass.text;
+  }
+  std::vector<IrModule> modules = {hooks.module,       facts.logits.module, classes.module,
+                                   score_class.module, derivatives.module,  printed.calls};
+  add_modules(cases, modules);
+  std::string text = fmt::format(
+      R"(// Facet: attention "{name}", backward, {plan}
+#include "{folder}/backward.cuh"
+{includes}
+namespace fa {{
+
+{exact}{hooks}
+{derivatives}
+{classes}
+{keys}
+{queries}
+}}  // namespace fa
+{entries}static_assert(sizeof(fa::BackwardParams) == {params_bytes});
+)",
+      fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
+      fmt::arg("folder", family_name(plan.family)), fmt::arg("includes", includes),
+      fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
+      fmt::arg("hooks", cases == nullptr
+                            ? print_hooks(spec, hooks, facts, {}, score_class.function != nullptr).text
+                            : print_cases(spec, hooks, *cases)),
+      fmt::arg("derivatives", printed.text),
+      fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
+      fmt::arg("keys", print_config("KeysConfig", plan.keys, spec, target)),
+      fmt::arg("queries", print_config("QueriesConfig", plan.queries, spec, target)),
+      fmt::arg("entries", entries), fmt::arg("params_bytes", sizeof(BackwardParams)));
+  return Source{.text = std::move(text),
+                .headers = headers_of(plan.family, true),
+                .arch = arch_of(plan.family, target),
+                .program = std::move(program)};
+}
+
+}  // namespace fa

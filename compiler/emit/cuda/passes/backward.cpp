@@ -1,0 +1,123 @@
+#include "compiler/emit/cuda/passes/backward.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/shape.h"
+#include "templates/backward_params.h"
+
+namespace fa {
+namespace {
+
+constexpr int kRowStatsThreads = 128;
+
+/// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
+std::string print_entry(const Pass& pass, std::string_view runs) {
+  return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, 1)
+    {entry}(const __grid_constant__ fa::BackwardParams params) {{
+  {runs}::run(params);
+}}
+static_assert({runs}::kThreads == {threads});
+)",
+                     fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
+                     fmt::arg("runs", runs));
+}
+
+std::string print_shared_memory(const Pass& pass, std::string_view runs) {
+  return fmt::format("static_assert({}::kSharedBytes == {});\n", runs, pass.shared_memory);
+}
+
+PrintedPass print_keys_pass(std::string entry, std::string_view gradients, const BackwardPlan& plan,
+                            int shared_memory) {
+  const Pass pass = {.entry = std::move(entry),
+                     .grid = Grid::kv_tiles,
+                     .tile_q = plan.keys.tile_q,
+                     .tile_kv = plan.keys.tile_kv,
+                     .threads = plan.keys.warps * kWarpThreads,
+                     .shared_memory = shared_memory};
+  const std::string name = pass.entry + "_keys";
+  return {.pass = pass,
+          .include = {},
+          .text = fmt::format("using {} = fa::BackwardKeys<fa::KeysConfig, fa::Hooks, fa::Classes, "
+                              "fa::Derivatives, {}>;\n",
+                              name, gradients) +
+                  print_entry(pass, name) + print_shared_memory(pass, name)};
+}
+
+}  // namespace
+
+PrintedPass print_row_stats_pass() {
+  const Pass pass = {.entry = "facet_row_stats",
+                     .grid = Grid::row_stats,
+                     .tile_q = kRowsPadded,
+                     .tile_kv = 1,  // has no part in it
+                     .threads = kRowStatsThreads};
+  return {.pass = pass,
+          .include = {},
+          .text = "using facet_rows = fa::RowStatsPass<fa::QueriesConfig, fa::Hooks, fa::Derivatives>;\n" +
+                  print_entry(pass, "facet_rows")};
+}
+
+PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
+                                    const TilePass& tiles, std::string_view of) {
+  const Pass pass = {.entry = fmt::format("facet_tile_map_of_{}", of),
+                     .grid = Grid::tile_map,
+                     .tile_q = tiles.tile_q,
+                     .tile_kv = tiles.tile_kv,
+                     .threads = kMapThreads,
+                     .tile_map = TileMapShape{.of_batch = classes.map->of_batch,
+                                              .of_head = classes.map->of_head,
+                                              .has_plain = score_class.function != nullptr}};
+  return {.pass = pass,
+          .include = "common/tiles/tile_map.cuh",
+          .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
+    {entry}(const __grid_constant__ fa::BackwardParams params) {{
+  fa::TileMapPass<fa::Classes, {tile_q}, {tile_kv}>(params.forward).run();
+}}
+static_assert(fa::kMapThreads == {threads});
+)",
+                              fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
+                              fmt::arg("tile_q", tiles.tile_q), fmt::arg("tile_kv", tiles.tile_kv))};
+}
+
+std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
+                                           int by_distance) {
+  const int shared = keys_shared_memory(plan, spec);
+  const int sums = by_distance * diagonals_shared_memory(plan.keys);
+  if (!plan.apart)
+    return {print_keys_pass("facet_d_kv",
+                            plan.dq_by_sums ? "fa::kGradientK | fa::kGradientV | fa::kGradientQ"
+                                            : "fa::kGradientK | fa::kGradientV",
+                            plan, shared + sums)};
+  return {print_keys_pass("facet_d_k", "fa::kGradientK", plan, shared + sums),
+          print_keys_pass("facet_d_v", "fa::kGradientV", plan, shared)};
+}
+
+PrintedPass print_query_sums_pass(const CheckedSpec& spec) {
+  const Pass pass = {.entry = "facet_d_q",
+                     .grid = Grid::d_q_sums,
+                     .tile_q = kRowsPadded,
+                     .tile_kv = spec.head_dim,  // columns of the sums
+                     .threads = kRowsPadded / kMmaRows * kWarpThreads,
+                     .shared_memory = kRowsPadded * pages(spec.head_dim, spec.dtype) * kPageRowBytes};
+  return {.pass = pass,
+          .include = {},
+          .text = "using facet_query_sums = fa::QuerySumsPass<fa::KeysConfig>;\n" +
+                  print_entry(pass, "facet_query_sums") + print_shared_memory(pass, "facet_query_sums")};
+}
+
+PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan) {
+  const Pass pass = {.entry = "facet_d_q",
+                     .grid = Grid::q_tiles,
+                     .tile_q = plan.queries.tile_q,
+                     .tile_kv = plan.queries.tile_kv,
+                     .threads = plan.queries.warps * kWarpThreads,
+                     .shared_memory = queries_shared_memory(plan, spec)};
+  return {.pass = pass,
+          .include = {},
+          .text =
+              "using facet_queries = fa::BackwardQueries<fa::QueriesConfig, fa::Hooks, fa::Classes, "
+              "fa::Derivatives>;\n" +
+              print_entry(pass, "facet_queries") + print_shared_memory(pass, "facet_queries")};
+}
+
+}  // namespace fa

@@ -1,0 +1,28 @@
+// The passes of the backward pass (templates/common/backward/).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/emit/cuda/passes/passes.h"
+#include "compiler/schedule/backward_plan.h"
+
+namespace fa {
+
+/// lse and D of each query row.
+PrintedPass print_row_stats_pass();
+
+/// The tile map of the walk `of` ("keys", "queries"); `classes.map` is there.
+PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
+                                    const TilePass& tiles, std::string_view of);
+
+/// dK and dV, in one pass or two. `by_distance`: adjoints that are added up so, with dK.
+std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
+                                           int by_distance);
+
+/// dQ, of what the keys' pass has summed.
+PrintedPass print_query_sums_pass(const CheckedSpec& spec);
+/// dQ, by a walk of its own.
+PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan);
+
+}  // namespace fa

@@ -1,0 +1,57 @@
+#include "compiler/emit/cuda/unit/unit.h"
+
+#include <fmt/format.h>
+
+#include "compiler/emit/cuda/templates.h"
+#include "compiler/schedule/product.h"
+#include "fa/error.h"
+
+namespace fa {
+
+namespace {
+
+/// Whether a template file is of the backward pass alone.
+bool is_of_backward(std::string_view path) { return path.find("backward") != std::string_view::npos; }
+
+}  // namespace
+
+std::vector<SourceHeader> headers_of(Family family, bool backward) {
+  const std::string_view base = traits_of(family).builds_on;
+  std::vector<SourceHeader> headers;
+  for (const EmbeddedTemplate& file : embedded_templates()) {
+    const bool common = file.path.find('/') == std::string_view::npos || file.path.starts_with("common/");
+    const bool own =
+        file.path.starts_with(family_name(family)) || (!base.empty() && file.path.starts_with(base));
+    if ((common || own) && (backward || !is_of_backward(file.path)))
+      headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
+  }
+  return headers;
+}
+
+std::string arch_of(Family family, const Target& target) {
+  const std::string_view suffix = traits_of(family).arch_suffix;
+  std::string arch(target.nvrtc_arch);
+  return arch.ends_with(suffix) ? arch : arch + std::string(suffix);
+}
+
+std::string_view element_type(DType dtype, const Target& target) {
+  switch (dtype) {
+    case DType::f16:
+      return "F16";
+    case DType::bf16:
+      return "Bf16";
+    case DType::f32:
+      return product_of(dtype, target) == Product::ffma ? "Ffma" : "Tf32x3";
+    default:
+      throw InternalError(fmt::format("no CUDA kernel takes dtype {}", dtype_name(dtype)));
+  }
+}
+
+void add_modules(const HookCases* cases, std::vector<IrModule>& modules) {
+  if (cases == nullptr) return;
+  modules.push_back(cases->condition.module);
+  for (const HooksOfCase* of : {&cases->holds, &cases->fails})
+    modules.insert(modules.end(), {of->hooks.module, of->facts.logits.module});
+}
+
+}  // namespace fa

@@ -1,0 +1,133 @@
+#include "compiler/schedule/backward_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/schedule/shape.h"
+#include "fa/error.h"
+
+namespace fa {
+namespace {
+
+constexpr int kSwizzledRows = 1024;  // bytes: tiles begin at whole groups of eight page rows
+constexpr int kRowsOfWarp = 16;
+// Registers of a thread beside accumulators: fragments, addresses, what hooks need.
+constexpr int kOtherRegisters = 62;
+constexpr int kMapRegisters = 8;  // of a walk that reads a tile map
+
+int tile_bytes(int rows, int head_dim, const CheckedSpec& spec) {
+  return rows * pages(head_dim, spec.dtype) * kPageRowBytes;
+}
+
+/// Q, dO, K or V of `rows` rows, both of a pair.
+int pair_bytes(int rows, const CheckedSpec& spec) {
+  return tile_bytes(rows, spec.head_dim, spec) + tile_bytes(rows, spec.head_dim_v, spec);
+}
+
+/// Accumulators of 16 rows, a thread's share.
+int sum_registers(int head_dim, DType dtype) { return padded_head_dim(head_dim, dtype) / 2; }
+
+/// Of the pass that sums dK and dV, or the larger of the two.
+int keys_registers(const CheckedSpec& spec, int tile_q, bool apart, const BackwardNeeds& needs) {
+  const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
+  const int scores = tile_q / 2;  // of S, and as many of dP
+  return (apart ? std::max(dk, dv) : dk + dv) + 2 * scores + kOtherRegisters + needs.registers +
+         (needs.has_tile_map ? kMapRegisters : 0);
+}
+
+std::string print(const TilePass& pass) {
+  return fmt::format("(tile_q={} tile_kv={} warps={} stages={})", pass.tile_q, pass.tile_kv, pass.warps,
+                     pass.stages);
+}
+
+/// An error about all of the spec.
+Diagnostic whole_spec(const CheckedSpec& spec, const std::string& message) {
+  Diagnostic diagnostic;
+  diagnostic.place.file = spec.file;
+  diagnostic.message = message;
+  return diagnostic;
+}
+
+Family backward_family(const Target& target) {
+  for (const Family family : target.families)
+    if (family == Family::sm80 || family == Family::sm75) return family;
+  throw InternalError(fmt::format("{} runs no family with a backward pass", target.name));
+}
+
+/// The largest tiles that fit. Large tiles of what stays save traffic, two stages hide the copies of what passes
+/// by where those are asynchronous.
+template <class Fits>
+TilePass largest(const Target& target, Family family, std::array<int, 3> staying, std::array<int, 3> passing,
+                 bool keys_stay, Fits fits) {
+  const bool has_async_copies = traits_of(family).has_async_copies;
+  for (const int stays : staying)
+    for (const int passes : passing)
+      for (const int stages : {2, 1}) {
+        if (stages == 2 && !has_async_copies) continue;
+        const TilePass pass = {.tile_q = keys_stay ? passes : stays,
+                               .tile_kv = keys_stay ? stays : passes,
+                               .warps = stays / kRowsOfWarp,
+                               .stages = stages};
+        if (fits(pass)) return pass;
+      }
+  throw InternalError(fmt::format("no tiles of a backward pass fit {}", target.name));
+}
+
+}  // namespace
+
+std::string BackwardPlan::print() const {
+  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d}", family_name(family), fa::print(keys),
+                     fa::print(queries), apart, dq_by_sums);
+}
+
+int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
+  const TilePass& pass = plan.keys;
+  const int stats = round_up(2 * pass.tile_q * static_cast<int>(sizeof(float)), kSwizzledRows);
+  const int d_scores = plan.dq_by_sums ? tile_bytes(pass.tile_kv, pass.tile_q, spec) : 0;
+  return pair_bytes(pass.tile_kv, spec) + pass.stages * (pair_bytes(pass.tile_q, spec) + stats) + d_scores;
+}
+
+int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
+  return pair_bytes(plan.queries.tile_q, spec) + plan.queries.stages * pair_bytes(plan.queries.tile_kv, spec);
+}
+
+int diagonals_shared_memory(const TilePass& keys) {
+  return (keys.tile_q + keys.tile_kv) * static_cast<int>(sizeof(float));
+}
+
+std::string why_no_backward(const CheckedSpec& spec, const Target& target) {
+  if (!target.is_host() && spec.dtype == DType::f32)
+    return fmt::format(
+        "there is no backward pass for f32 on GPUs yet ({}): compile the spec with_dtype bf16 or f16, or for "
+        "Device::host",
+        target.name);
+  return {};
+}
+
+BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs) {
+  if (const std::string reason = why_no_backward(spec, target); !reason.empty())
+    throw SpecError({whole_spec(spec, reason)});
+  BackwardPlan plan;
+  plan.family = backward_family(target);
+  constexpr int kLeastTileQ = 32;
+  plan.apart = keys_registers(spec, kLeastTileQ, false, needs) > kMaxRegisters;
+  // sm_75 has little shared memory, and slow additions to memory.
+  plan.dq_by_sums = plan.family == Family::sm80 && !plan.apart && !needs.rows;
+  const auto fits = [&](const TilePass& pass) {
+    plan.keys = pass;
+    return keys_shared_memory(plan, spec) + needs.distances * diagonals_shared_memory(pass) <=
+               target.max_smem_per_block &&
+           keys_registers(spec, pass.tile_q, plan.apart, needs) <= kMaxRegisters &&
+           (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);
+  };
+  plan.keys = largest(target, plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
+  plan.queries = largest(target, plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
+    plan.queries = pass;
+    return queries_shared_memory(plan, spec) <= target.max_smem_per_block;
+  });
+  return plan;
+}
+
+}  // namespace fa

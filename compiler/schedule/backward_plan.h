@@ -1,0 +1,57 @@
+// The schedule of a backward pass on a GPU, as data (templates/common/backward/).
+#pragma once
+
+#include <string>
+
+#include "compiler/spec/spec.h"
+#include "compiler/target/target.h"
+
+namespace fa {
+
+/// The sizes of one of the passes that walk tiles.
+struct TilePass {
+  int tile_q = 0;   // query rows of a tile
+  int tile_kv = 0;  // keys of a tile
+  int warps = 0;    // of 32 threads; each owns 16 or more of the rows or keys that stay
+  int stages = 1;   // buffers for what passes by
+
+  bool operator==(const TilePass&) const = default;
+};
+
+struct BackwardPlan {
+  Family family = Family::sm80;
+  TilePass keys;       // K and V stay, and dK and dV are summed
+  TilePass queries;    // Q and dO stay, and dQ is summed
+  bool apart = false;  // dK and dV have a pass each: together they take more registers than a thread has
+  // How dQ comes about: in the keys' pass, which adds each tile's part to sums in the call's workspace by atomic additions, five
+  // products in all; or by a pass of its own, whose bits never differ, but which computes S and dP once more.
+  bool dq_by_sums = false;
+
+  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0"
+  std::string print() const;
+  bool operator==(const BackwardPlan&) const = default;
+};
+
+/// Dynamic shared memory of a CTA of either pass: the only sums. The kernels lay out the same regions in the
+/// same order, and the generated source asserts the totals.
+int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
+int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
+/// And of the sums by distance of one adjoint, beside the first.
+int diagonals_shared_memory(const TilePass& keys);
+
+/// Why the target has no backward pass for the spec, or an empty text.
+std::string why_no_backward(const CheckedSpec& spec, const Target& target);
+
+/// What the plan has to know of the hooks.
+struct BackwardNeeds {
+  int distances = 0;  // adjoints whose sums lie in shared memory, one number a diagonal
+  int registers = 0;  // of a thread, for the sums of others
+  bool rows = false;  // whether some go to elements of the query row, which the queries' pass adds up
+  bool has_tile_map = false;
+};
+
+/// The plan that fits the target's registers and shared memory. Throws
+/// SpecError where there is none, with the remedy.
+BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs = {});
+
+}  // namespace fa

@@ -1,0 +1,51 @@
+// What the backward pass asks about a spec's derivatives: the contract of the generated `struct Derivatives`
+// (compiler/emit/cuda/backward/derivatives.cpp), and `PlainDerivatives`, which it inherits, for a score that is
+// only added to and captures nothing that is marked `grad`.
+#pragma once
+
+#include "params.h"
+
+namespace fa {
+
+/// What decides the element that an adjoint goes to: how its terms are added up (common/backward/captured.cuh).
+enum class AdjointPlace { head, row, column, distance, element };
+
+// clang-format off
+/// An adjoint is a struct:
+///
+///   static constexpr int kGradient;        // where it goes, of BackwardParams::gradients
+///   static constexpr AdjointPlace kPlace;
+///   static constexpr int kIterations;      // of the reductions around its read; 1 without
+///   static constexpr int kSize;            // instructions of `value`
+///   using Iteration = IterationOf<...>;    // by how many reductions
+///   // body(iteration) for each
+///   template <class Body> static void for_each_iteration(const CallParams& p, int b, Body body);
+///   static float value(float score, const CallParams& p, int b, int h, int q_idx, int kv_idx,
+///                      const Iteration& i);
+///   // its element; of a sum's it is asked with 0 for the index that has no part in it
+///   static long long element(const CallParams& p, int b, int h, int q_idx, int kv_idx, const Iteration& i);
+// clang-format on
+template <int kLoops>
+struct IterationOf {
+  int number;  // of the iteration, in the order they run in
+  int index[kLoops > 0 ? kLoops : 1];
+};
+
+template <class... Adjoints>
+struct AdjointList {
+  static constexpr int kSize = (0 + ... + (Adjoints::kSize + 8));
+  static constexpr bool kAny = sizeof...(Adjoints) > 0;
+};
+
+struct PlainDerivatives {
+  // Without: d score_mod / d score is 1. With it
+  //   static float d_score(float score, const CallParams& p, int b, int h, int q_idx, int kv_idx);
+  // where the score is scale * q . k and the indices are inside the lengths.
+  static constexpr bool kHasScore = false;
+  static constexpr int kScoreSize = 0;  // instructions
+
+  using Adjoints = AdjointList<>;      // of score_mod
+  using SinkAdjoints = AdjointList<>;  // of the sink, which belongs to the head: their place is `head`
+};
+
+}  // namespace fa

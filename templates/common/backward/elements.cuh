@@ -1,0 +1,270 @@
+// From the scores of a tile and dP to P and dS, element by element, whichever way the tile lies: with query
+// rows down the accumulators' rows, as in the forward pass, or with keys down, where K is the left operand.
+//
+//   P = exp2(logit(S) - lse)    dL = P (Z dP - D)    dS = dL * d score_mod / d score
+//
+// with Z what dropout multiplies probabilities by. P comes out as P Z without the factor that keeps its mean,
+// which belongs to all of dV.
+#pragma once
+
+#include "common/backward/captured.cuh"
+#include "common/backward/derivatives.cuh"
+#include "common/philox.h"
+#include "common/placement.cuh"
+#include "common/score/head_case.cuh"
+#include "common/score/hooks.cuh"
+#include "common/softmax.cuh"
+#include "params.h"
+
+namespace fa {
+
+/// Where a tile of scores lies: its head, its first query row and key, and those of this warp's part.
+struct ElementsPlace {
+  int b, h;
+  int tile_q0, tile_kv0;
+  int q0, kv0;
+};
+
+/// The stats of the rows that a thread meets: where its tile's columns are rows of Q, in shared memory, counted
+/// from the tile's first.
+struct StatsOfColumns {
+  const float* lse;
+  const float* d;
+};
+/// Where its tile's rows are: of each.
+struct StatsOfLine {
+  float lse, d;
+};
+
+template <bool kFirst, class First, class Second>
+struct OneOf {
+  using Type = First;
+};
+template <class First, class Second>
+struct OneOf<false, First, Second> {
+  using Type = Second;
+};
+
+/// `kGathers`: whether the gradients of what hooks capture are added up on the way.
+template <class Config, class Hooks, class Derivatives, bool kKeysDown, int kM, int kN, bool kGathers = true>
+struct Elements {
+  static constexpr int kMostCode = 3000;  // instructions: a third of a second of NVRTC's time
+  static constexpr int kElementSize = Hooks::kScoreSize + Hooks::kMaskSize + Derivatives::kScoreSize +
+                                      (kGathers ? Derivatives::Adjoints::kSize : 0);
+  static constexpr int kSize = kM * 4 * kElementSize + 2 * (kKeysDown ? Hooks::kRowSize : Hooks::kColumnSize);
+  static constexpr bool kIsRolled = kSize * kN > kMostCode;
+  // Whether a hook may be asked for indices inside the lengths alone.
+  static constexpr bool kClamps = Hooks::kRowReads || Hooks::kColumnReads || Hooks::kElementReads ||
+                                  Hooks::kIsByHead || Derivatives::kHasScore || Derivatives::Adjoints::kAny;
+  using Head = typename Hooks::Head;
+  using Row = typename Hooks::Row;
+  using Column = typename Hooks::Column;
+  using Line = typename OneOf<kKeysDown, Column, Row>::Type;    // down the accumulators' rows
+  using Across = typename OneOf<kKeysDown, Row, Column>::Type;  // and their columns
+  using Tile = float[kM][kN][4];
+  using Captured =
+      CapturedSums<typename Derivatives::Adjoints, kKeysDown, kM, Config::kTileQ, Config::kTileKv>;
+  static constexpr bool kCaptures = kGathers && Captured::kAny;
+
+  const BackwardParams& params;
+  const CallParams& call;
+  ElementsPlace place;
+  Head head;
+  int q_len, kv_len;
+
+  __device__ __forceinline__ Elements(const BackwardParams& params_, const ElementsPlace& place_)
+      : params(params_),
+        call(params_.forward.call),
+        place(place_),
+        head(Hooks::head(call, place_.b, place_.h)),
+        q_len(Sequence::q_len(call, place_.b)),
+        kv_len(Sequence::kv_len(call, place_.b)) {}
+
+  /// s: scores, then P Z. dp: dP, then dS. `kChecks`: the mask drops some, or an end cuts the tile.
+  /// `stats`: of this thread's lines (kM x 2 pairs), or StatsOfColumns.
+  /// `distances`: the tile's diagonals, in shared memory.
+  template <bool kChecks, class Stats>
+  __device__ __forceinline__ void apply(Tile& s, Tile& dp, const Stats& stats, Captured& captured,
+                                        float* distances) const {
+    Line lines[kM][2];
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) lines[m][half] = line(line_offset(m, half));
+    Drawn drawn;
+    if constexpr (kIsRolled) {
+#pragma unroll 1
+      for (int n = 0; n < kN; ++n) {
+        group<kChecks>(s, dp, lines, stats, drawn, captured, distances, 0, n);
+        rotate(s);
+        rotate(dp);
+      }
+    } else {
+#pragma unroll
+      for (int n = 0; n < kN; ++n) group<kChecks>(s, dp, lines, stats, drawn, captured, distances, n, n);
+    }
+  }
+
+ private:
+  struct Drawn {
+    unsigned kept[kM];  // by dropout: a bit for each of a thread's elements of 16 x 8
+    PhiloxWords words[kKeysDown ? 1 : kM][2];
+  };
+
+  static __device__ __forceinline__ int line_offset(int m, int half) {
+    return static_cast<int>(lane_of_warp()) / 4 + 16 * m + 8 * half;
+  }
+  static __device__ __forceinline__ int column_offset(int n, int pair) {
+    return 8 * n + 2 * (static_cast<int>(lane_of_warp()) % 4) + pair;
+  }
+
+  __device__ __forceinline__ Row row_at(int q_idx) const {
+    if constexpr (kClamps) q_idx = min(q_idx, q_len - 1);
+    return Hooks::row(call, head, q_idx, static_cast<float>(q_idx));
+  }
+  __device__ __forceinline__ Column column_at(int kv_idx) const {
+    if constexpr (kClamps) kv_idx = min(kv_idx, kv_len - 1);
+    return Hooks::column(call, head, kv_idx, static_cast<float>(kv_idx));
+  }
+  __device__ __forceinline__ Line line(int offset) const {
+    if constexpr (kKeysDown)
+      return column_at(place.kv0 + offset);
+    else
+      return row_at(place.q0 + offset);
+  }
+  __device__ __forceinline__ Across across(int offset) const {
+    if constexpr (kKeysDown)
+      return row_at(place.q0 + offset);
+    else
+      return column_at(place.kv0 + offset);
+  }
+
+  /// The 8 columns `n` of the tile, which are in s[.][at].
+  template <bool kChecks, class Stats>
+  __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
+                                        Drawn& drawn, Captured& captured, float* distances, int at,
+                                        int n) const {
+    if constexpr (Config::kDropout) draw(drawn, n);
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int offset = column_offset(n, pair);
+      const Across column = across(offset);
+#pragma unroll
+      for (int m = 0; m < kM; ++m)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float lse, d;
+          if constexpr (kKeysDown) {
+            lse = stats.lse[offset];
+            d = stats.d[offset];
+          } else {
+            lse = stats[m][half].lse;
+            d = stats[m][half].d;
+          }
+          const int i = 2 * half + pair;
+          const int q_idx = place.q0 + (kKeysDown ? offset : line_offset(m, half));
+          const int kv_idx = place.kv0 + (kKeysDown ? line_offset(m, half) : offset);
+          const bool is_drawn = !Config::kDropout || (drawn.kept[m] >> i & 1) != 0;
+          const Row& row = one_of<kKeysDown>(column, lines[m][half]);
+          const Column& key = one_of<!kKeysDown>(column, lines[m][half]);
+          const float score = call.scale * s[m][at][i];
+          const float d_logit =
+              element<kChecks>(s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
+          if constexpr (kCaptures)
+            captured.add(params, {score, place.b, place.h, row.q_idx, key.kv_idx, d_logit}, 2 * m + half,
+                         distances, place.tile_q0, place.tile_kv0);
+        }
+    }
+  }
+
+  template <bool kFirst, class First, class Second>
+  static __device__ __forceinline__ const typename OneOf<kFirst, First, Second>::Type& one_of(
+      const First& first, const Second& second) {
+    if constexpr (kFirst)
+      return first;
+    else
+      return second;
+  }
+
+  /// Returns the gradient by the logit.
+  template <bool kChecks>
+  __device__ __forceinline__ float element(float& s, float& dp, const Row& row, const Column& column,
+                                           int q_idx, int kv_idx, float lse, float d, bool drawn) const {
+    float p = fast_exp2(Hooks::logit(s, call, head, row, column) - lse);
+    if constexpr (kChecks) {
+      // A row whose lse is +inf keeps nothing, whatever its logits are.
+      bool keeps = q_idx < q_len && kv_idx < kv_len && lse < -negative_infinity();
+      if constexpr (Hooks::kHasMask) keeps = keeps && Hooks::mask(call, head, row, column);
+      p = keeps ? p : 0.0f;
+    }
+    float dl;
+    if constexpr (Config::kDropout)
+      dl = p * ((drawn ? call.keep_scale * dp : 0.0f) - d);
+    else
+      dl = p * (dp - d);
+    if constexpr (Derivatives::kHasScore) {
+      const float factor =
+          Derivatives::d_score(call.scale * s, call, place.b, place.h, row.q_idx, column.kv_idx);
+      dp = times_derivative(dl, factor);
+    } else {
+      dp = dl;
+    }
+    s = drawn ? p : 0.0f;
+    return dl;
+  }
+
+  /// One Philox call draws 8 neighbours in kv of a row, two by two in 32 columns (common/philox.h).
+  __device__ __forceinline__ void draw(Drawn& drawn, int n) const {
+    const unsigned number = static_cast<unsigned>(Sequence::head_number(call, place.b, place.h));
+    const int lane = static_cast<int>(lane_of_warp());
+#pragma unroll
+    for (int m = 0; m < kM; ++m) drawn.kept[m] = 0;
+    if constexpr (kKeysDown) {
+      // The 8 rows of the group have 4 calls each for 32 keys: one a lane, whose words lanes fetch.
+#pragma unroll
+      for (int first = 0; first < kM; first += 2) {
+        const int kv0 = place.kv0 + 16 * first;  // 32 keys, or 16 of them where that is all of the warp's
+        const PhiloxWords mine =
+            dropout_words(call.seed, number, place.q0 + 8 * n + lane / 4, kv0 + 2 * (lane % 4));
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair)
+#pragma unroll
+          for (int block = 0; block < 2 * (kM - first < 2 ? 1 : 2); ++block) {  // of 8 keys
+            const bool is_second_half = kM % 2 != 0 && kv0 % 32 != 0;
+            const unsigned word = is_second_half ? mine.word[(block + 2) % 4] : mine.word[block];
+            const unsigned bits = __shfl_sync(0xffffffffu, word, 4 * (2 * (lane % 4) + pair) + lane / 8);
+            const bool keeps = (lane / 4 % 2 == 0 ? bits & 0xffffu : bits >> 16) >= call.drop_threshold;
+            drawn.kept[first + block / 2] |= keeps ? 1u << (2 * (block % 2) + pair) : 0u;
+          }
+      }
+    } else {
+      // A call serves the elements that a thread has of a row in 4 groups. kv0 is a multiple of 32.
+#pragma unroll
+      for (int m = 0; m < kM; ++m)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          if (n % 4 == 0)
+            drawn.words[m][half] = dropout_words(call.seed, number, place.q0 + line_offset(m, half),
+                                                 place.kv0 + column_offset(n, 0));
+          const unsigned bits = drawn.words[m][half].word[n % 4];
+          drawn.kept[m] |= (bits & 0xffffu) >= call.drop_threshold ? 1u << (2 * half) : 0u;
+          drawn.kept[m] |= bits >> 16 >= call.drop_threshold ? 2u << (2 * half) : 0u;
+        }
+    }
+  }
+
+  /// Moves each group to the place of the one before; the first goes to the end.
+  static __device__ __forceinline__ void rotate(Tile& x) {
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float first = x[m][0][i];
+#pragma unroll
+        for (int n = 1; n < kN; ++n) x[m][n - 1][i] = x[m][n][i];
+        x[m][kN - 1][i] = first;
+      }
+  }
+};
+
+}  // namespace fa

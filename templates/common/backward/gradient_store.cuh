@@ -1,0 +1,64 @@
+// How dQ, dK and dV leave: accumulators that products of m16n8 have added up, times a factor, as rows of a tensor.
+// 16-bit rows pass through shared memory, so that they leave as whole 16-byte pieces.
+#pragma once
+
+#include "common/output_tile.cuh"
+#include "common/placement.cuh"
+#include "common/products.cuh"
+#include "common/tile.cuh"
+
+namespace fa {
+
+/// Where a tile of a gradient goes: row 0 of its head, and which of its rows are there.
+struct GradientRows {
+  char* base;
+  long long row_stride;  // in elements
+  int first, length;     // the tile's first row, and how many the head has
+};
+
+template <class Element>
+__device__ __forceinline__ GradientRows gradient_rows(void* tensor, const TensorStrides& strides, int b,
+                                                      int h, int first, int length) {
+  return {const_cast<char*>(Sequence::head_bytes<Element::kBytes>(tensor, strides, b, h)), strides.row, first,
+          length};
+}
+
+/// Writes a warp's accumulators, times a factor, to its rows of a `Tile` in shared memory.
+template <class Tile, int kRowsPerWarp, int kM, int kD>
+__device__ __forceinline__ void stage_rows(unsigned char* room, const float (&acc)[kM][kD][4], float factor) {
+  using Element = typename Tile::Element;
+  const int lane = lane_of_warp();
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = warp_of_cta() * kRowsPerWarp + m * 16 + half * 8 + lane / 4;
+#pragma unroll
+      for (int d = 0; d < kD; ++d) {
+        const int chunk = (d % 8) ^ (row & 7);
+        *reinterpret_cast<unsigned*>(room + (d / 8) * Tile::kPageBytes + row * 128 + chunk * 16 +
+                                     (lane % 4) * 4) =
+            pack<Element>(acc[m][d][2 * half] * factor, acc[m][d][2 * half + 1] * factor);
+      }
+    }
+}
+
+/// `Tile` is the gradient's in `room`, which no other warp uses any more, as far as it holds this warp's rows.
+template <class Tile, int kRowsPerWarp, int kM, int kD>
+__device__ __forceinline__ void store_gradient(const GradientRows& to, unsigned char* room,
+                                               const float (&acc)[kM][kD][4], float factor) {
+  using Element = typename Tile::Element;
+  stage_rows<Tile, kRowsPerWarp>(room, acc, factor);
+  __syncwarp();  // a warp stores the rows it staged
+  constexpr int kChunks = Tile::kDim / 8;
+  for (int i = lane_of_warp(); i < kRowsPerWarp * kChunks; i += 32) {
+    const int row = warp_of_cta() * kRowsPerWarp + i / kChunks;
+    const int chunk = i % kChunks;
+    if (to.first + row >= to.length) break;
+    *reinterpret_cast<uint4*>(to.base + Element::kBytes * ((to.first + row) * to.row_stride) + chunk * 16) =
+        *reinterpret_cast<const uint4*>(room + (chunk / 8) * Tile::kPageBytes + row * 128 +
+                                        ((chunk % 8) ^ (row & 7)) * 16);
+  }
+}
+
+}  // namespace fa

@@ -1,0 +1,112 @@
+// dQ by sums in the call's workspace: the pass that sums dK and dV has dS of each of its tiles, multiplies it by its keys
+// and adds the product to the sums by atomic additions, in whatever order CTAs come by. A last pass makes elements
+// of them.
+//
+// The sums lie as products of m16n8 leave them, [batch * num_q_heads][16 rows][8 columns][4][lane], so that the 32
+// additions of a warp's instruction are 128 bytes side by side. The pass that finds row stats makes them zero.
+#pragma once
+
+#include "backward_params.h"
+#include "common/backward/gradient_store.cuh"
+#include "common/backward/tile_products.cuh"
+#include "common/placement.cuh"
+#include "common/tile.cuh"
+
+namespace fa {
+
+template <class Element, int kHeadDim>
+struct QuerySums {
+  static constexpr int kColumnTiles = (kHeadDim + 15) / 16 * 2;
+  static constexpr int kFloatsOfTile = 128;                           // of 16 x 8
+  static constexpr int kFloatsOfRows = kColumnTiles * kFloatsOfTile;  // of 16 rows
+
+  /// Those of 16 rows, the first a multiple of 16.
+  static __device__ __forceinline__ float* of_rows(const BackwardParams& params, int b, int h,
+                                                   int first_row) {
+    const CallParams& call = params.forward.call;
+    const long long row = Sequence::head_number(call, b, h) * padded_rows(call.q_len) + first_row;
+    return params.d_q_sums + row / 16 * kFloatsOfRows;
+  }
+
+  /// Of the kRowsPadded rows of a block, by all of its threads.
+  static __device__ __forceinline__ void clear(const BackwardParams& params, int b, int h, int first_row) {
+    auto* const sums = reinterpret_cast<float4*>(of_rows(params, b, h, first_row));
+    for (int i = thread_of_cta(); i < kRowsPadded / 16 * kFloatsOfRows / 4; i += threads_of_cta())
+      sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+};
+
+/// The part that a tile of dS adds. Warps share the tile's rows of Q, 16 each, and the columns of a row.
+template <class Config>
+struct QueryPart {
+  using Element = typename Config::Element;
+  using KTile = Tile<Element, Config::kTileKv, Config::kHeadDim>;
+  using DsTile = Tile<Element, Config::kTileKv, Config::kTileQ>;  // keys down, as in registers
+  using Sums = QuerySums<Element, Config::kHeadDim>;
+  static constexpr int kRowTiles = Config::kTileQ / 16;
+  static constexpr int kGroups = Config::kWarps / kRowTiles;  // of columns
+  static_assert(Config::kWarps % kRowTiles == 0);
+  static constexpr int kTilesOfGroup = (Sums::kColumnTiles / 2 + kGroups - 1) / kGroups * 2;
+
+  /// `ds` and `k`: those tiles in shared memory.
+  static __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, int q0, unsigned ds,
+                                             unsigned k) {
+    const int lane = lane_of_warp();
+    const int row_tile = warp_of_cta() % kRowTiles;
+    const int first = warp_of_cta() / kRowTiles * kTilesOfGroup;
+    // Read transposed, a fragment of keys by rows is one of rows by keys.
+    const unsigned ds_lane = DsTile::at(ds + lane_offset_b(lane), 0, row_tile);
+    const unsigned k_lane = k + lane_offset_a(lane);
+    float sums[1][kTilesOfGroup][4];
+    fa::clear(sums);
+#pragma unroll 2
+    for (int step = 0; step < Config::kTileKv / 16; ++step) {
+      unsigned rows[4];
+      ldmatrix_x4_trans(rows, ds_lane + step * 16 * 128);
+#pragma unroll
+      for (int d = 0; d < kTilesOfGroup; d += 2) {
+        if (Sums::kColumnTiles % kTilesOfGroup != 0 && first + d >= Sums::kColumnTiles) break;
+        unsigned columns[4];
+        ldmatrix_x4_trans(columns, KTile::at(k_lane, step * 16, (first + d) / 2));
+        mma_m16n8k16<Element>(sums[0][d], rows, columns[0], columns[1]);
+        mma_m16n8k16<Element>(sums[0][d + 1], rows, columns[2], columns[3]);
+      }
+    }
+    float* const to = Sums::of_rows(params, b, h, q0 + 16 * row_tile) + first * Sums::kFloatsOfTile + lane;
+#pragma unroll
+    for (int d = 0; d < kTilesOfGroup; ++d) {
+      if (Sums::kColumnTiles % kTilesOfGroup != 0 && first + d >= Sums::kColumnTiles) break;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) atomicAdd(to + d * Sums::kFloatsOfTile + 32 * i, sums[0][d][i]);
+    }
+  }
+};
+
+/// The last pass: blocks are (kRowsPadded rows, heads, batch), a warp for 16 rows.
+template <class Config>
+struct QuerySumsPass {
+  using Element = typename Config::Element;
+  using Sums = QuerySums<Element, Config::kHeadDim>;
+  using QTile = Tile<Element, kRowsPadded, Config::kHeadDim>;
+  static constexpr int kRowsPerWarp = 16;
+  static constexpr int kThreads = kRowsPadded / kRowsPerWarp * 32;
+  static constexpr int kSharedBytes = QTile::kBytes;
+
+  static __device__ __forceinline__ void run(const BackwardParams& params) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const int first_row = block_index().x * kRowsPadded, h = block_index().y, b = block_index().z;
+    const float* const from =
+        Sums::of_rows(params, b, h, first_row + warp_of_cta() * kRowsPerWarp) + lane_of_warp();
+    float sums[1][Sums::kColumnTiles][4];
+#pragma unroll
+    for (int d = 0; d < Sums::kColumnTiles; ++d)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[0][d][i] = from[d * Sums::kFloatsOfTile + 32 * i];
+    store_gradient<QTile, kRowsPerWarp>(
+        gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row,
+                               Sequence::q_len(params.forward.call, b)),
+        shared, sums, params.forward.call.scale);
+  }
+};
+
+}  // namespace fa

@@ -1,0 +1,117 @@
+// What the backward pass has to know of each query row, found by a pass of its own before the others: the lse
+// that logits are compared with, and D = rowsum(dO * O) - dlse, which every dP of the row is less.
+//
+// Both are [batch * num_q_heads][q_len, rounded up], lse first, then all D: tiles of any size find theirs side by
+// side. lse is in base 2, without what all logits of the row have in common (Hooks::row_addend); a row without a
+// key, and one past q_len, has lse +inf and D 0: its probabilities come out as 0.
+#pragma once
+
+#include "backward_params.h"
+#include "common/backward/captured.cuh"
+#include "common/backward/query_sums.cuh"
+#include "common/placement.cuh"
+#include "common/score/element_product.cuh"
+#include "common/softmax.cuh"
+
+namespace fa {
+
+struct RowStats {
+  const float* lse;  // of row 0 of a head
+  const float* d;
+
+  static __device__ __forceinline__ RowStats of_head(const BackwardParams& params, int b, int h) {
+    const CallParams& call = params.forward.call;
+    const long long rows = padded_rows(call.q_len);
+    const float* const lse = params.row_stats + Sequence::head_number(call, b, h) * rows;
+    return {lse, lse + static_cast<long long>(call.batch) * call.num_q_heads * rows};
+  }
+};
+
+/// The pass: blocks are (kRowsPadded rows, heads, batch), a few lanes for a row.
+/// It also adds up the gradients of what the sink captures: as a key of probability P_sink, whose value is 0, it has
+/// the gradient -P_sink D from each row.
+template <class Config, class Hooks, class Derivatives>
+struct RowStatsPass {
+  using Element = typename Config::Element;
+  static constexpr int kThreads = 128;
+  static constexpr int kPiece = 16 / Element::kBytes;  // elements that a lane reads at once
+  static constexpr int kPieces = (Config::kHeadDimV + kPiece - 1) / kPiece;
+  static constexpr int kLanes =  // of a row
+      kPieces >= 32  ? 32
+      : kPieces > 16 ? 32
+      : kPieces > 8  ? 16
+      : kPieces > 4  ? 8
+      : kPieces > 2  ? 4
+                     : kPieces;
+  static constexpr int kRowsAtOnce = kThreads / kLanes;
+
+  static __device__ __forceinline__ void run(const BackwardParams& params) {
+    const int part = block_index().x, h = block_index().y, b = block_index().z;
+    const CallParams& call = params.forward.call;
+    const int q_len = Sequence::q_len(call, b);
+    const RowStats stats = RowStats::of_head(params, b, h);
+    const char* const o =
+        Sequence::head_bytes<Element::kBytes>(params.forward.o, params.forward.o_strides, b, h);
+    const char* const d_o = Sequence::head_bytes<Element::kBytes>(params.d_o, params.d_o_strides, b, h);
+    const int lane = static_cast<int>(thread_of_cta()) % kLanes;
+    if (params.d_q_sums != nullptr)
+      QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded);
+    float d_sink = 0.0f;  // of this thread's rows
+#pragma unroll 1
+    for (int row = static_cast<int>(thread_of_cta()) / kLanes; row < kRowsPadded; row += kRowsAtOnce) {
+      const int q_idx = part * kRowsPadded + row;
+      const bool exists = q_idx < q_len;
+      float sum = 0.0f;
+      for (int piece = lane; exists && piece < kPieces; piece += kLanes)
+        sum += dot(o + Element::kBytes * (q_idx * params.forward.o_strides.row + piece * kPiece),
+                   d_o + Element::kBytes * (q_idx * params.d_o_strides.row + piece * kPiece));
+#pragma unroll
+      for (int other = 1; other < kLanes; other *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+      if (lane != 0) continue;
+      const long long at = Sequence::head_number(call, b, h) * q_len + q_idx;
+      const float lse = exists ? params.forward.lse[at] : negative_infinity();
+      const bool empty = lse == negative_infinity();
+      if (!empty && params.d_lse != nullptr) sum -= params.d_lse[at];
+      const_cast<float*>(stats.lse)[q_idx] =
+          empty ? -negative_infinity() : lse * kLog2e - row_addend(call, b, h, q_idx);
+      const_cast<float*>(stats.d)[q_idx] = empty ? 0.0f : sum;
+      if constexpr (Derivatives::SinkAdjoints::kAny)
+        if (!empty) d_sink -= fast_exp2(Hooks::sink(call, b, h) - lse * kLog2e) * sum;
+    }
+    if constexpr (Derivatives::SinkAdjoints::kAny) {
+      d_sink = warp_sum(d_sink);
+      if (lane_of_warp() == 0) add_to_all(params, b, h, d_sink, typename Derivatives::SinkAdjoints{});
+    }
+  }
+
+ private:
+  template <class... Adjoints>
+  static __device__ __forceinline__ void add_to_all(const BackwardParams& params, int b, int h, float d_sink,
+                                                    AdjointList<Adjoints...>) {
+    (add_to<Adjoints>(params, b, h, d_sink), ...);
+  }
+  template <class Adjoint>
+  static __device__ __forceinline__ void add_to(const BackwardParams& params, int b, int h, float d_sink) {
+    const CallParams& call = params.forward.call;
+    Adjoint::for_each_iteration(call, b, [&](const typename Adjoint::Iteration& i) {
+      AdjointSums<Adjoint, true, 1>::add_to(
+          params, b, h, 0, 0, times_derivative(d_sink, Adjoint::value(0.0f, call, b, h, 0, 0, i)), i);
+    });
+  }
+
+  static __device__ __forceinline__ float row_addend(const CallParams& call, int b, int h, int q_idx) {
+    if constexpr (Hooks::kHasRowAddend) return Hooks::row_addend(call, Hooks::head(call, b, h), q_idx);
+    return 0.0f;
+  }
+
+  static __device__ __forceinline__ float dot(const char* a, const char* b) {
+    const uint4 x = *reinterpret_cast<const uint4*>(a), y = *reinterpret_cast<const uint4*>(b);
+    return dot(x.x, y.x) + dot(x.y, y.y) + dot(x.z, y.z) + dot(x.w, y.w);
+  }
+  static __device__ __forceinline__ float dot(unsigned a, unsigned b) {
+    const auto low = [](unsigned word) { return widened(Element{}, static_cast<unsigned short>(word)); };
+    return low(a) * low(b) + low(a >> 16) * low(b >> 16);
+  }
+};
+
+}  // namespace fa

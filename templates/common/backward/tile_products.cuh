@@ -1,0 +1,71 @@
+// The products of the backward pass: of two tiles in shared memory, and of a left operand in registers with one.
+#pragma once
+
+#include "common/placement.cuh"
+#include "common/products.cuh"
+#include "common/tile.cuh"
+
+namespace fa {
+
+template <int kM, int kN>
+__device__ __forceinline__ void clear(float (&sums)[kM][kN][4]) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int n = 0; n < kN; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[m][n][i] = 0.0f;
+}
+
+/// s = A B^T over all columns: 16 kM rows of A, which begin at `a`, and 8 kN rows of B, from `b` on. Both begin
+/// at a multiple of 8 rows of their tiles.
+template <class ATile, class BTile, int kM, int kN>
+__device__ __forceinline__ void multiply_rows(float (&s)[kM][kN][4], unsigned a, unsigned b) {
+  using Product = Products<typename ATile::Element>;
+  const int lane = lane_of_warp();
+  const unsigned a_lane = a + Product::lane_offset_q(lane);
+  const unsigned b_lane = b + Product::lane_offset_k(lane);
+  clear(s);
+  // Wide rows a few steps at a time: ptxas would start the loads of all, and has no registers for them.
+  constexpr int kMost = ATile::kSteps > 4 ? 2 : 4;
+  constexpr int kUnrolled = Product::kUnrolledSteps < kMost ? Product::kUnrolledSteps : kMost;
+#pragma unroll(kUnrolled)
+  for (int step = 0; step < ATile::kSteps; ++step) {
+    unsigned rows[kM][Product::kQWords];
+#pragma unroll
+    for (int m = 0; m < kM; ++m) Product::template load_q<ATile>(rows[m], a_lane, m, step);
+#pragma unroll
+    for (int n = 0; n < kN; n += 2) Product::template multiply_qk<BTile>(s, n, rows, b_lane, step);
+  }
+}
+
+/// sums += X B: X is in registers as products left it, its columns are the 8 kN rows of B from `b` on.
+template <class BTile, int kM, int kN, int kD>
+__device__ __forceinline__ void add_product(float (&sums)[kM][kD][4], const float (&x)[kM][kN][4],
+                                            unsigned b) {
+  using Product = Products<typename BTile::Element>;
+  const unsigned b_lane = b + Product::lane_offset_v(lane_of_warp());
+  constexpr int kTilesOfStep = Product::kDepth / 8;
+#pragma unroll
+  for (int step = 0; step < 8 * kN / Product::kDepth; ++step) {
+    unsigned words[kM][Product::kPWords];
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int i = 0; i < 2 * kTilesOfStep; ++i) {
+        const int half = i % 2, n = kTilesOfStep * step + i / 2;
+        Product::place(words[m], i / 2, half, x[m][n][2 * half], x[m][n][2 * half + 1]);
+      }
+#pragma unroll
+    for (int d = 0; d < kD; d += Product::kColumnTiles)
+      Product::template multiply_pv<BTile>(sums, d, words, b_lane, step);
+  }
+}
+
+/// 8-column tiles of sums that have a tile's columns.
+template <class Tile>
+constexpr int kColumnTilesOf =
+    (Tile::kDim + 8 * Products<typename Tile::Element>::kColumnTiles - 1) /
+    (8 * Products<typename Tile::Element>::kColumnTiles) * Products<typename Tile::Element>::kColumnTiles;
+
+}  // namespace fa

@@ -1,0 +1,114 @@
+// Instructions that every architecture has, or all from one on, by name: what C++ does not say, or what
+// compilers do not find. Those that copy tiles and multiply are in the architectures' mma.cuh. Assembly
+// stands in these files and nowhere else (but where it only hides a value from the compiler), so that a host
+// can run everything else with instructions of its own (tests/emulated_gpu).
+#pragma once
+
+namespace fa {
+
+/// base + a * b in one instruction.
+__device__ __forceinline__ const char* multiply_add(int a, int b, const char* base) {
+  const char* address;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(address) : "r"(a), "r"(b), "l"(base));
+  return address;
+}
+
+/// 16 bytes of shared memory.
+__device__ __forceinline__ void load_shared_16(unsigned (&words)[4], unsigned smem) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(smem));
+}
+
+__device__ __forceinline__ void store_shared_16(unsigned smem, uint4 piece) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(piece.x), "r"(piece.y),
+               "r"(piece.z), "r"(piece.w)
+               : "memory");
+}
+
+/// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
+/// nothing. From sm_80 on.
+__device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, bool valid) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(smem), "l"(gmem),
+               "r"(valid ? 16 : 0)
+               : "memory");
+}
+
+/// The larger one, or NaN where one is.
+__device__ __forceinline__ float maximum_or_nan(float a, float b) {
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+  return larger;
+}
+
+/// 2^x, relative error 2^-22; subnormal results are flushed to zero. exp2(-inf) = 0.
+__device__ __forceinline__ float fast_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// log2(x), absolute error 2^-22 for x in (0.5, 2), relative error 2^-22 elsewhere; -inf at 0, NaN below.
+__device__ __forceinline__ float fast_log2(float x) {
+  float y;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// tanh(x), relative error 2^-11 (one MUFU instruction; what FlashAttention's softcap uses too).
+__device__ __forceinline__ float fast_tanh(float x) {
+  float y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 1 / x, relative error 2^-23.
+__device__ __forceinline__ float fast_reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 1 / sqrt(x), relative error 2^-22.
+__device__ __forceinline__ float fast_rsqrt(float x) {
+  float y;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// sqrt(x), relative error 2^-22.
+__device__ __forceinline__ float fast_sqrt(float x) {
+  float y;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// x / y, at most 2 ulp, over the full range.
+__device__ __forceinline__ float fast_divide(float x, float y) {
+  float z;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+
+/// sin(x) for |x| <= pi, absolute error 2^-20.9.
+__device__ __forceinline__ float approximate_sin(float x) {
+  float y;
+  asm("sin.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// cos(x) for |x| <= pi, absolute error 2^-20.9.
+__device__ __forceinline__ float approximate_cos(float x) {
+  float y;
+  asm("cos.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// The value of an f16 element, from its bits.
+__device__ __forceinline__ float f16_to_float(unsigned short bits) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(bits));
+  return y;
+}
+
+}  // namespace fa

@@ -1,0 +1,8 @@
+// The backward pass for sm_75: made of the same parts as the forward pass (forward.cuh).
+#pragma once
+
+#include "sm75/mma.cuh"
+#include "sm75/placement.cuh"
+#include "sm75/tile.cuh"
+// after the architecture's own
+#include "common/backward.cuh"

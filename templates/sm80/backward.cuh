@@ -1,0 +1,8 @@
+// The backward pass for sm_80 and later: made of the same parts as the forward pass (forward.cuh).
+#pragma once
+
+#include "sm80/mma.cuh"
+#include "sm80/placement.cuh"
+#include "sm80/tile.cuh"
+// after the architecture's own
+#include "common/backward.cuh"

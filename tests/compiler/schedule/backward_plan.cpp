@@ -1,0 +1,50 @@
+// The schedule of a backward pass on a GPU.
+#include "compiler/schedule/backward_plan.h"
+
+#include "fa/error.h"
+#include "tests/catch.h"
+#include "tests/compiler/schedule/plain_spec.h"
+
+using namespace fa;
+
+TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
+  for (const char* name : {"t4", "a100", "a10", "l4", "rtx4090", "h100", "h200"}) {
+    const Target& target = find_target(name);
+    for (int head_dim = 8; head_dim <= 256; head_dim += 8)
+      for (const int head_dim_v : {head_dim, 8, 128, 256}) {
+        const CheckedSpec spec = plain_spec(head_dim, head_dim_v, DType::f16);
+        const BackwardPlan plan = choose_backward(spec, target);
+        INFO(name << " d" << head_dim << " v" << head_dim_v << ": " << plan.print());
+        CHECK(keys_shared_memory(plan, spec) <= target.max_smem_per_block);
+        CHECK(queries_shared_memory(plan, spec) <= target.max_smem_per_block);
+        CHECK(plan.keys.warps * 16 == plan.keys.tile_kv);
+        CHECK(plan.queries.warps * 16 == plan.queries.tile_q);
+        if (plan.dq_by_sums) CHECK(plan.keys.tile_kv >= plan.keys.tile_q);
+      }
+  }
+}
+
+TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][backward]") {
+  CHECK(choose_backward(plain_spec(64, 0, DType::bf16), find_target("a100")).print() ==
+        "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(tile_q=64 tile_kv=128 warps=4 stages=2) "
+        "apart=0 dq_by_sums=1");
+  const BackwardPlan wide = choose_backward(plain_spec(256, 0, DType::bf16), find_target("h100"));
+  CHECK(wide.apart);
+  CHECK_FALSE(wide.dq_by_sums);
+  CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("t4")).dq_by_sums);
+  // What goes to a query's element is summed where the queries stay.
+  CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("a100"), {.rows = true}).dq_by_sums);
+}
+
+TEST_CASE("f32 has no backward pass on GPUs yet, and the error says what to do", "[schedule][backward]") {
+  const CheckedSpec spec = plain_spec(64, 0, DType::f32);
+  try {
+    choose_backward(spec, find_target("a100"));
+    FAIL("no error");
+  } catch (const SpecError& error) {
+    CHECK(error.diagnostics().at(0).message ==
+          "there is no backward pass for f32 on GPUs yet (a100): compile the spec with_dtype bf16 or f16, or "
+          "for "
+          "Device::host");
+  }
+}

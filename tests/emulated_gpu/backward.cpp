@@ -1,0 +1,148 @@
+// The backward kernels of sm_80 and sm_75, as NVRTC gets them, run on the host: gradients of tiny problems
+// against the fp64 reference.
+#include <array>
+
+#include "tests/catch.h"
+#include "tests/emulated_gpu/kernel.h"
+#include "tests/golden.h"
+#include "tests/numeric/backward/cases.h"
+#include "tools/reference/parallel.h"
+
+using namespace fa;
+using namespace fa::tools;
+using fa::test::emulated_kernel_with_backward;
+using fa::test::Order;
+
+namespace {
+
+constexpr ProblemSize kGrouped = {
+    .batch = 1, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 150, .kv_len = 170};
+
+Case of(const std::string& spec, const std::string& target, DType dtype, int head_dim, int head_dim_v = 0) {
+  return {.spec = spec,
+          .dtype = dtype,
+          .head_dim = head_dim,
+          .head_dim_v = head_dim_v,
+          .size = kGrouped,
+          .layout = Layout::bhsd,
+          .plan = {},
+          .target = target};
+}
+
+/// A spec on a problem, as a GPU's kernels.
+struct Emulated {
+  Spec spec;
+  ProblemInputs inputs;
+  Layout layout;
+  std::string target;
+  bool dq_has_a_pass = false;  // even where the plan would sum dQ
+};
+
+/// What is wrong with its gradients, or an empty text.
+std::string wrong_with(const Emulated& c, Order order) {
+  try {
+    return backward_failure(
+        emulated_kernel_with_backward(c.spec, c.target, order,
+                                      [&](BackwardPlan& plan) { plan.dq_by_sums &= !c.dq_has_a_pass; }),
+        make_problem(c.spec, c.inputs), c.layout);
+  } catch (const BuildError& error) {
+    return std::string(error.what()) + "\n" + error.log();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void check(const std::vector<Emulated>& cases) {
+  if (test::skip_without_compiler()) return;
+  std::vector<std::string> wrong(cases.size());
+  parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t at, std::int64_t) {
+    const auto i = static_cast<std::size_t>(at);
+    wrong[i] = wrong_with(cases[i], i % 2 == 0 ? Order::first_to_last : Order::last_to_first);
+  });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    INFO(cases[i].spec.text() << "on " << cases[i].target << ", " << cases[i].inputs.size.q_len << " x "
+                              << cases[i].inputs.size.kv_len);
+    CHECK(wrong[i] == "");
+  }
+}
+
+void check(const std::vector<Case>& cases) {
+  std::vector<Emulated> all;
+  for (const Case& c : cases) all.push_back({c.load(), c.inputs(), c.layout, c.target, all.size() % 4 >= 2});
+  check(all);
+}
+
+}  // namespace
+
+TEST_CASE("emulated backward kernels of sm_80 and sm_75", "[emulated][backward]") {
+  check({of("causal", "a100", DType::bf16, 64), of("softcap", "t4", DType::f16, 64)});
+}
+
+TEST_CASE("emulated backward kernels of every spec", "[emulated][backward][slow]") {
+  std::vector<Case> cases;
+  for (const std::string& spec : test::all_specs()) {
+    const std::size_t i = cases.size();
+    const bool is_t4 = i % 3 == 2;
+    Case c = of(spec, is_t4 ? "t4" : "a100", is_t4 || i % 2 == 0 ? DType::f16 : DType::bf16,
+                std::array{64, 128, 64, 80}[i % 4]);
+    if (i % 4 == 1) c.size.q_len = 70;
+    if (i % 4 == 3) c.size.kv_len = 61;
+    if (i % 2 == 1) c.layout = Layout::bshd;
+    cases.push_back(c);
+  }
+  check(cases);
+}
+
+TEST_CASE("emulated backward kernels of other head dims and lengths", "[emulated][backward][slow]") {
+  std::vector<Case> cases = {of("causal", "a100", DType::bf16, 256),
+                             of("causal", "t4", DType::f16, 128),
+                             of("full", "t4", DType::f16, 256),
+                             of("full", "a100", DType::f16, 40, 104),
+                             of("sliding_window", "a100", DType::bf16, 192, 128),
+                             of("dropout", "a100", DType::bf16, 32),
+                             of("dropout", "t4", DType::f16, 128),
+                             of("dropout", "rtx4090", DType::f16, 128),
+                             of("causal", "l4", DType::bf16, 128)};
+  for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 200}, {200, 1}, {64, 128}, {129, 127}}) {
+    Case c = of("causal", "a100", DType::bf16, 64);
+    c.size.q_len = q_len;
+    c.size.kv_len = kv_len;
+    cases.push_back(c);
+  }
+  check(cases);
+}
+
+TEST_CASE("emulated kernels' gradients of what hooks capture", "[emulated][backward][slow]") {
+  constexpr ProblemSize kSingle = {
+      .batch = 1, .num_q_heads = 3, .num_kv_heads = 3, .q_len = 101, .kv_len = 90};
+  std::vector<Emulated> cases;
+  for (const std::string& items : captured_items()) {
+    const bool is_t4 = cases.size() % 2 == 1;
+    const Spec spec = Spec::parse("attention captured\nhead_dim 64\ndtype " +
+                                  std::string(is_t4 ? "f16" : "bf16") + "\n" + items);
+    ProblemInputs inputs;
+    inputs.size = cases.size() % 3 == 0 ? kSingle : kGrouped;
+    inputs.dropout_seed = 77;
+    cases.push_back({spec, inputs, Layout::bhsd, is_t4 ? "t4" : "a100"});
+  }
+  check(cases);
+}
+
+TEST_CASE("emulated backward kernels' bits do not depend on the order of their threads",
+          "[emulated][backward]") {
+  if (test::skip_without_compiler()) return;
+  for (const bool by_sums : {true, false})
+    for (const Case& c : {of("causal", "a100", DType::bf16, 64), of("softcap", "t4", DType::f16, 32)}) {
+      const Problem problem = make_problem(c.load(), c.inputs());
+      const OutputGradientTensors outputs = random_output_gradients(problem, 3);
+      const auto gradients = [&](Order order) {
+        const Kernel kernel = emulated_kernel_with_backward(
+            c.load(), c.target, order, [&](BackwardPlan& plan) { plan.dq_by_sums &= by_sums; });
+        return run_backward(kernel, problem, outputs).tensors;
+      };
+      INFO(c.print());
+      const std::vector<HostTensor> a = gradients(Order::first_to_last), b = gradients(Order::last_to_first);
+      // Sums in memory are added to in the order that CTAs come by.
+      for (std::size_t i = by_sums ? 1 : 0; i < a.size(); ++i) CHECK(a[i].bytes == b[i].bytes);
+    }
+}

@@ -1,0 +1,131 @@
+// The forward kernels of sm_80 and sm_75, as NVRTC gets them, run on the host against the fp64 reference: what
+// a machine without a GPU can say of them. Problems are tiny, a few tiles each way.
+#include <array>
+#include <cstring>
+
+#include "compiler/compile.h"
+#include "tests/catch.h"
+#include "tests/emulated_gpu/kernel.h"
+#include "tests/golden.h"
+#include "tests/numeric/cases.h"
+#include "tools/reference/parallel.h"
+
+using namespace fa;
+using namespace fa::tools;
+using fa::test::emulated_kernel;
+using fa::test::Order;
+
+namespace {
+
+Case tiny(const std::string& spec, const std::string& target, DType dtype, int head_dim) {
+  return {.spec = spec,
+          .dtype = dtype,
+          .head_dim = head_dim,
+          .head_dim_v = 0,
+          .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 150, .kv_len = 170},
+          .layout = Layout::bhsd,
+          .plan = {},
+          .target = target};
+}
+
+/// What is wrong with each, or an empty text.
+std::vector<std::string> wrong_with(const std::vector<Case>& cases) {
+  std::vector<std::string> wrong(cases.size());
+  parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t at, std::int64_t) {
+    const auto i = static_cast<std::size_t>(at);
+    const Case& c = cases[i];
+    try {
+      const Kernel kernel = emulated_kernel(c.load(), c.target, c.plan,
+                                            i % 2 == 0 ? Order::first_to_last : Order::last_to_first);
+      wrong[i] = failure(kernel, make_problem(c.load(), c.inputs()), c.layout);
+    } catch (const BuildError& error) {
+      wrong[i] = std::string(error.what()) + "\n" + error.log();
+    } catch (const Error& error) {
+      wrong[i] = error.what();
+    }
+  });
+  return wrong;
+}
+
+void check(const std::vector<Case>& cases) {
+  if (test::skip_without_compiler()) return;
+  const std::vector<std::string> wrong = wrong_with(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    INFO(cases[i].print());
+    CHECK(wrong[i] == "");
+  }
+}
+
+bool same_bits(const Outputs& a, const Outputs& b) {
+  bool same = std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+  for (std::int64_t i = 0; i < a.o.elements(); ++i) same = same && a.o.get(i) == b.o.get(i);
+  return same;
+}
+
+/// Whether a kernel's bits do not depend on the order that its threads run in.
+bool orders_agree(const Case& c, const Source& source) {
+  const Problem problem = make_problem(c.load(), c.inputs());
+  return same_bits(run_forward(emulated_kernel(c.load(), source, Order::first_to_last), problem),
+                   run_forward(emulated_kernel(c.load(), source, Order::last_to_first), problem));
+}
+
+Source source_of(const Case& c) {
+  return *compile_front_end(c.load().checked(), find_target(c.target), c.plan).source;
+}
+
+/// The source with `from`, which a header has, written as `to`.
+Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to) {
+  for (SourceHeader& file : source.headers) {
+    if (file.path != header) continue;
+    const std::size_t at = file.text.find(from);
+    REQUIRE(at != std::string::npos);
+    file.text.replace(at, from.size(), to);
+  }
+  return source;
+}
+
+}  // namespace
+
+TEST_CASE("emulated kernels of sm_80 and sm_75 compute plain attention", "[emulated]") {
+  check({tiny("causal", "a100", DType::bf16, 64), tiny("causal", "t4", DType::f16, 64),
+         tiny("full", "a100", DType::f32, 32), tiny("full", "t4", DType::f32, 32)});
+}
+
+TEST_CASE("emulated kernels of every spec", "[emulated][slow]") {
+  std::vector<Case> cases;
+  for (const std::string& spec : test::all_specs()) {
+    const std::size_t i = cases.size();
+    const bool is_t4 = i % 3 == 2;
+    Case c = tiny(spec, is_t4 ? "t4" : "a100", is_t4 || i % 2 == 0 ? DType::f16 : DType::bf16,
+                  std::array{64, 128, 80}[i % 3]);
+    if (i % 4 == 1) c.size.q_len = 70;
+    if (i % 4 == 3) c.size.kv_len = 61;
+    if (i % 2 == 1) c.layout = Layout::bshd;
+    cases.push_back(c);
+  }
+  check(cases);
+}
+
+TEST_CASE("an emulated kernel's bits do not depend on the order of its threads", "[emulated]") {
+  if (test::skip_without_compiler()) return;
+  for (const Case& c : {tiny("causal", "a100", DType::bf16, 64), tiny("alibi", "t4", DType::f16, 32)}) {
+    INFO(c.print());
+    CHECK(orders_agree(c, source_of(c)));
+  }
+}
+
+TEST_CASE("the emulation shows where a barrier or a wait for copies is missing", "[emulated]") {
+  if (test::skip_without_compiler()) return;
+  const Case c = tiny("causal", "a100", DType::bf16, 64);
+  const Source source = source_of(c);
+  const std::string wait = "      await_copies<Config::kStages - 1>();\n";
+  const std::string barrier = "      __syncthreads();\n";
+  const std::string copies_v = "      if constexpr (Config::kStages == 1) {\n        load_v";
+  const std::string copies_k = "      if constexpr (Reads::kElements) {\n        load_elements";
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    return replaced(source, "common/forward.cuh", from, to);
+  };
+  CHECK_FALSE(orders_agree(c, changed(wait, "")));
+  CHECK_FALSE(orders_agree(c, changed(barrier + copies_v, copies_v)));
+  CHECK_FALSE(orders_agree(c, changed(barrier + copies_k, copies_k)));
+}

@@ -1,0 +1,164 @@
+#include "tests/emulated_gpu/kernel.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/program/grid.h"
+#include "compiler/program/workspace.h"
+#include "fa/error.h"
+#include "runtime/call/kernel_state.h"
+#include "tests/emulated_gpu/launch.h"
+#include "tests/skip.h"
+#include "tests/tools/temporary.h"
+
+namespace fa::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What g++ makes of a kernel's source.
+class Library {
+ public:
+  explicit Library(const Source& source) {
+    const tools::TemporaryFolder folder;
+    for (const SourceHeader& header : source.headers) {
+      fs::create_directories(fs::path(folder.file(header.path)).parent_path());
+      folder.write(header.path, header.text);
+    }
+    folder.write("kernel.cpp", source.text);
+    const std::string emulation = FA_SOURCE_DIR "/tests/emulated_gpu";
+    // Headers of the emulation come before the templates' own.
+    const std::string command = fmt::format(
+        "'{}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden -fno-gnu-unique -fno-extern-tls-init "
+        "-ffp-contract=off "
+        "-include '{}/device.h' -I '{}/templates' -I '{}' -I '{}' -o '{}' '{}' 2> '{}'",
+        FA_CXX, emulation, emulation, folder.file(""), FA_SOURCE_DIR, folder.file("kernel.so"),
+        folder.file("kernel.cpp"), folder.file("log"));
+    if (std::system(command.c_str()) != 0)
+      throw BuildError("g++ refused an emulated kernel", tools::read_file(folder.file("log")));
+    handle_ = dlopen(folder.file("kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) throw BuildError("an emulated kernel does not load", dlerror());
+  }
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  template <class Function>
+  Function* find(const std::string& name) const {
+    void* const symbol = dlsym(handle_, name.c_str());
+    if (symbol == nullptr) throw BuildError("an emulated kernel has no function " + name, {});
+    return reinterpret_cast<Function*>(symbol);
+  }
+
+ private:
+  void* handle_ = nullptr;
+};
+
+/// One pass, with arguments of that type.
+template <class Params>
+void run_pass(const Library& library, const Pass& pass, const Blocks& blocks, Params params, Order order) {
+  struct Call {
+    void (*entry)(Params);
+    const Params* params;
+  } call = {library.find<void(Params)>(pass.entry), &params};
+  const auto of = [](int count) { return static_cast<unsigned>(count); };
+  const bool reversed = order == Order::last_to_first;
+  const emulated::Launch launch = {.blocks = {of(blocks.x), of(blocks.y), of(blocks.z)},
+                                   .threads = of(pass.threads),
+                                   .shared_memory = of(pass.shared_memory),
+                                   .last_first = reversed,
+                                   .copies_at_once = reversed};
+  const char* const error = library.find<emulated::Run>("facet_emulate")(
+      launch,
+      [](void* context) {
+        const auto& [entry, arguments] = *static_cast<Call*>(context);
+        entry(*arguments);
+      },
+      &call);
+  if (error != nullptr) throw DeviceError(fmt::format("{}: {}", pass.entry, error), 0);
+}
+
+/// As runtime/cuda/launch does; heads take turns where that is possible, so that it is tried.
+void run_forward(const Library& library, const Program& program, ForwardParams params, Order order) {
+  std::vector<std::max_align_t> workspace(workspace_bytes(program, params.call) / sizeof(std::max_align_t) +
+                                          1);
+  params.head_shift = params.call.num_q_heads % 2 == 0 ? 1 : 0;
+  place_workspace(program, workspace.data(), params);
+  for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), params, order);
+}
+
+BackwardPass emulated_backward(const Source& source, Order order) {
+  const auto library = std::make_shared<const Library>(source);
+  const Program& program = source.program;
+  return {
+      .workspace_bytes =
+          [program](const BackwardCall& call) { return workspace_bytes(program, call.params.forward.call); },
+      .run =
+          [library, program, order](const BackwardCall& call, void* workspace, Stream) {
+            BackwardParams params = call.params;
+            std::ranges::copy(call.gradients, params.gradients);
+            for (std::size_t i = 0; i < call.gradients.size(); ++i)
+              std::fill_n(call.gradients[i], call.elements[i], 0.0F);
+            params.forward.head_shift = params.forward.call.num_q_heads % 2 == 0 ? 1 : 0;
+            for (std::size_t number = 0; number < program.size(); ++number) {
+              place_workspace(program, workspace, number, params);
+              run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);
+            }
+          }};
+}
+
+std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, Order order) {
+  const auto library = std::make_shared<const Library>(source);
+  auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
+                                                            .device = Device::host,
+                                                            .target = source.arch,
+                                                            .plan = {},
+                                                            .cuda = nullptr,
+                                                            .host = nullptr});
+  loaded->host = [library, program = source.program, order](const ForwardParams& params) {
+    run_forward(*library, program, params, order);
+  };
+  return loaded;
+}
+
+Kernel kernel_of(std::shared_ptr<const LoadedKernel> loaded) {
+  return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
+}
+
+}  // namespace
+
+Kernel emulated_kernel(const Spec& spec, const Source& source, Order order) {
+  return kernel_of(load(spec, source, order));
+}
+
+Kernel emulated_kernel(const Spec& spec, const std::string& target, const std::string& plan, Order order) {
+  return emulated_kernel(spec, *compile_front_end(spec.checked(), find_target(target), plan).source, order);
+}
+
+Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target, Order order,
+                                     const std::function<void(BackwardPlan&)>& change) {
+  const CheckedSpec& checked = spec.checked();
+  const Target& gpu = find_target(target);
+  const Compiled compiled = compile_front_end(checked, gpu, {}, Passes::forward_and_backward);
+  BackwardPlan plan = plan_backward(checked, compiled, gpu);
+  if (change) change(plan);
+  const std::shared_ptr<LoadedKernel> loaded = load(spec, *compiled.source, order);
+  loaded->backward = emulated_backward(emit_backward_for_gpu(checked, compiled, plan, gpu), order);
+  return kernel_of(loaded);
+}
+
+bool skip_without_compiler() {
+  if (std::system("'" FA_CXX "' --version > /dev/null 2>&1") == 0) return false;
+  tests::skip("no " FA_CXX);
+  return true;
+}
+
+}  // namespace fa::test

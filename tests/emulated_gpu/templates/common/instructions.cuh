@@ -1,0 +1,39 @@
+// In the place of templates/common/instructions.cuh: the same names in C++. What is approximate on a GPU is not
+// here; that it is as near as it says is for tests on a GPU to show.
+#pragma once
+
+#include "tools/reference/half.h"
+
+namespace fa {
+
+inline const char* multiply_add(int a, int b, const char* base) {
+  return base + static_cast<long long>(a) * b;
+}
+
+inline void load_shared_16(unsigned (&words)[4], unsigned smem) {
+  std::memcpy(words, emulated::piece_at(smem), 16);
+}
+inline void store_shared_16(unsigned smem, uint4 piece) { std::memcpy(emulated::piece_at(smem), &piece, 16); }
+
+inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
+  if (valid && reinterpret_cast<std::uintptr_t>(gmem) % 16 != 0)
+    emulated::block.fail("cp.async from an address that is not aligned to 16 bytes");
+  emulated::block.copy({.to = emulated::piece_at(smem), .from = valid ? gmem : nullptr});
+}
+
+inline float maximum_or_nan(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+inline float fast_exp2(float x) {
+  const float y = exp2f(x);
+  return fabsf(y) < std::numeric_limits<float>::min() ? 0.0f : y;
+}
+inline float fast_log2(float x) { return log2f(x); }
+inline float fast_tanh(float x) { return tanhf(x); }
+inline float fast_reciprocal(float x) { return 1.0f / x; }
+inline float fast_rsqrt(float x) { return 1.0f / sqrtf(x); }
+inline float fast_sqrt(float x) { return sqrtf(x); }
+inline float fast_divide(float x, float y) { return x / y; }
+inline float approximate_sin(float x) { return sinf(x); }
+inline float approximate_cos(float x) { return cosf(x); }
+inline float f16_to_float(unsigned short bits) { return tools::f16_to_float(bits); }
+
+}  // namespace fa

@@ -1,0 +1,101 @@
+// The backward pass on a GPU against the fp64 reference: with its own kernels and with those of sm_80 and sm_75.
+// tests/emulated_gpu/ runs the same kernels on machines without a GPU, on smaller problems.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tests/catch.h"
+#include "tests/golden.h"
+#include "tests/numeric/backward/cases.h"
+
+using namespace fa;
+using namespace fa::tools;
+using fa::tests::skip_without_gpu;
+
+namespace {
+
+constexpr std::array<const char*, 2> kTargets = {"a100", "t4"};
+
+Options on_gpu(const std::string& target) {
+  Options options = uncached(Device::cuda);
+  options.backward = true;
+  options.target = target;
+  return options;
+}
+
+void check_on_gpu(const Case& c) {
+  INFO(c.print());
+  std::int64_t rows = 0;
+  CHECK(backward_failure(compile(c.load(), on_gpu(c.target)), make_problem(c.load(), c.inputs()), c.layout,
+                         &rows) == "");
+  CHECK(rows > 0);
+}
+
+Case of(const std::string& spec, const std::string& target, DType dtype, int head_dim,
+        const ProblemSize& size) {
+  return {.spec = spec,
+          .dtype = dtype,
+          .head_dim = head_dim,
+          .head_dim_v = 0,
+          .size = size,
+          .layout = Layout::bhsd,
+          .plan = {},
+          .target = target};
+}
+
+}  // namespace
+
+TEST_CASE("gradients of every shipped spec on a GPU", "[backward][gpu][slow]") {
+  if (skip_without_gpu()) return;
+  int number = 0;
+  for (const std::string& spec : test::all_specs())
+    for (const char* target : kTargets)
+      for (const int head_dim : {32, 64, 128, 256}) {
+        const auto i = static_cast<std::size_t>(number++);
+        const DType dtype = target == kTargets[1] || i % 2 == 0 ? DType::f16 : DType::bf16;
+        Case c = of(spec, target, dtype, head_dim,
+                    {.batch = i % 3 == 0 ? 2 : 1,
+                     .num_q_heads = 4,
+                     .num_kv_heads = std::array{1, 2, 4}[i % 3],
+                     .q_len = std::array{1, 97, 193, 301, 640}[i % 5],
+                     .kv_len = std::array{191, 1, 257, 63, 130, 777, 512}[i % 7]});
+        if (i % 2 == 1) c.layout = Layout::bshd;
+        check_on_gpu(c);
+      }
+}
+
+TEST_CASE("gradients where head_dim_v is not head_dim on a GPU", "[backward][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const auto& [head_dim, head_dim_v] : {std::pair{64, 32}, {40, 104}, {8, 24}, {192, 128}, {256, 16}}) {
+    Case c = of("causal", "a100", DType::bf16, head_dim,
+                {.batch = 1, .num_q_heads = 6, .num_kv_heads = 2, .q_len = 250, .kv_len = 277});
+    c.head_dim_v = head_dim_v;
+    check_on_gpu(c);
+  }
+}
+
+TEST_CASE("gradients of what hooks capture on a GPU", "[backward][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const std::string& items : captured_items())
+    for (const char* target : kTargets) {
+      const Spec spec = Spec::parse(fmt::format("attention captured\nhead_dim 64\ndtype f16\n{}", items));
+      INFO(items << target);
+      ProblemInputs inputs;
+      inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 170, .kv_len = 283};
+      inputs.dropout_seed = 77;
+      CHECK(backward_failure(compile(spec, on_gpu(target)), make_problem(spec, inputs)) == "");
+    }
+}
+
+TEST_CASE("a backward call without queries or without keys gives zeros on a GPU", "[backward][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const auto& [q_len, kv_len] : {std::pair{0, 5}, {10, 0}}) {
+    const Spec spec = load_spec("causal").with_dtype(DType::f16).with_head_dim(64);
+    ProblemInputs inputs;
+    inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
+    const Problem problem = make_problem(spec, inputs);
+    for (const HostTensor& gradient :
+         run_backward(compile(spec, on_gpu("a100")), problem, random_output_gradients(problem, 1)).tensors)
+      for (std::int64_t i = 0; i < gradient.elements(); ++i) CHECK(gradient.get(i) == 0);
+  }
+}

@@ -1,0 +1,104 @@
+// The backward pass of every spec builds for every architecture that has one, and spills no more registers than
+// is written down here. Needs NVRTC, no GPU.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compiler/compile.h"
+#include "runtime/build/build.h"
+#include "runtime/build/nvrtc.h"
+#include "tests/catch.h"
+#include "tests/golden.h"
+#include "tests/numeric/backward/cases.h"
+#include "tools/reference/parallel.h"
+
+using namespace fa;
+using namespace fa::tools;
+
+namespace {
+
+struct Build {
+  Spec spec;
+  std::string name;  // for messages
+  std::string_view target;
+};
+
+struct Result {
+  std::string error = {};  // empty: it was built
+  int spill_bytes = 0;     // of all passes
+};
+
+Source backward_source(const Build& build) {
+  const Target& target = find_target(build.target);
+  const CheckedSpec& checked = build.spec.checked();
+  const Compiled compiled = compile_front_end(checked, target, {}, Passes::forward_and_backward);
+  return emit_backward_for_gpu(checked, compiled, plan_backward(checked, compiled, target), target);
+}
+
+Result build_one(const Build& build) {
+  try {
+    const Built built = build_source(backward_source(build));
+    if (built.cubin.empty()) return {.error = "no cubin"};
+    return {.spill_bytes = built.figures.spill_bytes()};
+  } catch (const BuildError& error) {
+    return {.error = fmt::format("{}\n{}", error.what(), error.log())};
+  } catch (const Error& error) {
+    return {.error = error.what()};
+  }
+}
+
+Build of(const std::string& spec, DType dtype, int head_dim, std::string_view target) {
+  return {.spec = load_spec(spec).with_dtype(dtype).with_head_dim(head_dim),
+          .name = fmt::format("{} {} d{} {}", spec, dtype_name(dtype), head_dim, target),
+          .target = target};
+}
+
+/// Builds all, and checks that each spills at most `most(build)` bytes.
+template <class Most>
+void check_builds(const std::vector<Build>& builds, Most most) {
+  if (tests::skip_without_nvrtc()) return;
+  std::vector<Result> results(builds.size());
+  parallel_for(static_cast<std::int64_t>(builds.size()), 1, [&](std::int64_t i, std::int64_t) {
+    results[static_cast<std::size_t>(i)] = build_one(builds[static_cast<std::size_t>(i)]);
+  });
+  for (std::size_t i = 0; i < builds.size(); ++i) {
+    INFO(builds[i].name << "\n" << results[i].error);
+    CHECK(results[i].error == "");
+    CHECK(results[i].spill_bytes <= most(builds[i]));
+    if (results[i].spill_bytes != 0)
+      fmt::print("{}: {} bytes spilled\n", builds[i].name, results[i].spill_bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the backward pass of every spec builds for sm_80 and spills nothing at d64 and d128",
+          "[backward][nvrtc][slow]") {
+  std::vector<Build> builds;
+  for (const std::string& spec : test::all_specs())
+    for (const int head_dim : {64, 128})
+      builds.push_back(of(spec, builds.size() % 4 < 2 ? DType::bf16 : DType::f16, head_dim, "a100"));
+  check_builds(builds, [](const Build&) { return 0; });
+}
+
+TEST_CASE("the backward pass of every spec builds for other architectures", "[backward][nvrtc][slow]") {
+  constexpr std::array<std::string_view, 5> kTargets = {"t4", "h100", "t4", "l4", "a100"};
+  std::vector<Build> builds;
+  for (const std::string& spec : test::all_specs()) {
+    const std::size_t i = builds.size();
+    builds.push_back(
+        of(spec, DType::f16, std::array{64, 128, 256, 80}[i % 4], kTargets[i % kTargets.size()]));
+  }
+  check_builds(builds, [](const Build&) { return 4096; });
+}
+
+TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]") {
+  std::vector<Build> builds;
+  for (const std::string& items : captured_items()) {
+    const bool is_t4 = builds.size() % 3 == 2;
+    const std::string text =
+        fmt::format("attention captured\nhead_dim 64\ndtype {}\n{}", is_t4 ? "f16" : "bf16", items);
+    builds.push_back({.spec = Spec::parse(text), .name = text, .target = is_t4 ? "t4" : "a100"});
+  }
+  check_builds(builds, [](const Build&) { return 4096; });
+}

@@ -1,0 +1,94 @@
+// A backward call through a fake driver: captured gradients begin as zeros, then the passes are launched in order.
+#include <memory>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/program/workspace.h"
+#include "fa/backward.h"
+#include "runtime/cuda/launch.h"
+#include "tests/catch.h"
+#include "tests/runtime/cuda/fake_driver.h"
+
+using namespace fa;
+using namespace fa::tests;
+
+namespace {
+
+constexpr const char* kSpec =
+    "attention a\nhead_dim 64\ndtype bf16\ntensor slopes : f32[num_q_heads] grad\n"
+    "score_mod = score + slopes[h] * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx\n";
+
+void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length) {
+  return Tensor::bhsd(at(address), DType::bf16, 3, heads, length, 64);
+}
+
+BackwardArgs arguments(int q_len, int kv_len) {
+  BackwardArgs args;
+  args.forward = {.q = tensor(0x100000000, 6, q_len),
+                  .k = tensor(0x200000000, 2, kv_len),
+                  .v = tensor(0x300000000, 2, kv_len),
+                  .o = tensor(0x400000000, 6, q_len),
+                  .lse = static_cast<float*>(at(0x500000000))};
+  args.forward.tensors = {
+      {.name = "slopes", .data = at(0x600000000), .dtype = DType::f32, .shape = {6}, .rank = 1}};
+  args.d_o = tensor(0x700000000, 6, q_len);
+  args.d_q = tensor(0x800000000, 6, q_len);
+  args.d_k = tensor(0x900000000, 2, kv_len);
+  args.d_v = tensor(0xa00000000, 2, kv_len);
+  args.gradients = {{.name = "slopes", .data = static_cast<float*>(at(0xb00000000))}};
+  return args;
+}
+
+std::vector<unsigned> grid(const FakeLaunch& launch) { return {launch.grid, launch.grid + 3}; }
+
+}  // namespace
+
+TEST_CASE("a backward call zeroes captured gradients, then launches its passes in order",
+          "[backward][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Spec spec = Spec::parse(kSpec);
+  const Target& target = find_target("a100");
+  const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
+  const BackwardPlan plan = plan_backward(spec.checked(), compiled, target);
+  REQUIRE(plan.dq_by_sums);
+  const Program program = emit_backward_for_gpu(spec.checked(), compiled, plan, target).program;
+  const auto kernel = load_cuda(device, {.image = "cubin", .program = program});
+
+  const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(130, 1000));
+  CHECK(workspace_bytes(program, call.params.forward.call) > 0);
+  launch_backward(*kernel, call, 1000, at(0x1000000), at(0x9000));
+
+  REQUIRE(fake().memsets.size() == 1);
+  CHECK(fake().memsets[0].first == 0xb00000000);
+  CHECK(fake().memsets[0].width == 6);
+  CHECK(fake().memsets[0].value == 0);
+  REQUIRE(fake().launches == 3);
+  CHECK(fake().first[0].entry == "facet_row_stats");
+  CHECK(grid(fake().first[0]) == std::vector<unsigned>{2, 6, 3});  // 130 rows, 128 a block
+  CHECK(fake().first[1].entry == "facet_d_kv");
+  CHECK(grid(fake().first[1]) == std::vector<unsigned>{8, 2, 3});  // 1000 keys, 128 a block; kv heads
+  CHECK(fake().first[2].entry == "facet_d_q");
+  CHECK(grid(fake().first[2]) == std::vector<unsigned>{2, 6, 3});
+  for (const FakeLaunch& launch : fake().first) {
+    CHECK(launch.stream == at(0x9000));
+    CHECK(launch.params.q == at(0x100000000));
+    CHECK_FALSE(launch.overlaps);
+  }
+}
+
+TEST_CASE("a backward call without keys zeroes every gradient on the device", "[backward][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Spec spec = Spec::parse(kSpec);
+  const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(130, 0));
+  CHECK_FALSE(call.has_elements);
+  launch_zeros(device, spec.checked(), call, at(0x9000));
+  REQUIRE(fake().memsets.size() == 3 * 6 + 1);  // d_q, head by head, and the slopes'; d_k and d_v have no row
+  CHECK(fake().memsets[0].first == 0x800000000);
+  CHECK(fake().memsets[0].width == 64 * 2);
+  CHECK(fake().memsets[0].height == 130);
+  CHECK(fake().memsets.back().first == 0xb00000000);
+}
