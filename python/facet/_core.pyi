@@ -1,6 +1,6 @@
 """The extension module: what the classes of facet/*.py call. Not for programs, and may change."""
 
-from typing import Any, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Mapping, Optional, Sequence, Tuple
 
 class Spec:
     @staticmethod
@@ -58,7 +58,8 @@ class Kernel:
                 stream: int = 0, workspace: int = 0, workspace_bytes: int = 0) -> None: ...
     def workspace_bytes(self, q: View, k: View, v: View, o: View, captured: Captured) -> int: ...
     def backward(self, q: View, k: View, v: View, o: View, lse: View, captured: Captured, dropout: Optional[float], seed: int, d_o: View,
-                 d_lse: Optional[View], d_q: View, d_k: View, d_v: View, gradients: Mapping[str, View]) -> None: ...
+                 d_lse: Optional[View], d_q: View, d_k: View, d_v: View, gradients: Mapping[str, View], stream: int = 0,
+                 new_workspace: Optional[Callable[[int], int]] = None) -> None: ...
     @property
     def device(self) -> str: ...
     @property
