@@ -20,7 +20,7 @@ def test_readme():
 
 
 def test_python_page():
-    arrays, learned, imports, spec = programs("docs/python.md")
+    arrays, learned, imports, spec, _ = programs("docs/python.md")  # the last names no model
     names = {}
     exec(arrays, names)
     assert names["o"].shape == (1, 8, 1000, 64)
