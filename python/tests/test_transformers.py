@@ -1,5 +1,7 @@
 """Models of transformers with attn_implementation="facet": the logits of "sdpa", for each mask that they make."""
 
+import copy
+
 import pytest
 import torch
 import transformers
@@ -23,7 +25,8 @@ def both(config, reference="sdpa"):
     models = []
     for implementation in (reference, "facet"):
         torch.manual_seed(0)
-        models.append(transformers.AutoModelForCausalLM.from_config(config, attn_implementation=implementation).eval())
+        own = copy.deepcopy(config)  # a model keeps its implementation in it
+        models.append(transformers.AutoModelForCausalLM.from_config(own, attn_implementation=implementation).eval())
     return models
 
 
