@@ -4,7 +4,7 @@
 
 CHECKOUT is a clone of github.com/meta-pytorch/attention-gym. Each mod is a Python function; it is traced as it is. The bound is
 that of two f32 computations in another order of the same sums, 2e-5 of the largest output. Prints a line a mod: the largest
-difference, and which share of its tiles Facet's classes find exact.
+difference, which share of the tiles of its mask is computed, and whether a tile counts as partial that keeps everything or nothing.
 """
 import argparse
 import importlib
@@ -98,9 +98,13 @@ def main():
     pytorch._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # the eager code itself
     results = [compare(*case) for case in cases(*load(options.checkout))]
     for result in results:
-        print(f"{result['name']:<28} {result['verdict']:<10} {result.get('difference', '')}")
+        difference, tiles = result["difference"], result.get("tiles")
+        said = difference if isinstance(difference, str) else f"{difference:.1e}"
+        print(f"{result['name']:<26} {result['verdict']:<8} {said:<9}"
+              f"{'' if tiles is None else f'{tiles:7.1%} of the tiles, ' + ('exact' if result['exact'] else 'not exact')}")
     agree = sum(result["verdict"] == "agrees" for result in results)
-    print(f"{agree} of {len(results)} agree")
+    exact = sum(result.get("exact", False) for result in results)
+    print(f"{agree} of {len(results)} agree; the tiles of {exact} are exact")
     if options.json:
         json.dump(results, open(options.json, "w", encoding="utf-8"), indent=1)
     return agree != len(results)
@@ -114,7 +118,11 @@ def compare(name, score_mod, mask_mod, heads, q_len, kv_len, head_dim):
     except Exception as error:
         return {"name": name, "verdict": "refused", "difference": f"{type(error).__name__}: {error}"}
     difference = ((found - expected).abs().max() / expected.abs().max()).item()
-    return {"name": name, "verdict": "agrees" if difference <= BOUND else "differs", "difference": difference}
+    spec, captured = facet.flex_spec(q, k, v, score_mod, facet.create_block_mask(mask_mod, 2, heads, q_len, kv_len, "cpu"))
+    captured = {key: value.contiguous() if isinstance(value, torch.Tensor) else value for key, value in captured.items()}
+    tiles = spec.explain(q_len=q_len, kv_len=kv_len, batch=2, heads=heads, **captured).tiles
+    return {"name": name, "verdict": "agrees" if difference <= BOUND else "differs", "difference": difference,
+            "tiles": tiles.share_of_work, "exact": tiles.exact, "spec": spec.text}
 
 
 if __name__ == "__main__":

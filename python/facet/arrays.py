@@ -55,6 +55,19 @@ def empty(like: Any, shape: Sequence[int], dtype: str) -> Any:
     return numpy.empty(tuple(shape), _numpy_dtype(dtype))
 
 
+class Workspace:
+    """Memory for one call on the device of `like`; kept as long as this is."""
+
+    def __init__(self, like: Any):
+        self._like = like
+        self._memory: Any = None
+
+    def __call__(self, size: int) -> int:
+        """The address of `size` new bytes."""
+        self._memory = empty(self._like, (size,), "u8")
+        return view(self._memory, "workspace").data
+
+
 def current_stream(like: Any) -> int:
     """The address of the CUDA stream on which the array's library works now; 0 is the default stream."""
     if library(like) == "torch":

@@ -57,7 +57,7 @@ def compile(
     """Compiles a spec, or takes its kernel from the caches: tens to hundreds of milliseconds, or none.
 
     device        "cpu", "cuda", or "auto": the NVIDIA GPU where there is one, else the CPU
-    backward      Kernel.backward too; on the CPU alone so far
+    backward      Kernel.backward too: on the CPU in every type, on a GPU in f16 and bf16
     plan          forces a plan or parts of one, as ``facet explain`` prints it: "tile_q=128 tile_kv=64"
     cuda_device   which GPU
     num_threads   on the CPU: 0 is every core that this process may use
@@ -130,11 +130,12 @@ class Kernel:
         return BoundKernel(self, _core.Captured(self.spec._core, tensors, params), tensors)
 
     def backward(self, q: Any, k: Any, v: Any, o: Any, lse: Any, d_o: Any, *, d_lse: Any = None, dropout: Optional[float] = None,
-                 seed: int = 0, captured: Mapping[str, Any] = {}, **tensors_and_params: Any) -> Gradients:
+                 seed: int = 0, stream: Optional[int] = None, captured: Mapping[str, Any] = {}, **tensors_and_params: Any) -> Gradients:
         """The backward pass of a call, for a kernel that was compiled with backward=True.
 
         q, k, v, dropout, seed and the captured values are those of the forward call, o and lse what it gave; d_o (like o, of
-        any strides) and d_lse (like lse; none: zero) are the loss's gradients. Gives the same bits for any number of threads.
+        any strides) and d_lse (like lse; none: zero) are the loss's gradients. On the CPU it gives the same bits for any number of
+        threads; on a GPU sums may be added in another order each time.
         Raises ArgumentError that names what does not fit.
         """
         bound = self.bind(captured, **tensors_and_params)
@@ -145,10 +146,15 @@ class Kernel:
         of_tensors, of_params = self._gradients
         gradients = {name: arrays.empty(q, bound._tensors[name].shape, "f32") for name in of_tensors if name in bound._tensors}
         gradients.update({name: arrays.empty(q, (), "f32") for name in of_params})
-        self._core.backward(
+        arguments = (
             *views[:5], bound._captured, dropout, seed, views[5], None if d_lse is None else self._view(d_lse, "d_lse"),
             *(self._view(array, name) for array, name in zip(out, ("d_q", "d_k", "d_v"))),
             {name: self._view(array, name) for name, array in gradients.items()})
+        if self.device == "cpu":
+            self._core.backward(*arguments)
+        else:
+            workspace = arrays.Workspace(q)
+            self._core.backward(*arguments, arrays.current_stream(q) if stream is None else stream, workspace)
         return Gradients(*out, gradients)
 
     def explain(self, **problem: Any) -> Explanation:
@@ -202,7 +208,7 @@ class BoundKernel:
             core.forward(*views, self._captured, dropout, seed)
         else:
             size = core.workspace_bytes(*views[:4], self._captured)
-            workspace = arrays.empty(q, (size,), "u8") if size else None
+            workspace = arrays.Workspace(q)
             core.forward(*views, self._captured, dropout, seed, arrays.current_stream(q) if stream is None else stream,
-                         arrays.view(workspace, "workspace").data if size else 0, size)
+                         workspace(size) if size else 0, size)
         return (o, lse) if return_lse else o

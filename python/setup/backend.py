@@ -9,6 +9,7 @@ from scikit_build_core.build import (  # noqa: F401  what pip calls
     build_sdist,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
+    prepare_metadata_for_build_wheel,
 )
 from scikit_build_core.build import build_wheel as _build_wheel
 

@@ -76,25 +76,43 @@ std::size_t workspace_bytes(const Kernel& kernel, const View& q, const View& k, 
   return kernel.workspace_bytes(arguments({q, k, v, o, nullptr, captured, std::nullopt, 0}));
 }
 
+/// The gradients' names, which outlive the arguments that refer to them, and the arguments.
+struct BackwardCall {
+  std::vector<std::string> names;
+  BackwardArgs args;
+
+  BackwardCall(const Call& call, const View& d_o, const View* d_lse, const View& d_q, const View& d_k,
+               const View& d_v, const nb::dict& gradients)
+      : args{.forward = arguments(call),
+             .d_o = d_o.tensor("d_o"),
+             .d_lse = f32_data(d_lse, "d_lse"),
+             .d_q = d_q.tensor("d_q"),
+             .d_k = d_k.tensor("d_k"),
+             .d_v = d_v.tensor("d_v")} {
+    names.reserve(gradients.size());
+    for (const auto& [key, value] : gradients) {
+      names.push_back(nb::cast<std::string>(key));
+      args.gradients.push_back(
+          {.name = names.back(), .data = f32_data(&nb::cast<const View&>(value), names.back().c_str())});
+    }
+  }
+};
+
+/// `new_workspace(bytes)` returns an address where the kernel runs; it is asked on a GPU alone.
 void backward(const Kernel& kernel, const View& q, const View& k, const View& v, const View& o,
               const View& lse, const CapturedSet& captured, std::optional<float> dropout, std::uint64_t seed,
               const View& d_o, const View* d_lse, const View& d_q, const View& d_k, const View& d_v,
-              const nb::dict& gradients) {
-  BackwardArgs args{.forward = arguments({q, k, v, o, &lse, captured, dropout, seed}),
-                    .d_o = d_o.tensor("d_o"),
-                    .d_lse = f32_data(d_lse, "d_lse"),
-                    .d_q = d_q.tensor("d_q"),
-                    .d_k = d_k.tensor("d_k"),
-                    .d_v = d_v.tensor("d_v")};
-  std::vector<std::string> names;
-  names.reserve(gradients.size());
-  for (const auto& [key, value] : gradients) {
-    names.push_back(nb::cast<std::string>(key));
-    args.gradients.push_back(
-        {.name = names.back(), .data = f32_data(&nb::cast<const View&>(value), names.back().c_str())});
+              const nb::dict& gradients, std::uintptr_t stream, const nb::object& new_workspace) {
+  BackwardCall call({q, k, v, o, &lse, captured, dropout, seed}, d_o, d_lse, d_q, d_k, d_v, gradients);
+  BackwardArgs& args = call.args;
+  args.workspace_bytes = kernel.backward_workspace_bytes(args);
+  if (kernel.device() == Device::cuda) {
+    if (args.workspace_bytes > 0)
+      args.workspace = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(new_workspace(args.workspace_bytes)));
+    const nb::gil_scoped_release released;
+    return kernel.backward(args, reinterpret_cast<Stream>(stream));
   }
   const nb::gil_scoped_release released;
-  args.workspace_bytes = kernel.backward_workspace_bytes(args);
   const Workspace workspace(args.workspace_bytes);
   args.workspace = workspace.data();
   kernel.backward(args);
@@ -162,7 +180,8 @@ void bind_kernel(nb::module_& module) {
            nb::arg("captured"))
       .def("backward", &backward, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("lse"),
            nb::arg("captured"), nb::arg("dropout").none(), nb::arg("seed"), nb::arg("d_o"),
-           nb::arg("d_lse").none(), nb::arg("d_q"), nb::arg("d_k"), nb::arg("d_v"), nb::arg("gradients"))
+           nb::arg("d_lse").none(), nb::arg("d_q"), nb::arg("d_k"), nb::arg("d_v"), nb::arg("gradients"),
+           nb::arg("stream") = 0, nb::arg("new_workspace") = nb::none())
       .def_prop_ro("device",
                    [](const Kernel& kernel) { return kernel.device() == Device::host ? "cpu" : "cuda"; })
       .def_prop_ro("spec", &Kernel::spec, nb::rv_policy::copy)

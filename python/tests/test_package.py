@@ -3,6 +3,7 @@
 import pickle
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -106,7 +107,6 @@ def test_other_layouts_and_libraries(kernel):
 
 
 def test_bf16_of_torch_and_of_ml_dtypes():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     kernel = facet.compile(facet.Spec(WINDOW).with_dtype("bf16"), device="cpu")
     q, k, v, slopes = inputs()
     halves = [torch.from_numpy(x).bfloat16() for x in (q, k, v)]

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <dlfcn.h>
 #include <sys/stat.h>
 #include <algorithm>
 #include <cstdlib>
@@ -68,6 +69,19 @@ void add_beside_program(std::vector<std::string>& out) {
   }
 }
 
+/// Wheels beside the Python package that this code may be part of: site-packages/nvidia beside site-packages/facet.
+void add_beside_package(std::vector<std::string>& out) {
+  Dl_info self = {};
+  if (dladdr(reinterpret_cast<const void*>(&add_beside_package), &self) == 0 || self.dli_fname == nullptr)
+    return;
+  std::error_code error;
+  const fs::path packages = fs::absolute(self.dli_fname, error).parent_path().parent_path();
+  for (const char* wheel : {"cu13", "cuda_nvrtc"}) {
+    const fs::path folder = packages / "nvidia" / wheel / "lib";
+    if (fs::is_directory(folder, error)) out.push_back(folder.string());
+  }
+}
+
 /// The Python that a shell would start.
 void add_python_on_path(const GetEnv& get, std::vector<std::string>& out) {
   std::vector<std::string> folders;
@@ -91,6 +105,7 @@ std::vector<std::string> nvrtc_folders(const GetEnv& get) {
   for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
                              "/usr/lib", "/opt/cuda/lib64"})
     out.emplace_back(folder);
+  add_beside_package(out);
   add_beside_program(out);
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const char* root = get(variable); root != nullptr && root[0] != '\0') {

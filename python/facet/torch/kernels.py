@@ -8,7 +8,7 @@ from typing import NamedTuple, Sequence, Tuple
 import torch
 
 from .. import _core
-from ..errors import ArgumentError, DeviceError
+from ..errors import ArgumentError
 from ..kernel import Kernel, compile
 from ..spec import ParamInfo, Spec, TensorInfo
 
@@ -67,8 +67,6 @@ def kernel_for(text: str, device: torch.device, backward: bool = False) -> Kerne
         return _kernel(text, "cpu", 0, torch.get_num_threads(), backward)
     if device.type != "cuda":
         raise ArgumentError(f"q is on {device}: Facet runs on CPUs and NVIDIA GPUs")
-    if backward:
-        raise DeviceError("GPUs have no backward pass yet: call it under torch.no_grad(), or move the tensors to the CPU")
     index = device.index if device.index is not None else torch.cuda.current_device()
     return _kernel(text, "cuda", index, 0, backward)
 

@@ -8,6 +8,7 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 from torch import Tensor
 
+from .. import arrays
 from . import kernels
 
 
@@ -59,7 +60,8 @@ def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Ten
              tensors: Sequence[Tensor], scalars: Sequence[Tensor], seed: Optional[Tensor]) -> List[Tensor]:
     """The gradients by q, k, v, then by each tensor and each param that the spec marks `grad`, in its order."""
     kernel = kernels.kernel_for(call.spec, q.device, backward=True)
-    q, k, v, o, d_o = (_rows(tensor, 1) for tensor in (q, k, v, o, d_o))
+    alignment = 16 if kernel.device == "cuda" else 1
+    q, k, v, o, d_o = (_rows(tensor, alignment) for tensor in (q, k, v, o, d_o))
     tensors = [tensor.contiguous() for tensor in tensors]
     d_q, d_k, d_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     marked = [(info.name, tensor) for info, tensor in zip(kernel.spec.tensors, tensors) if info.grad]
@@ -67,9 +69,15 @@ def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Ten
     gradients.update({info.name: q.new_empty((), dtype=torch.float32) for info in kernel.spec.params if info.grad})
     views = [kernels.view(tensor) for tensor in (q, k, v, o, lse.contiguous(), d_o, d_q, d_k, d_v)]
     d_lse = None if d_lse is None else d_lse.contiguous()
-    kernel._core.backward(*views[:5], kernels.captured(kernel.spec, tensors, _values(call, scalars)), call.dropout, _number(seed),
-                          views[5], None if d_lse is None else kernels.view(d_lse), *views[6:],
-                          {name: kernels.view(gradient) for name, gradient in gradients.items()})
+    arguments = (*views[:5], kernels.captured(kernel.spec, tensors, _values(call, scalars)), call.dropout, _number(seed), views[5],
+                 None if d_lse is None else kernels.view(d_lse), *views[6:],
+                 {name: kernels.view(gradient) for name, gradient in gradients.items()})
+    if kernel.device == "cpu":
+        kernel._core.backward(*arguments)
+    else:
+        workspace = arrays.Workspace(q)  # PyTorch's allocator gives it to nobody else before this stream is done with it
+        with torch.cuda.device(q.device):
+            kernel._core.backward(*arguments, torch.cuda.current_stream().cuda_stream, workspace)
     for name, tensor in marked:
         gradients[name] = gradients[name].to(tensor.dtype)
     return [d_q, d_k, d_v, *gradients.values()]

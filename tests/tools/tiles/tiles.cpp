@@ -80,10 +80,9 @@ TEST_CASE("a tile report is exact where a table decides element by element", "[t
 }
 
 TEST_CASE("a tile report does not mind gradients of what the score alone reads", "[tools]") {
-  const TileReport learned = report_of(
-      spec_of("tensor s : f32[num_q_heads] grad\nscore_mod = score + s[h]\n"
-              "mask_mod = q_idx >= kv_idx and q_idx - kv_idx < 128"),
-      1024, 1024);
+  const TileReport learned = report_of(spec_of("tensor s : f32[num_q_heads] grad\nscore_mod = score + s[h]\n"
+                                               "mask_mod = q_idx >= kv_idx and q_idx - kv_idx < 128"),
+                                       1024, 1024);
   CHECK(fact(learned, TileClass::empty) == "q_idx < kv_idx for all");
 }
 
