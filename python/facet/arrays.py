@@ -6,7 +6,7 @@ No library is imported here before an array of it is seen.
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 from . import _core
 from .errors import ArgumentError

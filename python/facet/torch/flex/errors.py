@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from typing import Optional
 
 from ...errors import Error
 

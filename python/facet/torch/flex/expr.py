@@ -8,7 +8,7 @@ converted; a bool never is, so that it is made a number here.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 I32, F32, BOOL = "i32", "f32", "bool"
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1

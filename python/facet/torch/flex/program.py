@@ -17,8 +17,8 @@ import torch
 from ...errors import ArgumentError
 from ..kernels import DTYPES
 from .errors import TraceError
-from .expr import BOOL, F32, I32, REDUCTIONS, Graph, Node, differentiable_sources, is_minus_infinity, reachable
-from .trace import Param, Trace
+from .expr import F32, I32, REDUCTIONS, Node, differentiable_sources, is_minus_infinity, reachable
+from .trace import Trace
 
 _INFIX = {"+", "-", "*", "/", "%", "**", "<<", ">>", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "and", "or"}
 _PREFIX = {"neg": "-", "~": "~", "not": "not "}

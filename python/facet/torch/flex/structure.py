@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 
 from .errors import error
-from .expr import BOOL, F32, I32, Node
+from .expr import BOOL, I32, Node
 from .value import Value, make, scalar
 
 TABLE: Dict[str, Callable[..., Any]] = {}
