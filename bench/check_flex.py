@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that bench/flex_further.py means the same as the specs of bench/variants/: each variant's functions, evaluated by PyTorch
+"""Checks that bench/flex/further.py means the same as the specs of bench/variants/: each variant's functions, evaluated by PyTorch
 on the CPU over all indices, against Facet's host kernel on the same q, k, v and tables, in f32.
 
     bench/check_flex.py --facet build/release/facet [--length 1536] [--only NAME ...]
@@ -12,8 +12,8 @@ import numpy
 import torch
 
 import common
-import flex_further
-from flex_variant import BATCH, HEADS
+from flex import further
+from flex.variant import BATCH, HEADS
 
 DIM = 32
 TOLERANCE = 2e-4  # sums of f32 over a row, and functions of another library
@@ -38,7 +38,7 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(1)
     n = arguments.length
-    variants, tables = flex_further.variants_and_tables(n, "cpu")
+    variants, tables = further.variants_and_tables(n, "cpu")
     q, k, v = (torch.randn(BATCH, HEADS, n, DIM) for _ in range(3))
     failed = []
     with tempfile.TemporaryDirectory() as folder:

@@ -15,12 +15,12 @@ import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import common
-import flex_further
-import flex_shipped
-from flex_variant import BATCH, DIM, HEADS
+from flex import further
+from flex import shipped
+from flex.variant import BATCH, DIM, HEADS
 from peers_gpu import facet, median_ms, rotate, versions
 
-SETS = {"shipped": flex_shipped.variants, "further": flex_further.variants}
+SETS = {"shipped": shipped.variants, "further": further.variants}
 torch._dynamo.config.cache_size_limit = 1000
 
 

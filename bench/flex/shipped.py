@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from flex_variant import BATCH, HEADS, Variant
+from flex.variant import BATCH, HEADS, Variant
 
 
 def causal(b, h, q, k):

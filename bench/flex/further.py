@@ -5,7 +5,7 @@ import os
 
 import torch
 
-from flex_variant import BATCH, HEADS, Variant
+from flex.variant import BATCH, HEADS, Variant
 
 SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "variants"))
 
