@@ -42,6 +42,7 @@ inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
 inline float __int_as_float(unsigned bits) { return __uint_as_float(bits); }
 inline int __float_as_int(float x) { int bits; std::memcpy(&bits, &x, 4); return bits; }
+struct uint4 { unsigned x, y, z, w; };
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __float2int_rz(float x) {
   if (x != x) return 0;
