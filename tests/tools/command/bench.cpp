@@ -49,7 +49,9 @@ TEST_CASE("bench times the backward pass beside the forward pass, and holds both
   REQUIRE(result.status == 0);
   CHECK(missing(result.out, {"verified", "\n                       backward ", "workspace ",
                              "\n                       forward and backward "}) == "");
-  for (const json& line : json::parse(read_file(folder.file("b")))["results"]) {
+  const json report = json::parse(read_file(folder.file("b")));
+  CHECK(report["results"].size() == 2);
+  for (const json& line : report["results"]) {
     CHECK(line["verified"] == true);
     const json& backward = line["backward"];
     CHECK(backward["flops"] == 2.5 * line["flops"].get<double>());
