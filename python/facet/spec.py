@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from typing import Any, List, Mapping, NamedTuple, Optional, Tuple, Union
 
@@ -35,22 +36,25 @@ class Spec:
     Raises SpecError with every finding.
     """
 
-    __slots__ = ("_core", "_text")
+    __slots__ = ("_core", "_text", "_folder")
 
     def __init__(self, text: str, file: str = "<spec>"):
         self._core = _core.Spec.parse(textwrap.dedent(text), file)
-        self._text = self._core.text
+        self._text, self._folder = self._core.text, ""
 
     @classmethod
-    def _of(cls, core) -> "Spec":
+    def _of(cls, core, folder: str = "") -> "Spec":
         spec = cls.__new__(cls)
-        spec._core, spec._text = core, core.text
+        # Hooks of a file are named beside it; the text alone must find them as well.
+        named = re.compile(r'^(\w+\s+from\s+")(?!/)', re.MULTILINE)
+        spec._core, spec._folder = core, folder
+        spec._text = named.sub(lambda match: match[1] + folder + os.sep, core.text) if folder else core.text
         return spec
 
     @classmethod
     def load(cls, path: Union[str, os.PathLike]) -> "Spec":
         """The spec in a file ``*.fa``. Raises SpecError, also where the file cannot be read."""
-        return cls._of(_core.Spec.load(os.fspath(path)))
+        return cls._of(_core.Spec.load(os.fspath(path)), os.path.dirname(os.path.abspath(path)))
 
     @classmethod
     def build(
@@ -96,11 +100,11 @@ class Spec:
 
     def with_head_dim(self, head_dim: int, head_dim_v: int = 0) -> "Spec":
         """The same spec for other lengths of q, k and of v; 0: v's follows as the spec says."""
-        return Spec._of(self._core.with_head_dim(head_dim, head_dim_v))
+        return Spec._of(self._core.with_head_dim(head_dim, head_dim_v), self._folder)
 
     def with_dtype(self, dtype: str) -> "Spec":
         """The same spec for q, k, v and o of "bf16", "f16" or "f32"."""
-        return Spec._of(self._core.with_dtype(dtype))
+        return Spec._of(self._core.with_dtype(dtype), self._folder)
 
     def explain(self, target: str = "host", plan: str = "", *, q_len: Optional[int] = None, kv_len: Optional[int] = None, batch: int = 1,
                 heads: int = 1, kv_heads: Optional[int] = None, **captured: Any) -> Explanation:

@@ -1,6 +1,7 @@
 """facet.torch.attention: results and gradients beside fp64, and everything PyTorch does around an operator."""
 
 import math
+import pathlib
 
 import pytest
 import torch
@@ -48,6 +49,19 @@ def test_results_and_gradients(dtype):
     reference.check(o.detach(), expected, bound, dtype)
     for name, gradient, copy in zip(("q", "k", "v", "slopes", "tau"), found, copies):
         reference.check_gradient(gradient, copy.grad, dtype, name)
+
+
+def test_hooks_from_a_file_beside_the_spec(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = facet.load(pathlib.Path(__file__).parents[2] / "specs" / "kerple.fa")
+    q, k, v = tensors()
+    r1, r2 = torch.rand(4) + 0.1, torch.rand(4) + 0.1
+    o = attention(q, k, v, spec, r1=r1, r2=r2)
+    score = lambda s, b, h, i, j: s - r1.double()[h] * torch.log1p(r2.double()[h] * (i - j).clamp(min=0))  # noqa: E731
+    expected, _, bound = reference.attention(q, k, v, score, lambda b, h, i, j: i >= j)
+    reference.check(o.detach(), expected.detach(), bound, torch.float32)
+    assert o.requires_grad and facet.Spec(spec.text).text == spec.text
+    assert spec.with_head_dim(64).with_dtype("f32").text == facet.Spec(spec.text).with_head_dim(64).with_dtype("f32").text
 
 
 def test_gradient_of_lse_alone():
