@@ -19,7 +19,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 import common
-from peers_cpu import cpu_name, median_ms
 
 WAYS = {"flash": SDPBackend.FLASH_ATTENTION, "math": SDPBackend.MATH}
 
@@ -38,7 +37,7 @@ class Peer:
 
 def fastest(tensors, gradient, **options):
     peers = [Peer(way, tensors, gradient, **options) for way in WAYS]
-    return min(peers, key=lambda peer: median_ms(peer.run))
+    return min(peers, key=lambda peer: common.time_ms(peer.run, statistics.median))
 
 
 def facet(arguments, spec, shape, extra):
@@ -82,7 +81,7 @@ def main():
         for _ in range(arguments.rounds):
             mine.append(facet(arguments, spec, shape, extra))
             for peer, call in peers.items():
-                theirs[peer].append(median_ms(call.run))
+                theirs[peer].append(common.time_ms(call.run, statistics.median))
         both = [line["forward_backward"]["time_ms"]["median"] for line in mine]
         backward = [line["backward"]["time_ms"]["median"] for line in mine]
         facet_ms = statistics.median(both)
@@ -95,7 +94,7 @@ def main():
             print(f"{'':<10} {peer} ({peers[peer].way}) {statistics.median(times):7.1f} "
                   f"({min(times):.1f} .. {max(times):.1f})   {ratio:.2f}x", flush=True)
         rows.append(row)
-    common.save(arguments, {"cpu": cpu_name(), "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype,
+    common.save(arguments, {"cpu": common.cpu_name(), "torch": torch.__version__, "shape": shape, "dtype": arguments.dtype,
                             "threads": arguments.threads, "rows": rows})
     return 0
 

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 
 SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
 
@@ -18,6 +19,17 @@ LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_
 def cpu_name():
     with open("/proc/cpuinfo") as lines:
         return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+
+
+def time_ms(run, summary, seconds=0.5):
+    """Milliseconds of one call: `summary` of those that fit into so many seconds."""
+    run()
+    times = []
+    while len(times) < 5 or (sum(times) < seconds * 1000 and len(times) < 100):
+        begin = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - begin) * 1000)
+    return summary(times)
 
 
 def parser(description):

@@ -29,17 +29,6 @@ from torch.nn.functional import scaled_dot_product_attention
 import common
 
 
-def time_ms(run, summary, seconds=0.5):
-    """Milliseconds of one call: `summary` of those that fit into so many seconds."""
-    run()
-    times = []
-    while len(times) < 5 or (sum(times) < seconds * 1000 and len(times) < 100):
-        begin = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - begin) * 1000)
-    return summary(times)
-
-
 def facet(arguments, spec, shape, *extra):
     """One line of `facet bench`, as its JSON gives it."""
     try:
@@ -124,12 +113,12 @@ def main():
     if arguments.only:
         todo = [what for what in todo if what.name.split()[0] in ("full", *arguments.only)]
     for what in todo:
-        theirs, mine, set_up = [time_ms(what.run, summary)], [], {name: [] for name in what.set_up}
+        theirs, mine, set_up = [common.time_ms(what.run, summary)], [], {name: [] for name in what.set_up}
         for _ in range(arguments.rounds):
             mine.append(facet(arguments, what.spec, shape, *what.extra)["time_ms"][facet_summary])
-            theirs.append(time_ms(what.run, summary))
+            theirs.append(common.time_ms(what.run, summary))
             for name, make in what.set_up.items():
-                set_up[name].append(time_ms(make, summary))
+                set_up[name].append(common.time_ms(make, summary))
         peer_ms, facet_ms = statistics.median(theirs), statistics.median(mine)
         dense_ms = statistics.median(rows[0]["facet_ms"]) if rows else facet_ms
         row = {"row": what.name, "spec": what.spec, "peer": what.peer, "peer_ms": theirs, "facet_ms": mine,

@@ -1,0 +1,17 @@
+"""The scripts of bench/ start: what they take from each other is there. (bench/report.py needs matplotlib; scripts/report --check runs it.)"""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+BENCH = pathlib.Path(__file__).parents[2] / "bench"
+SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text(encoding="utf-8") and path.name != "report.py")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help(script):
+    done = subprocess.run([sys.executable, str(BENCH / script), "--help"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: " + script)
