@@ -126,5 +126,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except records.Problem as problem:
-        sys.exit(str(problem))
+    except (records.Problem, OSError) as problem:
+        sys.exit(f"report: {problem}")

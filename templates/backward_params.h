@@ -1,16 +1,9 @@
-// Launch arguments of the backward pass's kernels. Plain C++ without other includes than its neighbour, for
+// Launch arguments of the backward pass's kernels. Plain C++ for
 // the same reasons as templates/params.h. Strides are in elements, the innermost one is 1.
 #pragma once
 
+#include "common/host_device.h"
 #include "params.h"  // beside this file, under either root
-
-#ifndef FA_HOST_DEVICE
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define FA_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define FA_HOST_DEVICE inline
-#endif
-#endif
 
 namespace fa {
 

@@ -3,7 +3,7 @@ import statistics
 
 from table.records import Body, newest, runs_of, times
 
-HOSTS = {"host_zen4_backward_f32": "Zen 4 EPYC"}
+HOSTS = {"host_zen4_backward_f32": "Zen 4 EPYC", "host_zen4_backward_bf16": "Zen 4 EPYC"}
 
 
 def peer_cell(row, peer):

@@ -5,16 +5,10 @@
 // Philox4x32-10 (Salmon et al., SC 2011) with key = seed and counter = (q_idx, column group, b * num_q_heads
 // + h, 0). The bits belong to the element, not to a tile: every plan, device and pass draws the same. One
 // call's four words serve the eight elements of a row that one thread of an mma tile holds in 32 columns: {8
-// w + 2 c, 8 w + 2 c + 1}, w = 0..3. Plain C++ without includes, for NVRTC, nvcc and g++.
+// w + 2 c, 8 w + 2 c + 1}, w = 0..3. Plain C++ for NVRTC, nvcc and g++.
 #pragma once
 
-#ifndef FA_HOST_DEVICE
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define FA_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define FA_HOST_DEVICE inline
-#endif
-#endif
+#include "common/host_device.h"
 
 namespace fa {
 

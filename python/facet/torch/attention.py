@@ -37,7 +37,7 @@ def attention(
 
     All other keywords are the spec's captured tensors (every one, of its type; any strides) and params (those that differ from
     their defaults: numbers, or tensors of one element). lse is [batch, num_q_heads, q_len] in float32, the natural logarithm;
-    -inf in a row without keys, whose o is 0. o lies in memory as q does.
+    -inf in a row without keys; o is 0 there. o has the memory layout of q.
 
     Gradients reach q, k, v, and the tensors and params that the spec marks `grad`; of o and of lse. CPU tensors are computed by
     the CPU; those on an NVIDIA GPU there, on the current stream, gradients in float16 and bfloat16. Works under

@@ -1,5 +1,5 @@
-// From the scores of a tile and dP to P and dS, element by element, whichever way the tile lies: with query
-// rows down the accumulators' rows, as in the forward pass, or with keys down, where K is the left operand.
+// Computes P and dS from the scores of a tile and dP, element by element. The accumulators' rows are query rows,
+// as in the forward pass, or keys, where K is the left operand: the code serves both.
 //
 //   P = exp2(logit(S) - lse)    dL = P (Z dP - D)    dS = dL * d score_mod / d score
 //
@@ -18,7 +18,8 @@
 
 namespace fa {
 
-/// Where a tile of scores lies: its head, its first query row and key, and those of this warp's part.
+/// The place of a tile of scores: its batch entry and head, the tile's first query row and key, and the first
+/// query row and key of this warp's part.
 struct ElementsPlace {
   int b, h;
   int tile_q0, tile_kv0;

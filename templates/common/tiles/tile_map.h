@@ -4,16 +4,10 @@
 //
 // A map is [batch or 1][num_q_heads or 1][q tiles][words][bits a tile] of 32-bit words, 32 kv tiles a word.
 //
-// `Params` is CallParams: a template, so that this header, included from two roots, includes nothing.
+// `Params` is CallParams: a template, so that this header knows no launch arguments.
 #pragma once
 
-#ifndef FA_HOST_DEVICE
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define FA_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define FA_HOST_DEVICE inline
-#endif
-#endif
+#include "common/host_device.h"
 
 namespace fa {
 

@@ -59,24 +59,14 @@ PrintedPass print_row_stats_pass() {
 
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
                                     const TilePass& tiles, std::string_view of) {
-  const Pass pass = {.entry = fmt::format("facet_tile_map_of_{}", of),
-                     .grid = Grid::tile_map,
-                     .tile_q = tiles.tile_q,
-                     .tile_kv = tiles.tile_kv,
-                     .threads = kMapThreads,
-                     .tile_map = TileMapShape{.of_batch = classes.map->of_batch,
-                                              .of_head = classes.map->of_head,
-                                              .has_plain = score_class.function != nullptr}};
-  return {.pass = pass,
-          .include = "common/tiles/tile_map.cuh",
-          .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
-    {entry}(const __grid_constant__ fa::BackwardParams params) {{
-  fa::TileMapPass<fa::Classes, {tile_q}, {tile_kv}>(params.forward).run();
-}}
-static_assert(fa::kMapThreads == {threads});
-)",
-                              fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
-                              fmt::arg("tile_q", tiles.tile_q), fmt::arg("tile_kv", tiles.tile_kv))};
+  return print_map_pass(classes, score_class,
+                        {.entry = fmt::format("facet_tile_map_of_{}", of),
+                         .tile_q = tiles.tile_q,
+                         .tile_kv = tiles.tile_kv,
+                         .tiles = of == "keys" ? "fa::KeysConfig::kTileQ, fa::KeysConfig::kTileKv"
+                                               : "fa::QueriesConfig::kTileQ, fa::QueriesConfig::kTileKv",
+                         .params = "BackwardParams",
+                         .forward = "params.forward"});
 }
 
 std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
@@ -16,6 +17,16 @@ struct PrintedPass {
   std::string include;  // a header under templates/ beside the family's forward.cuh; empty without
   std::string text;     // the entry, and static_asserts that hold the device's numbers to those of `pass`
 };
+
+/// A pass that fills a tile map, and the words by which its entry names what it works on.
+struct MapPass {
+  std::string entry;
+  int tile_q = 0, tile_kv = 0;
+  std::string_view tiles;    // both, as template arguments
+  std::string_view params;   // the type of the launch arguments
+  std::string_view forward;  // the ForwardParams among them
+};
+PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_class, const MapPass& map);
 
 /// Fills the tile map `classes` asks for; `classes.map` is there.
 PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan);

@@ -1,5 +1,6 @@
-// The products by vectors of pairs, for bf16. K is read where it lies: two neighbours of a row are a word
-// already. A word of Q is moved as a float would be; V is paired when its tile begins, P a panel at a time.
+// Products in bf16 by an instruction that multiplies pairs: a 32-bit word holds two numbers. Two neighbours in a
+// row of Q or K are such a word already, so K is read in place and Q is packed like floats. V is paired once a
+// tile, P once a panel.
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/products/micro_kernels.h"
 #include "compiler/emit/host/products/pairs.h"

@@ -61,7 +61,7 @@ std::unique_ptr<HostProducts> host_products(const HostModule& host, TileKinds ti
 std::unique_ptr<HostProducts> pair_products(const HostModule& host, TileKinds tiles);
 std::unique_ptr<HostProducts> amx_products(const HostModule& host);
 
-/// Where row `first_kv` (i64) of a head lies, whose numbers have so many bytes.
+/// The address of row `first_kv` (i64) of a head. Each of its numbers has `bytes` bytes.
 llvm::Value* first_row(HostBuilder& build, const HeadView& head, llvm::Value* first_kv, int bytes);
 
 }  // namespace fa

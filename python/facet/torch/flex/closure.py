@@ -1,8 +1,8 @@
 """What a program captures: numbers, tensors, and all else that decides what it computes.
 
-`captures_of` walks a function's closure, its globals and the functions it calls. From what it finds come two things: a signature,
-equal for programs that trace alike, by which a trace is found again; and the function anew, with stand-ins for its numbers, so
-that these become params.
+`captures_of` walks a function's closure, its globals and the functions it calls. It makes two things of what it finds: a
+signature, which is the key of the cache of traces; and a copy of the function whose numbers are replaced by stand-ins, so that
+they become params.
 """
 
 from __future__ import annotations
