@@ -67,7 +67,7 @@ TABLES = {
     "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), of_gpu.eager),
     "host": Table(tuple(of_hosts.HOSTS), of_hosts.host),
-    "host-busy": Table(tuple(of_hosts.BUSY), of_hosts.host_busy),
+    "host-one-core": Table(tuple(of_hosts.ONE_CORE), of_hosts.one_core),
     "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
     "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),

@@ -7,7 +7,7 @@ from table.records import Body, Problem, newest, runs_of, times
 HOSTS = {"host_xeon_amx_f32": "Xeon", "host_xeon_amx_bf16": "Xeon", "host_h200s_xeon_f32": "Xeon beside the H200",
          "host_h200s_xeon_bf16": "Xeon beside the H200", "host_zen4_f32": "Zen 4 EPYC"}
 # On a machine that others used, too: only ratios count.
-BUSY = {"host_zen4_bf16": "Zen 4 EPYC, bf16", "host_zen4_avx2_f32": "the same kept to AVX2, f32"}
+ONE_CORE = {"host_zen4_bf16": "Zen 4 EPYC, bf16", "host_zen4_avx2_f32": "the same kept to AVX2, f32"}
 HOST_ROWS = ("full", "softcap", "alibi", "causal", "window 256")
 
 
@@ -45,10 +45,10 @@ def host(root, *records):
                  "window 256, ms", "first call, s"], rows, shown)
 
 
-def host_busy(root, *records):
+def one_core(root, *records):
     """PyTorch's times over Facet's on one core, a line a CPU and dtype."""
     rows, shown = [], []
-    for runs, cpu in zip(records, BUSY.values()):
+    for runs, cpu in zip(records, ONE_CORE.values()):
         of_cpu, measured = by_name(runs)
         rows.append([cpu, *(beside(of_cpu[name]) for name in HOST_ROWS)])
         shown += measured
