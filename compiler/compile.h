@@ -45,8 +45,7 @@ HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Ta
 /// The backward pass, whose derivatives `compiled` must have.
 HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
-/// The schedule of a GPU's backward pass, whose derivatives `compiled` must have. Throws SpecError where the target
-/// has no backward pass for the spec.
+/// The schedule of a GPU's backward pass, whose derivatives `compiled` must have.
 BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 /// The backward pass on a GPU, a source of its own.
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "compiler/schedule/shape.h"
 #include "fa/error.h"
@@ -42,11 +43,14 @@ std::string print(const TilePass& pass) {
                      pass.stages);
 }
 
-/// An error about all of the spec.
-Diagnostic whole_spec(const CheckedSpec& spec, const std::string& message) {
+/// The finding that no tiles fit: it is about all of the spec.
+Diagnostic too_wide(const CheckedSpec& spec, const Target& target) {
   Diagnostic diagnostic;
   diagnostic.place.file = spec.file;
-  diagnostic.message = message;
+  diagnostic.message = fmt::format(
+      "the backward pass of head_dim {} and head_dim_v {} in {} takes more shared memory than {} has",
+      spec.head_dim, spec.head_dim_v, dtype_name(spec.dtype), target.name);
+  diagnostic.remedy = "write `dtype f16` (facet: --dtype f16), or run it on the host";
   return diagnostic;
 }
 
@@ -59,8 +63,8 @@ Family backward_family(const Target& target) {
 /// The largest tiles that fit. Large tiles of what stays save traffic, two stages hide the copies of what passes
 /// by where those are asynchronous.
 template <class Fits>
-TilePass largest(const Target& target, Family family, std::array<int, 3> staying, std::array<int, 3> passing,
-                 bool keys_stay, Fits fits) {
+std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::array<int, 3> passing,
+                                bool keys_stay, Fits fits) {
   const bool has_async_copies = traits_of(family).has_async_copies;
   for (const int stays : staying)
     for (const int passes : passing)
@@ -72,7 +76,7 @@ TilePass largest(const Target& target, Family family, std::array<int, 3> staying
                                .stages = stages};
         if (fits(pass)) return pass;
       }
-  throw InternalError(fmt::format("no tiles of a backward pass fit {}", target.name));
+  return {};
 }
 
 }  // namespace
@@ -97,24 +101,13 @@ int diagonals_shared_memory(const TilePass& keys) {
   return (keys.tile_q + keys.tile_kv) * static_cast<int>(sizeof(float));
 }
 
-std::string why_no_backward(const CheckedSpec& spec, const Target& target) {
-  if (!target.is_host() && spec.dtype == DType::f32)
-    return fmt::format(
-        "there is no backward pass for f32 on GPUs yet ({}): compile the spec with_dtype bf16 or f16, or for "
-        "Device::host",
-        target.name);
-  return {};
-}
-
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs) {
-  if (const std::string reason = why_no_backward(spec, target); !reason.empty())
-    throw SpecError({whole_spec(spec, reason)});
   BackwardPlan plan;
   plan.family = backward_family(target);
   constexpr int kLeastTileQ = 32;
   plan.apart = keys_registers(spec, kLeastTileQ, false, needs) > kMaxRegisters;
   // sm_75 has little shared memory, and slow additions to memory.
-  plan.dq_by_sums = plan.family == Family::sm80 && !plan.apart && !needs.rows;
+  plan.dq_by_sums = plan.family == Family::sm80 && spec.dtype != DType::f32 && !plan.apart && !needs.rows;
   const auto fits = [&](const TilePass& pass) {
     plan.keys = pass;
     return keys_shared_memory(plan, spec) + needs.distances * diagonals_shared_memory(pass) <=
@@ -122,11 +115,15 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
            keys_registers(spec, pass.tile_q, plan.apart, needs) <= kMaxRegisters &&
            (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);
   };
-  plan.keys = largest(target, plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
-  plan.queries = largest(target, plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
-    plan.queries = pass;
-    return queries_shared_memory(plan, spec) <= target.max_smem_per_block;
-  });
+  const std::optional<TilePass> keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
+  const std::optional<TilePass> queries =
+      largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
+        plan.queries = pass;
+        return queries_shared_memory(plan, spec) <= target.max_smem_per_block;
+      });
+  if (!keys || !queries) throw SpecError({too_wide(spec, target)});
+  plan.keys = *keys;
+  plan.queries = *queries;
   return plan;
 }
 

@@ -39,9 +39,6 @@ int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
 /// And of the sums by distance of one adjoint, beside the first.
 int diagonals_shared_memory(const TilePass& keys);
 
-/// Why the target has no backward pass for the spec, or an empty text.
-std::string why_no_backward(const CheckedSpec& spec, const Target& target);
-
 /// What the plan has to know of the hooks.
 struct BackwardNeeds {
   int distances = 0;  // adjoints whose sums lie in shared memory, one number a diagonal
@@ -50,8 +47,7 @@ struct BackwardNeeds {
   bool has_tile_map = false;
 };
 
-/// The plan that fits the target's registers and shared memory. Throws
-/// SpecError where there is none, with the remedy.
+/// The plan that fits the target's registers and shared memory. Throws SpecError where none does, with the remedy.
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs = {});
 
 }  // namespace fa

@@ -32,7 +32,7 @@ struct Options {
                          // clamp in silence, and throws ArgumentError that names the first. It waits for the
                          // stream and allocates: for debugging, and not while a graph is captured
   bool backward =
-      false;  // Kernel::backward too. GPUs have it in f16 and bf16: for one in f32, compile throws
+      false;  // Kernel::backward too, on the host and on GPUs (docs/backward.md)
   // The kernels of another GPU, no newer than this one: "t4"; empty: this GPU's own. With Device::automatic
   // it needs a GPU: the host is not taken in its place.
   std::string target = {};

@@ -57,7 +57,7 @@ def compile(
     """Compiles a spec, or takes its kernel from the caches: tens to hundreds of milliseconds, or none.
 
     device        "cpu", "cuda", or "auto": the NVIDIA GPU where there is one, else the CPU
-    backward      Kernel.backward too: on the CPU in every type, on a GPU in f16 and bf16
+    backward      Kernel.backward too
     plan          forces a plan or parts of one, as ``facet explain`` prints it: "tile_q=128 tile_kv=64"
     cuda_device   which GPU
     num_threads   on the CPU: 0 is every core that this process may use

@@ -10,6 +10,21 @@
 
 namespace fa {
 
+/// A thread's eight columns of each page of one f32 row (common/products.cuh), 32 bytes side by side.
+template <int kDim, int kD>
+__device__ __forceinline__ void store_row_f32(char* out, const float (&row)[kD][4], int half, float factor) {
+#pragma unroll
+  for (int page = 0; page < kD / 4; ++page) {
+    const int column = page * 32 + lane_of_warp() % 4 * 8;
+    if ((page + 1) * 32 > kDim && column >= kDim) continue;
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      const auto at = [&](int j) { return row[4 * page + j][2 * half + side] * factor; };
+      *reinterpret_cast<float4*>(out + (column + 4 * side) * 4) = make_float4(at(0), at(1), at(2), at(3));
+    }
+  }
+}
+
 /// acc_o of this thread: element o[m][d][2 * half + pair] is of row 2 m + half of those that a thread
 /// holds of S; its column is the product's to say (common/products.cuh).
 template <class Config, bool kKeepsQTile>
@@ -86,8 +101,9 @@ struct OutputTile {
                                          (lane % 4) * 4) = packed;
           }
         } else if (q0 + row < item.q_len(params)) {
-          store_row_f32(output(params, item) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m],
-                        half, inverse);
+          store_row_f32<Config::kHeadDimV>(
+              output(params, item) + Element::kBytes * (q0 + row) * params.o_strides.row, o[m], half,
+              inverse);
         }
       }
     if constexpr (Product::kStagesOutput) {
@@ -109,21 +125,6 @@ struct OutputTile {
   static __device__ __forceinline__ char* output(const ForwardParams& params, const WorkItem& item) {
     const auto [b, h] = item.head(params);
     return const_cast<char*>(Sequence::head_bytes<Element::kBytes>(params.o, params.o_strides, b, h));
-  }
-
-  /// A thread's eight columns of each page of one f32 row (common/products.cuh), 32 bytes side by side.
-  static __device__ __forceinline__ void store_row_f32(char* out, const float (&row)[kDTiles][4], int half,
-                                                       float inverse) {
-#pragma unroll
-    for (int page = 0; page < kDTiles / 4; ++page) {
-      const int column = page * 32 + lane_of_warp() % 4 * 8;
-      if ((page + 1) * 32 > Config::kHeadDimV && column >= Config::kHeadDimV) continue;
-#pragma unroll
-      for (int side = 0; side < 2; ++side) {
-        const auto at = [&](int j) { return row[4 * page + j][2 * half + side] * inverse; };
-        *reinterpret_cast<float4*>(out + (column + 4 * side) * 4) = make_float4(at(0), at(1), at(2), at(3));
-      }
-    }
   }
 };
 

@@ -6,3 +6,4 @@
 #include "sm75/tile.cuh"
 // after the architecture's own
 #include "common/backward.cuh"
+#include "common/ffma.cuh"

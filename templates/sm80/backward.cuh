@@ -3,6 +3,8 @@
 
 #include "sm80/mma.cuh"
 #include "sm80/placement.cuh"
+#include "sm80/tf32x3.cuh"
 #include "sm80/tile.cuh"
 // after the architecture's own
 #include "common/backward.cuh"
+#include "common/ffma.cuh"

@@ -93,7 +93,7 @@ TEST_CASE("emulated backward kernels of every spec", "[emulated][backward][slow]
   check(cases);
 }
 
-TEST_CASE("emulated backward kernels of other head dims and lengths", "[emulated][backward][slow]") {
+TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[emulated][backward][slow]") {
   std::vector<Case> cases = {of("causal", "a100", DType::bf16, 256),
                              of("causal", "t4", DType::f16, 128),
                              of("full", "t4", DType::f16, 256),
@@ -103,6 +103,13 @@ TEST_CASE("emulated backward kernels of other head dims and lengths", "[emulated
                              of("dropout", "t4", DType::f16, 128),
                              of("dropout", "rtx4090", DType::f16, 128),
                              of("causal", "l4", DType::bf16, 128)};
+  for (const char* target : {"a100", "t4", "rtx4090"}) {  // by tf32, and by FFMA with either family's copies
+    cases.push_back(of("causal", target, DType::f32, 64));
+    cases.push_back(of("dropout", target, DType::f32, 40));
+    cases.push_back(of("t5_bias", target, DType::f32, 128));
+    cases.push_back(of("document", target, DType::f32, 64));
+  }
+  cases.push_back(of("causal", "a100", DType::f32, 256));
   for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 200}, {200, 1}, {64, 128}, {129, 127}}) {
     Case c = of("causal", "a100", DType::bf16, 64);
     c.size.q_len = q_len;

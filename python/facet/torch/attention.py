@@ -40,7 +40,7 @@ def attention(
     -inf in a row without keys; o is 0 there. o has the memory layout of q.
 
     Gradients reach q, k, v, and the tensors and params that the spec marks `grad`; of o and of lse. CPU tensors are computed by
-    the CPU; those on an NVIDIA GPU there, on the current stream, gradients in float16 and bfloat16. Works under
+    the CPU; those on an NVIDIA GPU there, on the current stream. Works under
     torch.compile(fullgraph=True), autocast (q, k and v are converted), activation checkpointing and torch.func. A kernel is
     compiled at the first call for a spec, type and head dims, and then serves all lengths. Raises facet.ArgumentError naming
     what does not fit.

@@ -48,16 +48,27 @@ template <class Tile, int kRowsPerWarp, int kM, int kD>
 __device__ __forceinline__ void store_gradient(const GradientRows& to, unsigned char* room,
                                                const float (&acc)[kM][kD][4], float factor) {
   using Element = typename Tile::Element;
-  stage_rows<Tile, kRowsPerWarp>(room, acc, factor);
-  __syncwarp();  // a warp stores the rows it staged
-  constexpr int kChunks = Tile::kDim / 8;
-  for (int i = lane_of_warp(); i < kRowsPerWarp * kChunks; i += 32) {
-    const int row = warp_of_cta() * kRowsPerWarp + i / kChunks;
-    const int chunk = i % kChunks;
-    if (to.first + row >= to.length) break;
-    *reinterpret_cast<uint4*>(to.base + Element::kBytes * ((to.first + row) * to.row_stride) + chunk * 16) =
-        *reinterpret_cast<const uint4*>(room + (chunk / 8) * Tile::kPageBytes + row * 128 +
-                                        ((chunk % 8) ^ (row & 7)) * 16);
+  if constexpr (Products<Element>::kStagesOutput) {
+    stage_rows<Tile, kRowsPerWarp>(room, acc, factor);
+    __syncwarp();  // a warp stores the rows it staged
+    constexpr int kChunks = Tile::kDim / 8;
+    for (int i = lane_of_warp(); i < kRowsPerWarp * kChunks; i += 32) {
+      const int row = warp_of_cta() * kRowsPerWarp + i / kChunks;
+      const int chunk = i % kChunks;
+      if (to.first + row >= to.length) break;
+      *reinterpret_cast<uint4*>(to.base + Element::kBytes * ((to.first + row) * to.row_stride) + chunk * 16) =
+          *reinterpret_cast<const uint4*>(room + (chunk / 8) * Tile::kPageBytes + row * 128 +
+                                          ((chunk % 8) ^ (row & 7)) * 16);
+    }
+  } else {
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = to.first + warp_of_cta() * kRowsPerWarp + 16 * m + 8 * half + lane_of_warp() / 4;
+        if (row < to.length)
+          store_row_f32<Tile::kDim>(to.base + Element::kBytes * (row * to.row_stride), acc[m], half, factor);
+      }
   }
 }
 

@@ -106,6 +106,14 @@ struct RowStatsPass {
 
   static __device__ __forceinline__ float dot(const char* a, const char* b) {
     const uint4 x = *reinterpret_cast<const uint4*>(a), y = *reinterpret_cast<const uint4*>(b);
+    if constexpr (Element::kBytes == 4) {
+      const auto product = [](unsigned x, unsigned y) { return __uint_as_float(x) * __uint_as_float(y); };
+      return product(x.x, y.x) + product(x.y, y.y) + product(x.z, y.z) + product(x.w, y.w);
+    } else {
+      return words(x, y);
+    }
+  }
+  static __device__ __forceinline__ float words(const uint4& x, const uint4& y) {
     return dot(x.x, y.x) + dot(x.y, y.y) + dot(x.z, y.z) + dot(x.w, y.w);
   }
   static __device__ __forceinline__ float dot(unsigned a, unsigned b) {

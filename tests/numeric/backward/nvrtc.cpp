@@ -93,6 +93,14 @@ TEST_CASE("the backward pass of every spec builds for other architectures", "[ba
   check_builds(builds, [](const Build& build) { return build.target == "t4" ? 128 : 64; });
 }
 
+TEST_CASE("the backward pass builds in f32", "[backward][nvrtc][slow]") {
+  std::vector<Build> builds;
+  for (const char* spec : {"full", "causal", "t5_bias", "document"})
+    for (const char* target : {"a100", "t4", "rtx4090"})
+      builds.push_back(of(spec, DType::f32, std::array{64, 128, 256}[builds.size() % 3], target));
+  check_builds(builds, [](const Build&) { return 1024; });
+}
+
 TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]") {
   std::vector<Build> builds;
   for (const std::string& items : captured_items()) {
