@@ -28,11 +28,10 @@ struct Options {
   std::string cache_dir = {};  // empty: FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet
   bool disk_cache = true;
   bool memory_cache = true;
-  bool checked = false;  // each forward first looks for hooks that read outside their tensors, where kernels
-                         // clamp in silence, and throws ArgumentError that names the first. It waits for the
-                         // stream and allocates: for debugging, and not while a graph is captured
-  bool backward =
-      false;  // Kernel::backward too, on the host and on GPUs (docs/backward.md)
+  bool checked = false;   // each forward first looks for hooks that read outside their tensors, where kernels
+                          // clamp in silence, and throws ArgumentError that names the first. It waits for the
+                          // stream and allocates: for debugging, and not while a graph is captured
+  bool backward = false;  // Kernel::backward too, on the host and on GPUs (docs/backward.md)
   // The kernels of another GPU, no newer than this one: "t4"; empty: this GPU's own. With Device::automatic
   // it needs a GPU: the host is not taken in its place.
   std::string target = {};
