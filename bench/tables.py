@@ -49,6 +49,7 @@ RECORDS = {
     "host_zen4_avx2_f32": measured_by("bench/peers_cpu.py --threads 1 --cpu avx2"),
     "host_zen4_tuned": measured_by("bench/tune_host.py"),
     "host_zen4_plans": measured_by("bench/plans.py"),
+    "host_zen4_gradients_beside_eager": measured_by("bench/gradients_beside_eager.py"),
     **{name: measured_by(f"bench/backward_cpu.py --threads 2 --dtype {name.rsplit('_', 1)[1]}") for name in of_backward.HOSTS},
 }
 TABLES = {
@@ -71,6 +72,7 @@ TABLES = {
     "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
     "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
+    "backward-eager": Table(("host_zen4_gradients_beside_eager",), of_backward.eager),
 }
 
 

@@ -1,4 +1,5 @@
-"""The table of bench/tables.py about backward passes on CPUs."""
+"""The tables of bench/tables.py about backward passes on CPUs."""
+import math
 import statistics
 
 from table.records import Body, newest, runs_of, times
@@ -26,3 +27,17 @@ def host(root, *records):
         shown += runs_of(pairs)
     return Body(["2 cores of a", "mask", "Facet, both passes, ms", "of it backward", "PyTorch, the mask as a tensor, ms",
                  "PyTorch, is_causal, ms"], rows, shown)
+
+
+def eager(root, runs):
+    """The error of gradients beside PyTorch eager's, by dtype and gradient."""
+    pairs = newest(runs, "cases", lambda row: row["number"])
+    worst = lambda of: f"{max(of):.2f}" if math.isfinite(max(of)) else "eager exact"
+    rows = []
+    for dtype in sorted({row["dtype"] for _, row in pairs}):
+        for name in "qkv":
+            of = [row["gradients"][name] for _, row in pairs if row["dtype"] == dtype]
+            ratio, rms = ([one[key] for one in of] for key in ("ratio", "rms_ratio"))
+            rows.append([dtype, name, str(len(ratio)), f"{statistics.median(ratio):.2f}", worst(ratio),
+                         str(sum(one > 2 for one in ratio)), f"{statistics.median(rms):.2f}", worst(rms)])
+    return Body(["dtype", "of", "cases", "median", "worst", "above 2", "rms median", "rms worst"], rows, runs_of(pairs))

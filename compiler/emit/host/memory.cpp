@@ -194,8 +194,7 @@ llvm::Function* emit_finish(const HostModule& host) {
     build.if_then(wants_lse, [&] {
       llvm::Value* maximum =
           ir.CreateLoad(build.f32(), build.float_at(build.at(workspace, shape.row_max), row));
-      llvm::Value* total = ir.CreateFAdd(maximum, HostMath(ir, host.cpu).log2(sum));
-      total = ir.CreateFMul(total, build.f32(std::numbers::ln2));
+      llvm::Value* total = HostMath(ir, host.cpu).log_scaled(maximum, sum);
       ir.CreateStore(ir.CreateSelect(empty, build.f32(-kInf), total), build.float_at(lse_first, row));
     });
   });

@@ -199,7 +199,7 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
 
   // A row that has seen nothing keeps -inf as its maximum and subtracts 0 instead: exp2(-inf) is 0, never
   // NaN.
-  HostBuilder::Values shift, sums;
+  HostBuilder::Values shift, before;
   for (int part = 0; part < shape.panel_vecs; ++part) {
     const auto at = static_cast<std::size_t>(part);
     if (plain) maxima[at] = build.larger(ir.CreateFMul(maxima[at], scale_log2), old_max[at]);
@@ -208,10 +208,11 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
         ir.CreateSelect(ir.CreateFCmpOEQ(maxima[at], minus_inf), build.splat(build.f32(0)), maxima[at]));
     llvm::Value* factor = math.exp2_nonpositive(ir.CreateFSub(old_max[at], shift[at]));
     build.store_vec(factor, part_at(rescale, part));
-    sums.push_back(ir.CreateFMul(factor, build.load_vec(part_at(row_sum, part))));
+    before.push_back(ir.CreateFMul(factor, build.load_vec(part_at(row_sum, part))));
   }
-  sums = build.loop(
-      build.i64(0), rows, build.i64(1), sums,
+  // The tile's sum apart: a chain of additions over all keys would round as often as there are keys.
+  const HostBuilder::Values sums = build.loop(
+      build.i64(0), rows, build.i64(1), HostBuilder::Values(before.size(), build.splat(build.f32(0))),
       [&](llvm::Value* row, const HostBuilder::Values& sofar) {
         HostBuilder::Values next;
         for (int part = 0; part < shape.panel_vecs; ++part) {
@@ -228,7 +229,9 @@ llvm::Function* emit_softmax(const HostModule& host, bool masked) {
       },
       true);
   for (int part = 0; part < shape.panel_vecs; ++part)
-    build.store_vec(sums[static_cast<std::size_t>(part)], part_at(row_sum, part));
+    build.store_vec(
+        ir.CreateFAdd(before[static_cast<std::size_t>(part)], sums[static_cast<std::size_t>(part)]),
+        part_at(row_sum, part));
   ir.CreateRetVoid();
   return function;
 }

@@ -23,9 +23,8 @@ llvm::Function* emit_accumulate(const BackwardModule& backward, const char* name
       llvm::Value* row = ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(c_stride));
       return build.float_at(args.c, ir.CreateAdd(row, build.i64(v * lanes)));
     };
-    HostBuilder::Values start;
-    for (int r = 0; r < down; ++r)
-      for (int v = 0; v < vecs; ++v) start.push_back(build.load_vec(c_at(r, v)));
+    // Summed apart from C, which many such products add to: a sum rounds less often in parts.
+    const HostBuilder::Values start(static_cast<std::size_t>(down * vecs), build.splat(build.f32(0)));
     llvm::Value* a = build.float_at(args.a, ir.CreateMul(first, build.i64(left.row)));
     auto step = [&](llvm::Value* depth, const HostBuilder::Values& sums) {
       HostBuilder::Values next, columns;
@@ -46,7 +45,9 @@ llvm::Function* emit_accumulate(const BackwardModule& backward, const char* name
     const HostBuilder::Values sums = build.loop(build.i64(0), args.depth, build.i64(1), start, step, true);
     for (int r = 0; r < down; ++r)
       for (int v = 0; v < vecs; ++v)
-        build.store_vec(sums[static_cast<std::size_t>(r * vecs + v)], c_at(r, v));
+        build.store_vec(
+            ir.CreateFAdd(build.load_vec(c_at(r, v)), sums[static_cast<std::size_t>(r * vecs + v)]),
+            c_at(r, v));
   };
 
   // Rows past the last belong to other tiles: what does not fill a block goes row by row.

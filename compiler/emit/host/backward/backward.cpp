@@ -227,6 +227,7 @@ class Step {
                         .kept_scale = buffer(shape.kept_scale),
                         .keep = keep,
                         .shift = of_rows(shape.shift, 1),
+                        .shift_rest = of_rows(shape.shift_rest, 1),
                         .d_sum = of_rows(shape.d_sum, 1),
                         .b = args_.b,
                         .h = args_.h,

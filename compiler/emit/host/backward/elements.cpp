@@ -23,6 +23,7 @@ llvm::Function* emit_elements(const BackwardModule& backward, bool masked) {
                                               .kept_scale = pointer,
                                               .keep = pointer,
                                               .shift = pointer,
+                                              .shift_rest = pointer,
                                               .d_sum = pointer,
                                               .b = i32,
                                               .h = i32,
@@ -47,9 +48,10 @@ llvm::Function* emit_elements(const BackwardModule& backward, bool masked) {
 
   const auto parts = static_cast<std::size_t>(shape.panel_vecs);
   auto lane_of = [&](std::size_t part) { return build.i64(static_cast<std::int64_t>(part) * shape.lanes); };
-  HostBuilder::Values shift, d_sum;
+  HostBuilder::Values shift, shift_rest, d_sum;
   for (std::size_t part = 0; part < parts; ++part) {
     shift.push_back(build.load_vec(build.float_at(args.shift, lane_of(part))));
+    shift_rest.push_back(build.load_vec(build.float_at(args.shift_rest, lane_of(part))));
     d_sum.push_back(build.load_vec(build.float_at(args.d_sum, lane_of(part))));
   }
 
@@ -78,6 +80,7 @@ llvm::Function* emit_elements(const BackwardModule& backward, bool masked) {
               plain ? ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {raw.parts[part]->getType()},
                                          {raw.parts[part], scale_log2, ir.CreateFNeg(shift[part])})
                     : ir.CreateFSub(logit.parts[part], shift[part]);
+          exponent = ir.CreateFSub(exponent, shift_rest[part]);
           if (masked)
             exponent = ir.CreateSelect(load_keep(build, host, args.keep, row, static_cast<int>(part)),
                                        exponent, minus_inf);

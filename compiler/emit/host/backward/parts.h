@@ -35,7 +35,7 @@ struct BackwardStoreArgs {
 /// From S^T and dP^T of a panel and `rows` kv rows to what multiplies dO and Q, in place.
 template <class T>
 struct ElementsArgs {
-  T params, item, scores, d_probs, kept_scale, keep, shift, d_sum, b, h, first_q, first_kv, rows;
+  T params, item, scores, d_probs, kept_scale, keep, shift, shift_rest, d_sum, b, h, first_q, first_kv, rows;
 };
 
 /// C += A B: `rows` rows of C, summed over `depth` rows of B, which are `stride` floats apart.
@@ -53,7 +53,7 @@ struct AccumulatedLeft {
 llvm::Function* emit_accumulate(const BackwardModule& backward, const char* name, AccumulatedLeft left,
                                 int vecs, int c_stride);
 
-/// With BackwardEntryArgs: fills shift and d_sum for the tile's rows from o, lse, dlse and the dO rows in the
+/// With BackwardEntryArgs: fills shift, shift_rest and d_sum for the tile's rows from o, lse, dlse and the dO rows in the
 /// workspace, and adds up the gradients of what the sink captures.
 llvm::Function* emit_row_sums(const BackwardModule& backward);
 

@@ -15,30 +15,34 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// rowsum(dO * O) of one row: dO as floats in the workspace, O as the caller has it.
+/// rowsum(dO * O) of one row, in double until the last rounding: an error of it goes to all of the row's gradients
+/// alike. dO as floats in the workspace, O as the caller has it.
 llvm::Value* product_sum(const HostModule& host, HostBuilder& build, llvm::Value* d_o, llvm::Value* o) {
   llvm::IRBuilder<>& ir = build.ir();
   const int bytes = dtype_bytes(host.spec.dtype);
   llvm::Value *total = nullptr, *vector = nullptr;
+  auto wide = [&](llvm::Value* x) {
+    return ir.CreateFPExt(x, x->getType()->getWithNewType(ir.getDoubleTy()));
+  };
+  llvm::Value* zero = llvm::ConstantFP::get(ir.getDoubleTy(), 0);
+  auto added = [&](llvm::Value* x) {
+    auto* sum = llvm::cast<llvm::Instruction>(ir.CreateFAddReduce(zero, x));
+    sum->setHasAllowReassoc(true);  // as a tree; the same one in every run
+    return sum;
+  };
   for_each_chunk(host.spec.head_dim_v, host.shape.lanes, [&](int at, int count) {
     llvm::Value* product = ir.CreateFMul(
-        load_floats(build, DType::f32, build.float_at(d_o, build.i64(at)), count),
-        load_floats(build, host.spec.dtype, build.at(o, static_cast<std::size_t>(at * bytes)), count));
+        wide(load_floats(build, DType::f32, build.float_at(d_o, build.i64(at)), count)),
+        wide(load_floats(build, host.spec.dtype, build.at(o, static_cast<std::size_t>(at * bytes)), count)));
     if (count == host.shape.lanes) {
       vector = vector != nullptr ? ir.CreateFAdd(vector, product) : product;
       return;
     }
-    if (count > 1) {
-      auto* sum = llvm::cast<llvm::Instruction>(ir.CreateFAddReduce(build.f32(0), product));
-      sum->setHasAllowReassoc(true);
-      product = sum;
-    }
+    if (count > 1) product = added(product);
     total = total != nullptr ? ir.CreateFAdd(total, product) : product;
   });
-  if (vector == nullptr) return total;
-  auto* sum = llvm::cast<llvm::Instruction>(ir.CreateFAddReduce(build.f32(0), vector));
-  sum->setHasAllowReassoc(true);  // as a tree; the same one in every run
-  return total != nullptr ? ir.CreateFAdd(total, sum) : sum;
+  if (vector != nullptr) total = total != nullptr ? ir.CreateFAdd(total, added(vector)) : added(vector);
+  return ir.CreateFPTrunc(total, build.f32());
 }
 
 /// Each row gives p (0 - D) to the sink's logit, p being its probability.
@@ -110,6 +114,7 @@ llvm::Function* emit_row_sums(const BackwardModule& backward) {
   const HeadView o =
       head_view(build, params, offsetof(ForwardParams, o), offsetof(ForwardParams, o_strides), bytes, b, h);
   llvm::Value* shift = build.at(workspace, backward.shape.shift);
+  llvm::Value* shift_rest = build.at(workspace, backward.shape.shift_rest);
   llvm::Value* d_sum = build.at(workspace, backward.shape.d_sum);
 
   build.loop(build.i64(0), rows, build.i64(1), [&](llvm::Value* row) {
@@ -125,11 +130,17 @@ llvm::Function* emit_row_sums(const BackwardModule& backward) {
     });
     llvm::Value* value = ir.CreateLoad(build.f32(), build.float_at(lse, row));
     llvm::Value* empty = ir.CreateFCmpOEQ(value, build.f32(-kInf));
-    llvm::Value* base2 = ir.CreateFMul(value, build.f32(std::numbers::log2e));
-    ir.CreateStore(ir.CreateSelect(empty, build.f32(kInf), base2), build.float_at(shift, row));
+    llvm::Value* base2 = ir.CreateFMul(ir.CreateFPExt(value, ir.getDoubleTy()),
+                                       llvm::ConstantFP::get(ir.getDoubleTy(), std::numbers::log2e));
+    llvm::Value* high = ir.CreateFPTrunc(base2, build.f32());
+    llvm::Value* low =
+        ir.CreateFPTrunc(ir.CreateFSub(base2, ir.CreateFPExt(high, ir.getDoubleTy())), build.f32());
+    ir.CreateStore(ir.CreateSelect(empty, build.f32(kInf), high), build.float_at(shift, row));
+    ir.CreateStore(ir.CreateSelect(empty, build.f32(0), low), build.float_at(shift_rest, row));
   });
   build.loop(rows, build.i64(shape.panels * shape.panel), build.i64(1), [&](llvm::Value* row) {
     ir.CreateStore(build.f32(kInf), build.float_at(shift, row));
+    ir.CreateStore(build.f32(0), build.float_at(shift_rest, row));
     ir.CreateStore(build.f32(0), build.float_at(d_sum, row));
   });
   add_sink(backward, build, args);

@@ -31,6 +31,7 @@ BackwardShape backward_shape(const CheckedSpec& spec, const HostShape& host, con
   place(shape.do_rows, rows * dv * 4);
   place(shape.dq, rows * d * 4);
   place(shape.shift, rows * 4);
+  place(shape.shift_rest, rows * 4);
   place(shape.d_sum, rows * 4);
   const std::size_t scores = (tile + static_cast<std::size_t>(host.qk_rows)) * panel * 4;
   place(shape.s, scores);

@@ -19,6 +19,7 @@ struct BackwardShape {
   std::size_t do_rows = 0;     // [panels][panel][dv_padded]
   std::size_t dq = 0;          // [panels][panel][d_padded], without the scale
   std::size_t shift = 0;       // [panels][panel]: lse in base 2; +inf where a row has no key, or is no row
+  std::size_t shift_rest = 0;  // [panels][panel]: what rounding shift to float took from it
   std::size_t d_sum = 0;       // [panels][panel]: D
   std::size_t s = 0;           // [tile_kv + qk_rows][panel]: scores, then what multiplies dO
   std::size_t dp = 0;          // [tile_kv + qk_rows][panel]: dP, then dS without the scale

@@ -147,12 +147,8 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
       llvm::Value* row = ir.CreateMul(ir.CreateAdd(first, build.i64(r)), build.i64(shape.dv_padded));
       return build.float_at(o, ir.CreateAdd(row, build.i64(c * shape.lanes)));
     };
-    HostBuilder::Values start;
-    for (int r = 0; r < down; ++r) {
-      llvm::Value* factor =
-          build.splat(ir.CreateLoad(build.f32(), build.float_at(rescale, ir.CreateAdd(first, build.i64(r)))));
-      for (int c = 0; c < vecs; ++c) start.push_back(ir.CreateFMul(factor, build.load_vec(o_at(r, c))));
-    }
+    // The tile's part apart from O: a sum over all keys rounds less often in parts.
+    const HostBuilder::Values start(static_cast<std::size_t>(down * vecs), build.splat(build.f32(0)));
     llvm::Value* p_column = build.float_at(p, first);
     auto step = [&](llvm::Value* kv, const HostBuilder::Values& sums) {
       HostBuilder::Values next, columns;
@@ -169,9 +165,15 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked) {
       return next;
     };
     const HostBuilder::Values sums = build.loop(begin, end, build.i64(1), start, step, true);
-    for (int r = 0; r < down; ++r)
+    for (int r = 0; r < down; ++r) {
+      llvm::Value* factor =
+          build.splat(ir.CreateLoad(build.f32(), build.float_at(rescale, ir.CreateAdd(first, build.i64(r)))));
       for (int c = 0; c < vecs; ++c)
-        build.store_vec(sums[static_cast<std::size_t>(r * vecs + c)], o_at(r, c));
+        build.store_vec(ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
+                                           {factor, build.load_vec(o_at(r, c)),
+                                            sums[static_cast<std::size_t>(r * vecs + c)]}),
+                        o_at(r, c));
+    }
   };
 
   build.loop(build.i64(0), build.i64(shape.panel), build.i64(down), [&](llvm::Value* first) {

@@ -22,6 +22,8 @@ class HostMath {
   llvm::Value* erf(llvm::Value* x);
   llvm::Value* rsqrt(llvm::Value* x);
   // In double, rounded once: math_wide.cpp.
+  /// log(2^exponent x), x a normal number, infinite or NaN.
+  llvm::Value* log_scaled(llvm::Value* exponent, llvm::Value* x);
   llvm::Value* log1p(llvm::Value* x);
   llvm::Value* expm1(llvm::Value* x);
   llvm::Value* atan(llvm::Value* x);

@@ -52,6 +52,14 @@ llvm::Value* HostMath::wide_expm1_over(llvm::Value* r) {
                         1.0 / 362880, 1.0 / 3628800});
 }
 
+llvm::Value* HostMath::log_scaled(llvm::Value* exponent, llvm::Value* x) {
+  llvm::Value* n = nearest_exponent(x);
+  llvm::Value* f = ir_.CreateFMul(widened(x), wide_power_of_two(ir_.CreateNeg(n)));
+  llvm::Value* whole = ir_.CreateFAdd(widened(exponent), ir_.CreateSIToFP(n, f->getType()));
+  llvm::Value* series = wide_log1p(ir_.CreateFSub(f, number(f, 1)));
+  return log_limits(x, rounded(fma(whole, number(f, kLn2), series)));
+}
+
 // 1 + x = 2^n (1 + f); where n is 0, f is x itself, so that a small one loses nothing.
 llvm::Value* HostMath::log1p(llvm::Value* x) {
   llvm::Value* positive = at_most(at_least(x, -0.99999994), std::numeric_limits<float>::max());
