@@ -49,6 +49,6 @@ def variants(n, device="cuda"):
         "block_sparse": Variant("block_sparse", mask_mod=lambda b, h, q, k: layout[h, q // 128, k // 128], by_head=True),
         "alibi_causal": Variant("alibi", lambda s, b, h, q, k: s + slopes[h] * (k - q), causal),
         "softcap_30": Variant("softcap", lambda s, b, h, q, k: 30 * torch.tanh(s / 30)),
-        "relative_bias": Variant("relative_bias", lambda s, b, h, q, k: s + table[h, torch.clamp(k - q, -128, 128) + 128]),
-        "t5_bias": Variant("t5_bias", lambda s, b, h, q, k: s + buckets[t5_bucket(q, k), h], causal, scale=1.0),
+        "relative_bias": Variant("relative_bias", lambda s, b, h, q, k: s + table[h, torch.clamp(k - q, -128, 128) + 128], learned=(table,)),
+        "t5_bias": Variant("t5_bias", lambda s, b, h, q, k: s + buckets[t5_bucket(q, k), h], causal, scale=1.0, learned=(buckets,)),
     }

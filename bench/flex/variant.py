@@ -14,6 +14,7 @@ class Variant:
     scale: Optional[float] = None
     by_batch: bool = False  # whether the mask differs between batch entries
     by_head: bool = False
+    learned: tuple = ()  # the tensors that score_mod captures and a training step learns
 
     def mask_size(self, n):
         """The arguments of create_block_mask. A mask that is the same for all heads or batch entries is made once."""
