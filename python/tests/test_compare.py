@@ -1,0 +1,60 @@
+"""bench/compare.py: it checks outputs before it times them, and its record says what each side did."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+
+BENCH = pathlib.Path(__file__).parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
+
+from flex import shipped  # noqa: E402
+from sides.libraries import SIDES  # noqa: E402
+from sides.problem import Problem  # noqa: E402
+
+
+def problem(name="t5_bias", length=48):
+    return Problem(name, shipped.variants(length, "cpu")[name], 2, 16, 16, length, 16, "f32", "cpu")
+
+
+def output_of(name, of, tensors):
+    side = next(side for side in SIDES if side.name == name)
+    assert side.why_not(of) is None
+    return side.prepare(of)(*tensors)
+
+
+@pytest.mark.parametrize("name", ["facet", "standard"])
+def test_right_outputs_pass(name):
+    of = problem()
+    tensors = of.inputs()
+    assert of.why_wrong(output_of(name, of, tensors), *tensors) is None
+
+
+def test_wrong_outputs_are_named():
+    of = problem()
+    tensors = of.inputs()
+    right = output_of("standard", of, tensors)
+    for wrong in (right * 1.001, output_of("standard", problem("relative_bias"), tensors), torch.full_like(right, torch.nan)):
+        assert "off by" in of.why_wrong(wrong, *tensors)
+
+
+def test_sides_say_what_they_do_not_take():
+    taken = {side.name for side in SIDES if side.why_not(problem()) is None}
+    assert taken == {"facet", "flex", "standard"}
+
+
+def test_a_run_writes_its_record(tmp_path):
+    record = tmp_path / "record.json"
+    command = [sys.executable, str(BENCH / "compare.py"), "--device", "cpu", "--rows", "variants", "--only", "alibi_causal", "--length", "64",
+               "--sides", "facet", "standard", "fa2", "--backward", "--cold", "--rounds", "1", "--seconds", "0.01", "--json", str(record)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = json.loads(record.read_text(encoding="utf-8"))["rows"]
+    assert row["sides"]["fa2"] == {"not_taken": "GPUs only"}
+    for name in ("facet", "standard"):
+        found = row["sides"][name]
+        assert all(found[key] > 0 for key in ("ms", "backward_ms", "first_call_s")), (name, found)
+        assert name in done.stdout
