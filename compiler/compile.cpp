@@ -62,10 +62,12 @@ HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled,
                             compiled.choice.plan, *target.cpu);
 }
 
-BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
+BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target,
+                           bool deterministic) {
   if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
   return choose_backward(
-      spec, target, needs_of(compiled.derivatives->score_mod.adjoints, compiled.facts, compiled.classes));
+      spec, target,
+      needs_of(spec, *compiled.derivatives, compiled.facts, compiled.classes, deterministic));
 }
 
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,

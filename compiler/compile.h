@@ -46,7 +46,8 @@ HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Ta
 HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
 /// The schedule of a GPU's backward pass, whose derivatives `compiled` must have.
-BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
+BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target,
+                           bool deterministic = false);
 /// The backward pass on a GPU, a source of its own.
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,
                              const Target& target);

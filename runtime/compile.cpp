@@ -7,14 +7,12 @@
 #include <chrono>
 #include <future>
 
-#include "compiler/program/workspace.h"
-#include "compiler/spec/dtype.h"
 #include "runtime/build/build.h"
 #include "runtime/build/device_target.h"
 #include "runtime/build/key.h"
 #include "runtime/call/arguments.h"
 #include "runtime/checked.h"
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/backward_pass.h"
 #include "runtime/host/backward.h"
 #include "runtime/host/jit.h"
 #include "runtime/host/run.h"
@@ -121,24 +119,15 @@ std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, c
 
 /// The kernel's functions on a GPU.
 void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
-              const CudaDevice& device, const DiskCache& cache, CompileTimes& times) {
+              const CudaDevice& device, const DiskCache& cache, bool deterministic, CompileTimes& times) {
   const std::string label = kernel_label(spec, target.name);
   times.source = CompileTimes::Source::disk;  // unless one of them is built
   kernel.cuda = load_or_build_cuda(device, *compiled.source, label, cache, times);
   if (!compiled.derivatives) return;
-  const std::shared_ptr<const CudaKernel> code = load_or_build_cuda(
-      device, emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target), target),
+  std::shared_ptr<const CudaKernel> code = load_or_build_cuda(
+      device, emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic), target),
       label + ", backward", cache, times);
-  const std::int64_t row = std::int64_t{dtype_bytes(spec.dtype)} * (spec.head_dim + spec.head_dim_v);
-  kernel.backward = {.workspace_bytes =
-                         [code](const BackwardCall& call) {
-                           return workspace_bytes(code->program, call.params.forward.call);
-                         },
-                     .run =
-                         [code, row](const BackwardCall& call, void* workspace, Stream stream) {
-                           launch_backward(*code, call, call.params.forward.call.kv_len * row, workspace,
-                                           stream);
-                         }};
+  kernel.backward = backward_on_gpu(std::move(code), spec);
 }
 
 /// Compiles a kernel that the memory cache does not have.
@@ -170,7 +159,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    add_cuda(*kernel, checked, compiled, target, *gpu, cache, times);
+    add_cuda(*kernel, checked, compiled, target, *gpu, cache, options.deterministic, times);
   } else {
     add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }
@@ -190,7 +179,7 @@ Kernel compile(const Spec& spec, const Options& requested) {
     // Settings of the other device are not part of the key, since they change nothing.
     const Key key = device == Device::cuda
                         ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target,
-                                     options.checked, options.tune, options.backward)
+                                     options.checked, options.tune, options.backward, options.deterministic)
                         : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked,
                                      options.tune, options.backward);
     times.source = CompileTimes::Source::memory;  // unless it is made here

@@ -10,6 +10,13 @@ namespace fa {
 /// A captured gradient has a number of its own: that of its param, or kMaxParams plus that of its tensor.
 constexpr int kMaxGradients = kMaxParams + kMaxTensors;
 
+/// The sum of f32 terms as an integer (common/backward/exact_sum.cuh): zeros are zero.
+constexpr int kExactDigits = 12;
+struct ExactSum {
+  unsigned long long digits[kExactDigits];
+  unsigned odd;  // what was added that is no number
+};
+
 struct BackwardParams {
   /// What the forward pass was called with. Here its o and lse are read.
   ForwardParams forward;
@@ -29,7 +36,19 @@ struct BackwardParams {
   float* d_q_sums;   // common/backward/query_sums.cuh; null where dQ has a pass of its own
   // By their numbers; null where there is none. Kernels add to them: they begin as zeros.
   float* gradients[kMaxGradients];
+  // Where gradients repeat: their sums in the call's workspace, which begin as zeros. Null where the elements have
+  // one writer each, who stores them.
+  ExactSum* exact_sums[kMaxGradients];
+  long long elements[kMaxGradients];  // of each gradient
 };
+
+/// Whether each element of a captured gradient has one writer, the CTA that has its place of the scores. It is so
+/// within a head: `of_batch` and `of_head` say whether b and h are among the element's indices.
+FA_HOST_DEVICE constexpr bool has_one_writer(const CallParams& call, bool of_batch, bool of_head) {
+  return (of_batch || call.batch == 1) && (of_head || call.num_q_heads == 1);
+}
+/// Blocks that share the elements of all captured gradients.
+constexpr int kBlocksOfExactSums = 128;
 
 /// Rows of a head that row_stats has room for: whole tiles of the largest size.
 constexpr int kRowsPadded = 128;

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "templates/backward_params.h"
+
 namespace fa {
 namespace {
 
@@ -32,6 +34,8 @@ Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
           .z = params.call.batch};
 }
 
+Blocks of_elements(const Pass&, const ForwardParams&) { return {.x = kBlocksOfExactSums}; }
+
 struct Rule {
   Grid grid;
   std::string_view name;
@@ -43,7 +47,8 @@ constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
                            {Grid::tile_map, "tile_map", of_tile_map},
                            {Grid::row_stats, "row_stats", of_rows},
                            {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
-                           {Grid::d_q_sums, "d_q_sums", of_rows}};
+                           {Grid::d_q_sums, "d_q_sums", of_rows},
+                           {Grid::exact_sums, "exact_sums", of_elements}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;
@@ -62,6 +67,8 @@ Blocks blocks_of(const Pass& pass, const ForwardParams& params) {
 }
 
 std::string_view grid_name(Grid grid) { return rule_of(grid).name; }
+
+bool is_of_backward(Grid grid) { return grid >= Grid::row_stats; }
 
 std::optional<Grid> grid_named(std::string_view name) {
   for (const Rule& rule : kRules)

@@ -21,4 +21,7 @@ Blocks blocks_of(const Pass& pass, const ForwardParams& params);
 std::string_view grid_name(Grid grid);
 std::optional<Grid> grid_named(std::string_view name);
 
+/// Whether only programs of a backward pass have such grids.
+bool is_of_backward(Grid grid);
+
 }  // namespace fa

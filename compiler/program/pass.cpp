@@ -15,6 +15,14 @@ std::string print(const TileMapShape& shape) {
                      has_plain);
 }
 
+std::string print(const std::vector<ExactGradient>& gradients) {
+  std::string text;
+  for (const auto& [number, is_once, of_batch, of_head] : gradients)
+    text += fmt::format(", sums gradient {}: is_once={:d} of_batch={:d} of_head={:d}", number, is_once,
+                        of_batch, of_head);
+  return text;
+}
+
 }  // namespace
 
 int most_shared_memory(const Program& program) {
@@ -27,10 +35,11 @@ std::string print(const Program& program) {
   std::string text;
   for (const Pass& pass : program) {
     // Names every field: one that is added does not compile until it is printed here.
-    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, tile_map] = pass;
-    text += fmt::format("{}: grid={} tile_q={} tile_kv={} threads={} shared_memory={} overlaps={:d}{}\n",
+    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, tile_map, exact_gradients] =
+        pass;
+    text += fmt::format("{}: grid={} tile_q={} tile_kv={} threads={} shared_memory={} overlaps={:d}{}{}\n",
                         entry, grid_name(grid), tile_q, tile_kv, threads, shared_memory, overlaps,
-                        tile_map ? print(*tile_map) : "");
+                        tile_map ? print(*tile_map) : "", print(exact_gradients));
   }
   return text;
 }

@@ -15,10 +15,21 @@ namespace fa {
 enum class Grid : std::uint8_t {
   q_tiles,   // a block for each q tile of each head and batch entry
   tile_map,  // blocks that share the tiles of the map that the pass fills
-  // Of the backward pass:
+  // Of the backward pass alone:
   row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
-  kv_tiles,  // a block for each kv tile of each kv head and batch entry
-  d_q_sums   // as row_stats; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
+  kv_tiles,   // a block for each kv tile of each kv head and batch entry
+  d_q_sums,   // as row_stats; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
+  exact_sums  // as many blocks for every call; the pass makes elements of BackwardParams::exact_sums
+};
+
+/// A captured gradient that is summed exactly, in the workspace, unless its elements have one writer each
+/// (has_one_writer in templates/backward_params.h), who stores them.
+struct ExactGradient {
+  int number = 0;        // of BackwardParams::gradients
+  bool is_once = false;  // within a head an element gets one term at most
+  bool of_batch = false, of_head = false;
+
+  bool operator==(const ExactGradient&) const = default;
 };
 
 /// One kernel launch.
@@ -34,6 +45,7 @@ struct Pass {
   bool overlaps = false;
   // It fills a tile map of this shape in the workspace, for the passes after it, up to the next that does.
   std::optional<TileMapShape> tile_map = {};
+  std::vector<ExactGradient> exact_gradients = {};  // whose elements it makes
 };
 
 using Program = std::vector<Pass>;

@@ -7,18 +7,33 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;  // of each part
 
-enum class Part : std::uint8_t { tile_map, row_stats, d_q_sums };
+enum class Part : std::uint8_t { tile_map, row_stats, d_q_sums, exact_sums };
 
-/// Calls `place(number, what, offset)` for what each pass leaves. Returns the size of all. What another kind of
-/// pass leaves for later ones is one more `part` here.
-template <class Place>
-std::size_t lay_out(const Program& program, const CallParams& call, Place place) {
+/// A part of the workspace: what the pass `number` leaves, or finds there. `gradient`: whose exact sums.
+struct Place {
+  std::size_t number;
+  Part part;
+  std::size_t offset;
+  std::size_t gradient = 0;
+};
+
+/// Bytes of the gradient's sums in a call.
+std::size_t exact_bytes(const ExactGradient& gradient, const BackwardParams& params) {
+  if (gradient.is_once && has_one_writer(params.forward.call, gradient.of_batch, gradient.of_head)) return 0;
+  return static_cast<std::size_t>(params.elements[gradient.number]) * sizeof(ExactSum);
+}
+
+/// Calls `place(Place)` for what each pass leaves. Returns the size of all. What another kind of pass leaves for
+/// later ones is one more `part` here. `backward`: null for programs of a forward pass.
+template <class ToPlace>
+std::size_t lay_out(const Program& program, const CallParams& call, const BackwardParams* backward,
+                    ToPlace to_place) {
   std::size_t end = 0;
   for (std::size_t number = 0; number < program.size(); ++number) {
     const Pass& pass = program[number];
-    const auto part = [&](Part what, std::size_t bytes) {
+    const auto part = [&](Part what, std::size_t bytes, std::size_t gradient = 0) {
       const std::size_t offset = (end + kAlignment - 1) / kAlignment * kAlignment;
-      place(number, what, offset);
+      to_place(Place{number, what, offset, gradient});
       end = offset + bytes;
     };
     if (pass.tile_map)
@@ -28,6 +43,10 @@ std::size_t lay_out(const Program& program, const CallParams& call, Place place)
       part(Part::d_q_sums, static_cast<std::size_t>(d_q_sums_floats(call, pass.tile_kv)) * sizeof(float));
     if (pass.grid == Grid::row_stats)
       part(Part::row_stats, static_cast<std::size_t>(row_stats_floats(call)) * sizeof(float));
+    if (backward == nullptr) continue;
+    for (const ExactGradient& gradient : pass.exact_gradients)  // which the passes before it fill
+      if (const std::size_t bytes = exact_bytes(gradient, *backward); bytes != 0)
+        part(Part::exact_sums, bytes, static_cast<std::size_t>(gradient.number));
   }
   return end;
 }
@@ -40,20 +59,31 @@ void set(T*& pointer, void* workspace, std::size_t offset) {
 }  // namespace
 
 std::size_t workspace_bytes(const Program& program, const CallParams& call) {
-  return lay_out(program, call, [](std::size_t, Part, std::size_t) {});
+  return lay_out(program, call, nullptr, [](const Place&) {});
+}
+
+std::size_t workspace_bytes(const Program& program, const BackwardParams& params) {
+  return lay_out(program, params.forward.call, &params, [](const Place&) {});
 }
 
 void place_workspace(const Program& program, void* workspace, ForwardParams& params) {
-  lay_out(program, params.call, [&](std::size_t, Part part, std::size_t offset) {
-    if (part == Part::tile_map) set(params.tile_map, workspace, offset);
+  lay_out(program, params.call, nullptr, [&](const Place& place) {
+    if (place.part == Part::tile_map) set(params.tile_map, workspace, place.offset);
   });
 }
 
 void place_workspace(const Program& program, void* workspace, std::size_t number, BackwardParams& params) {
-  lay_out(program, params.forward.call, [&](std::size_t of, Part part, std::size_t offset) {
-    if (part == Part::row_stats) set(params.row_stats, workspace, offset);
-    if (part == Part::d_q_sums) set(params.d_q_sums, workspace, offset);
-    if (part == Part::tile_map && of <= number) set(params.forward.tile_map, workspace, offset);
+  lay_out(program, params.forward.call, &params, [&](const Place& place) {
+    switch (place.part) {
+      case Part::row_stats:
+        return set(params.row_stats, workspace, place.offset);
+      case Part::d_q_sums:
+        return set(params.d_q_sums, workspace, place.offset);
+      case Part::exact_sums:
+        return set(params.exact_sums[place.gradient], workspace, place.offset);
+      case Part::tile_map:
+        if (place.number <= number) set(params.forward.tile_map, workspace, place.offset);
+    }
   });
 }
 

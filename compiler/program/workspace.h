@@ -10,6 +10,8 @@ namespace fa {
 
 /// Bytes of workspace that a call needs: the sum of what its passes leave there.
 std::size_t workspace_bytes(const Program& program, const CallParams& call);
+/// The same of a backward pass; `params.elements` and `gradients` are set.
+std::size_t workspace_bytes(const Program& program, const BackwardParams& params);
 
 /// Sets the pointers of `params` to the parts of the workspace. It has `workspace_bytes` bytes, aligned to 16.
 void place_workspace(const Program& program, void* workspace, ForwardParams& params);

@@ -82,8 +82,8 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
 }  // namespace
 
 std::string BackwardPlan::print() const {
-  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d}", family_name(family), fa::print(keys),
-                     fa::print(queries), apart, dq_by_sums);
+  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d} deterministic={:d}", family_name(family),
+                     fa::print(keys), fa::print(queries), apart, dq_by_sums, deterministic);
 }
 
 int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
@@ -97,8 +97,10 @@ int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
   return pair_bytes(plan.queries.tile_q, spec) + plan.queries.stages * pair_bytes(plan.queries.tile_kv, spec);
 }
 
-int diagonals_shared_memory(const TilePass& keys) {
-  return (keys.tile_q + keys.tile_kv) * static_cast<int>(sizeof(float));
+int captured_shared_memory(const TilePass& keys, const BackwardNeeds& needs) {
+  const int diagonals = keys.warps * keys.tile_q + keys.tile_kv;  // a warp's: of tile_q and its own keys
+  return (needs.distances * diagonals + needs.heads * keys.warps + needs.table_floats) *
+         static_cast<int>(sizeof(float));
 }
 
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs) {
@@ -107,10 +109,12 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
   constexpr int kLeastTileQ = 32;
   plan.apart = keys_registers(spec, kLeastTileQ, false, needs) > kMaxRegisters;
   // sm_75 has little shared memory, and slow additions to memory.
-  plan.dq_by_sums = plan.family == Family::sm80 && spec.dtype != DType::f32 && !plan.apart && !needs.rows;
+  plan.deterministic = needs.deterministic;
+  plan.dq_by_sums = plan.family == Family::sm80 && spec.dtype != DType::f32 && !plan.apart && !needs.rows &&
+                    !plan.deterministic;
   const auto fits = [&](const TilePass& pass) {
     plan.keys = pass;
-    return keys_shared_memory(plan, spec) + needs.distances * diagonals_shared_memory(pass) <=
+    return keys_shared_memory(plan, spec) + captured_shared_memory(pass, needs) <=
                target.max_smem_per_block &&
            keys_registers(spec, pass.tile_q, plan.apart, needs) <= kMaxRegisters &&
            (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);

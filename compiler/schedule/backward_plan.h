@@ -26,8 +26,11 @@ struct BackwardPlan {
   // How dQ comes about: in the keys' pass, which adds each tile's part to sums in the call's workspace by atomic additions, five
   // products in all; or by a pass of its own, whose bits never differ, but which computes S and dP once more.
   bool dq_by_sums = false;
+  // Every gradient has the same bits from run to run: dQ has a pass of its own, and captured gradients are summed in integers
+  // (templates/common/backward/exact_sum.cuh), which takes room in the call's workspace and a pass.
+  bool deterministic = false;
 
-  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0"
+  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0 deterministic=0"
   std::string print() const;
   bool operator==(const BackwardPlan&) const = default;
 };
@@ -36,16 +39,20 @@ struct BackwardPlan {
 /// same order, and the generated source asserts the totals.
 int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
 int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
-/// And of the sums by distance of one adjoint, beside the first.
-int diagonals_shared_memory(const TilePass& keys);
 
 /// What the plan has to know of the hooks.
 struct BackwardNeeds {
-  int distances = 0;  // adjoints whose sums lie in shared memory, one number a diagonal
-  int registers = 0;  // of a thread, for the sums of others
+  int distances = 0;     // adjoints that each warp sums by diagonals of the tile, in shared memory
+  int heads = 0;         // and sums of the head, one number a warp
+  int table_floats = 0;  // and elements of small tables
+  int registers = 0;     // of a thread, for the sums of others
   bool rows = false;  // whether some go to elements of the query row, which the queries' pass adds up
   bool has_tile_map = false;
+  bool deterministic = false;  // asked for
 };
+
+/// And of what is captured, beside the first.
+int captured_shared_memory(const TilePass& keys, const BackwardNeeds& needs);
 
 /// The plan that fits the target's registers and shared memory. Throws SpecError where none does, with the remedy.
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs = {});

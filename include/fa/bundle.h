@@ -28,7 +28,8 @@ struct BundleEntry {
   DType dtype = DType::bf16;
   std::string arch;       // "sm_80"
   std::string plan;       // as `facet explain` prints it
-  std::size_t bytes = 0;  // of the cubin
+  std::size_t bytes = 0;  // of the cubins
+  bool backward = false;  // whether its Kernel::backward works
 };
 
 struct BundleState;  // runtime/

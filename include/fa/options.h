@@ -32,6 +32,10 @@ struct Options {
                           // clamp in silence, and throws ArgumentError that names the first. It waits for the
                           // stream and allocates: for debugging, and not while a graph is captured
   bool backward = false;  // Kernel::backward too, on the host and on GPUs (docs/backward.md)
+  // With `backward`: every gradient has the same bits in every run, those of captured tensors too. Off, a GPU adds some
+  // of them up in whatever order its blocks come by. It costs time and workspace (docs/backward.md); on the
+  // host, where bits always repeat, it changes nothing.
+  bool deterministic = false;
   // The kernels of another GPU, no newer than this one: "t4"; empty: this GPU's own. With Device::automatic
   // it needs a GPU: the host is not taken in its place.
   std::string target = {};

@@ -43,6 +43,7 @@ def compile(
     *,
     device: str = "auto",
     backward: bool = False,
+    deterministic: bool = False,
     plan: str = "",
     cuda_device: int = 0,
     num_threads: int = 0,
@@ -58,6 +59,7 @@ def compile(
 
     device        "cpu", "cuda", or "auto": the NVIDIA GPU where there is one, else the CPU
     backward      Kernel.backward too
+    deterministic with backward: every gradient has the same bits in every run; costs a GPU time and memory, the CPU nothing
     plan          forces a plan or parts of one, as ``facet explain`` prints it: "tile_q=128 tile_kv=64"
     cuda_device   which GPU
     num_threads   on the CPU: 0 is every core that this process may use
@@ -72,7 +74,8 @@ def compile(
     if isinstance(spec, str):
         spec = Spec(spec)
     core = _core.compile(
-        spec._core, device=device, cuda_device=cuda_device, num_threads=num_threads, backward=backward, plan=plan, target=target,
+        spec._core, device=device, cuda_device=cuda_device, num_threads=num_threads, backward=backward,
+        deterministic=deterministic, plan=plan, target=target,
         checked=checked, tune=tune, tune_seconds=tune_seconds, cache_dir=os.fspath(cache_dir), disk_cache=disk_cache,
         memory_cache=memory_cache)
     return Kernel(core, cuda_device)

@@ -11,6 +11,7 @@
 #include "runtime/bundle/file.h"
 #include "runtime/bundle/state.h"
 #include "runtime/call/kernel_state.h"
+#include "runtime/cuda/backward_pass.h"
 #include "runtime/system/options.h"
 
 namespace fa {
@@ -78,7 +79,9 @@ std::shared_ptr<const BundleState> make_bundle_state(std::string path, BundleCon
                               .dtype = spec.dtype(),
                               .arch = kernel.arch,
                               .plan = kernel.plan,
-                              .bytes = kernel.binary.image.size()});
+                              .bytes = kernel.binary.image.size() +
+                                       (kernel.backward ? kernel.backward->binary.image.size() : 0),
+                              .backward = kernel.backward.has_value()});
   }
   state->contents = std::move(contents);
   return state;
@@ -123,12 +126,16 @@ Kernel load_kernel(const BundleState& bundle, std::string_view name, int head_di
   auto loaded = bundle.loaded.find_or_make(key, [&] {
     check_driver_version(bundle, gpu);
     times.source = CompileTimes::Source::disk;
-    return std::make_shared<const LoadedKernel>(LoadedKernel{.spec = spec,
-                                                             .device = Device::cuda,
-                                                             .target = kernel.arch,
-                                                             .plan = kernel.plan,
-                                                             .cuda = load_cuda(device, kernel.binary),
-                                                             .host = nullptr});
+    auto made = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
+                                                            .device = Device::cuda,
+                                                            .target = kernel.arch,
+                                                            .plan = kernel.plan,
+                                                            .cuda = load_cuda(device, kernel.binary),
+                                                            .host = nullptr});
+    made->backward_remedy = "build the bundle with `facet build --backward`";
+    if (kernel.backward)
+      made->backward = backward_on_gpu(load_cuda(device, kernel.backward->binary), spec.checked());
+    return std::shared_ptr<const LoadedKernel>(std::move(made));
   });
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
   times.load = times.total = passed.count();

@@ -64,6 +64,12 @@ std::optional<Fields> Fields::inner_or_null(const char* name) {
   return Fields(value, place_ + name + ".", path_);
 }
 
+std::vector<std::string> Fields::texts(const char* name) {
+  const json& value = any(name);
+  if (!value.is_array() || !std::ranges::all_of(value, &json::is_string)) fail(name, "is no list of texts");
+  return value.get<std::vector<std::string>>();
+}
+
 std::vector<Fields> Fields::objects(const char* name) {
   const json& value = any(name);
   if (!value.is_array()) fail(name, "is no list");

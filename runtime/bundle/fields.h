@@ -25,6 +25,7 @@ class Fields {
   Fields inner(const char* name);
   /// Nothing where it is null.
   std::optional<Fields> inner_or_null(const char* name);
+  std::vector<std::string> texts(const char* name);
   /// A list of objects.
   std::vector<Fields> objects(const char* name);
 

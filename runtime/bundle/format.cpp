@@ -10,7 +10,7 @@ namespace fa {
 namespace {
 
 constexpr char kMagic[8] = {'f', 'a', 'c', 'e', 't', 'b', 'n', 'd'};
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 constexpr std::size_t kAlignment = 64;  // of the manifest's end and of every cubin
 
 constexpr std::uint64_t kMostManifest = 1 << 26;  // read before its checksum is; a kernel takes about 1 KiB
@@ -79,21 +79,32 @@ void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to,
 
 }  // namespace
 
+std::vector<BundleImage> images_of(BundleContents& contents) {
+  std::vector<BundleImage> images;
+  for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
+    BundleKernel& kernel = contents.kernels[i];
+    images.push_back({&kernel.binary, i});
+    if (kernel.backward) images.push_back({&kernel.backward->binary, i});
+  }
+  return images;
+}
+
 std::string encode_bundle(const BundleContents& contents) {
   std::vector<ImagePlace> places;
   std::uint64_t end = 0;
-  for (const BundleKernel& kernel : contents.kernels) {
-    const std::string& image = kernel.binary.image;
+  const std::vector<BundleImage> images = images_of(const_cast<BundleContents&>(contents));  // only read here
+  for (const BundleImage& of : images) {
+    const std::string& image = of.binary->image;
     places.push_back({.offset = end, .bytes = image.size(), .check = check_of(image)});
     end = aligned(end + image.size());
   }
   const std::string manifest = print_manifest(contents, places);
-  const std::uint64_t images = aligned(sizeof(Header) + manifest.size());
+  const std::uint64_t start = aligned(sizeof(Header) + manifest.size());
   Header header = {.magic = {},
                    .format = kFormat,
                    .header_bytes = sizeof(Header),
                    .manifest_bytes = manifest.size(),
-                   .file_bytes = images + end,
+                   .file_bytes = start + end,
                    .check_high = 0,
                    .check_low = 0,
                    .reserved = {}};
@@ -104,8 +115,8 @@ std::string encode_bundle(const BundleContents& contents) {
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += manifest;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    bytes.resize(images + places[i].offset);
-    bytes += contents.kernels[i].binary.image;
+    bytes.resize(start + places[i].offset);
+    bytes += images[i].binary->image;
   }
   bytes.resize(header.file_bytes);
   return bytes;
@@ -133,19 +144,22 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
   check_padding(bytes, sizeof header + header.manifest_bytes, start, path);
   const std::uint64_t room = bytes.size() - start;
   std::uint64_t end = 0;
-  for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
+  const std::vector<BundleImage> images = images_of(contents);
+  for (std::size_t i = 0; i < images.size(); ++i) {
     const ImagePlace& place = manifest.places[i];
+    const BundleKernel& kernel = contents.kernels[images[i].kernel];
+    const bool is_backward = images[i].binary != &kernel.binary;
     if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
-      refuse(path, "manifest: kernels[{}].image: does not lie where the one before it ends", i);
+      refuse(path, "manifest: kernels[{}].{}image: does not lie where the one before it ends",
+             images[i].kernel, is_backward ? "backward." : "");
     const std::string_view image = bytes.substr(start + place.offset, place.bytes);
     if (check_of(image) != place.check) {
-      const BundleKernel& kernel = contents.kernels[i];
-      refuse(
-          path,
-          "is damaged: the cubin of '{}' for {} does not have its checksum; copy it again, or build it again",
-          contents.specs[kernel.spec].name(), kernel.arch);
+      refuse(path,
+             "is damaged: the cubin of '{}'{} for {} does not have its checksum; copy it again, or build it "
+             "again",
+             contents.specs[kernel.spec].name(), is_backward ? ", backward," : "", kernel.arch);
     }
-    contents.kernels[i].binary.image = image;
+    images[i].binary->image = image;
     end = aligned(place.offset + place.bytes);
     check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,18 @@
 
 namespace fa {
 
+/// A kernel's backward pass.
+struct BundleBackward {
+  std::string plan;
+  Binary binary;
+};
+
 struct BundleKernel {
   std::size_t spec = 0;  // which of the bundle's
   std::string arch;      // what the cubin was built for: "sm_80"
   std::string plan;
   Binary binary;
+  std::optional<BundleBackward> backward = {};
 };
 
 /// All that a bundle carries.
@@ -26,6 +34,14 @@ struct BundleContents {
   std::vector<Spec> specs;  // read back, they are without hooks
   std::vector<BundleKernel> kernels;
 };
+
+/// A cubin and the kernel that it is of.
+struct BundleImage {
+  Binary* binary = nullptr;
+  std::size_t kernel = 0;
+};
+/// In the order in which they lie in the file: a kernel's, then that of its backward pass.
+std::vector<BundleImage> images_of(BundleContents& contents);
 
 /// The file's bytes.
 std::string encode_bundle(const BundleContents& contents);

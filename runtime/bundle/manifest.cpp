@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <set>
 #include <tuple>
 
+#include "compiler/spec/spec.h"
 #include "runtime/bundle/fields.h"
 #include "runtime/bundle/passes.h"
 #include "runtime/cuda/launch_abi.h"
@@ -42,22 +44,61 @@ std::string interface_of(const Spec& spec) {
   return result;
 }
 
-json to_json(const Spec& spec) {
+/// What its backward passes give gradients of; `has_backward`: whether a kernel of the bundle has one.
+std::vector<std::string> gradients_of(const Spec& spec, bool has_backward) {
+  std::vector<std::string> names;
+  if (!has_backward) return names;
+  for (const ParamInfo& param : spec.params())
+    if (param.grad) names.push_back(param.name);
+  for (const TensorInfo& tensor : spec.tensors())
+    if (tensor.grad) names.push_back(tensor.name);
+  return names;
+}
+
+json to_json(const Spec& spec, bool has_backward) {
   return {{"name", spec.name()},
           {"head_dim", spec.head_dim()},
           {"head_dim_v", spec.head_dim_v()},
           {"dtype", dtype_name(spec.dtype())},
+          {"gradients", gradients_of(spec, has_backward)},
           {"text", interface_of(spec)}};
 }
 
-json to_json(const BundleKernel& kernel, const ImagePlace& place) {
-  return {{"spec", kernel.spec},
-          {"arch", kernel.arch},
-          {"plan", kernel.plan},
-          {"passes", print_passes(kernel.binary.program)},
-          {"registers", kernel.binary.registers},
-          {"spill_bytes", kernel.binary.spill_bytes},
+/// What the two passes of a kernel have alike.
+json to_json(const std::string& plan, const Binary& binary, const ImagePlace& place) {
+  return {{"plan", plan},
+          {"passes", print_passes(binary.program)},
+          {"registers", binary.registers},
+          {"spill_bytes", binary.spill_bytes},
           {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
+}
+
+json to_json(const BundleKernel& kernel, const ImagePlace& place, const ImagePlace* of_backward) {
+  json result = to_json(kernel.plan, kernel.binary, place);
+  result["spec"] = kernel.spec;
+  result["arch"] = kernel.arch;
+  result["backward"] =
+      kernel.backward ? to_json(kernel.backward->plan, kernel.backward->binary, *of_backward) : json();
+  return result;
+}
+
+/// The spec with `names` marked `grad`, whose text here has no hooks that they could reach.
+Spec with_gradients(const Spec& spec, const std::vector<std::string>& names, Fields& fields) {
+  CheckedSpec checked = spec.checked();
+  for (const std::string& name : names) {
+    const auto is_named = [&](const auto& item) { return item.name == name; };
+    const auto param = std::ranges::find_if(checked.params, is_named);
+    const auto tensor = std::ranges::find_if(checked.tensor_infos, is_named);
+    if (param != checked.params.end()) {
+      param->grad = true;
+    } else if (tensor != checked.tensor_infos.end()) {
+      tensor->grad = true;
+      checked.tensors[static_cast<std::size_t>(tensor - checked.tensor_infos.begin())].info.grad = true;
+    } else {
+      fields.fail("gradients", fmt::format("names '{}', which the spec does not have", name));
+    }
+  }
+  return Spec(std::make_shared<const CheckedSpec>(std::move(checked)));
 }
 
 Spec parse_spec(Fields fields) {
@@ -65,6 +106,7 @@ Spec parse_spec(Fields fields) {
   const int head_dim = fields.count("head_dim", 1, 1 << 16);
   const int head_dim_v = fields.count("head_dim_v", 1, 1 << 16);
   const std::string dtype = fields.text("dtype");
+  const std::vector<std::string> gradients = fields.texts("gradients");
   const std::string text = fields.text("text");
   fields.end();
   try {
@@ -72,7 +114,7 @@ Spec parse_spec(Fields fields) {
     if (spec.name() != name || spec.head_dim() != head_dim || spec.head_dim_v() != head_dim_v ||
         dtype_name(spec.dtype()) != dtype)
       fields.fail("text", "is of another spec");
-    return spec;
+    return with_gradients(spec, gradients, fields);
   } catch (const SpecError& error) {
     fields.fail("text", fmt::format("is no spec to this program ({})", error.diagnostics().at(0).message));
   }
@@ -88,8 +130,17 @@ ImagePlace parse_image(Fields fields) {
   return place;
 }
 
-BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
+Binary parse_binary(Fields& fields, Direction direction) {
   constexpr int kMostBytes = 1 << 20;
+  Binary binary;
+  binary.program = parse_passes(fields, direction);
+  binary.registers = fields.count("registers", 0, 255);
+  binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  return binary;
+}
+
+/// Adds the places of its images.
+BundleKernel parse_kernel(Fields& fields, std::size_t specs, std::vector<ImagePlace>& places) {
   BundleKernel kernel;
   kernel.spec = static_cast<std::size_t>(fields.number("spec", 0, static_cast<std::int64_t>(specs) - 1));
   kernel.arch = fields.text("arch");
@@ -98,10 +149,14 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
       kernel.arch, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
   if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
   kernel.plan = fields.text("plan");
-  Binary& binary = kernel.binary;
-  binary.program = parse_passes(fields);
-  binary.registers = fields.count("registers", 0, 255);
-  binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  kernel.binary = parse_binary(fields, Direction::forward);
+  places.push_back(parse_image(fields.inner("image")));
+  if (std::optional<Fields> backward = fields.inner_or_null("backward")) {
+    kernel.backward = {.plan = backward->text("plan"),
+                       .binary = parse_binary(*backward, Direction::backward)};
+    places.push_back(parse_image(backward->inner("image")));
+    backward->end();
+  }
   return kernel;
 }
 
@@ -109,10 +164,16 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
 
 std::string print_manifest(const BundleContents& contents, const std::vector<ImagePlace>& places) {
   json specs = json::array();
-  for (const Spec& spec : contents.specs) specs.push_back(to_json(spec));
+  for (std::size_t i = 0; i < contents.specs.size(); ++i)
+    specs.push_back(to_json(contents.specs[i], std::ranges::any_of(contents.kernels, [&](const auto& kernel) {
+                              return kernel.spec == i && kernel.backward;
+                            })));
   json kernels = json::array();
-  for (std::size_t i = 0; i < contents.kernels.size(); ++i)
-    kernels.push_back(to_json(contents.kernels[i], places[i]));
+  const ImagePlace* place = places.data();
+  for (const BundleKernel& kernel : contents.kernels) {
+    kernels.push_back(to_json(kernel, place[0], place + 1));
+    place += kernel.backward ? 2 : 1;
+  }
   const json manifest{{"facet", contents.facet},
                       {"nvrtc", contents.nvrtc},
                       {"launch", {{"check", abi_hash()}, {"layout", launch_abi()}}},
@@ -148,8 +209,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
   for (Fields& spec : fields.objects("specs")) contents.specs.push_back(parse_spec(spec));
   std::set<std::tuple<std::string, int, DType, std::string>> seen;
   for (Fields& kernel : fields.objects("kernels")) {
-    contents.kernels.push_back(parse_kernel(kernel, contents.specs.size()));
-    manifest.places.push_back(parse_image(kernel.inner("image")));
+    contents.kernels.push_back(parse_kernel(kernel, contents.specs.size(), manifest.places));
     kernel.end();
     const BundleKernel& added = contents.kernels.back();
     const Spec& spec = contents.specs[added.spec];

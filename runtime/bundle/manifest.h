@@ -11,7 +11,7 @@
 
 namespace fa {
 
-/// Where a kernel's cubin lies, counted from the end of the manifest's padding.
+/// Where a cubin lies, counted from the end of the manifest's padding.
 struct ImagePlace {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
@@ -20,7 +20,7 @@ struct ImagePlace {
 
 struct Manifest {
   BundleContents contents;         // images empty
-  std::vector<ImagePlace> places;  // one a kernel
+  std::vector<ImagePlace> places;  // of images_of(contents)
 };
 
 std::string print_manifest(const BundleContents& contents, const std::vector<ImagePlace>& places);

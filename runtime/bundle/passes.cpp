@@ -7,6 +7,7 @@
 
 #include "compiler/program/grid.h"
 #include "compiler/spec/spec.h"
+#include "templates/backward_params.h"
 
 namespace fa {
 namespace {
@@ -37,25 +38,48 @@ std::string parse_entry(Fields& fields) {
   return entry;
 }
 
-Grid parse_grid(Fields& fields) {
+json print_gradients(const std::vector<ExactGradient>& gradients) {
+  json list = json::array();
+  for (const auto& [number, is_once, of_batch, of_head] : gradients)
+    list.push_back(
+        {{"gradient", number}, {"is_once", is_once}, {"of_batch", of_batch}, {"of_head", of_head}});
+  return list;
+}
+
+std::vector<ExactGradient> parse_gradients(Fields& pass) {
+  std::vector<ExactGradient> gradients;
+  int least = 0;  // in order, and none twice
+  for (Fields& fields : pass.objects("exact_gradients")) {
+    gradients.push_back({.number = fields.count("gradient", least, kMaxGradients - 1),
+                         .is_once = fields.flag("is_once"),
+                         .of_batch = fields.flag("of_batch"),
+                         .of_head = fields.flag("of_head")});
+    least = gradients.back().number + 1;
+    fields.end();
+  }
+  return gradients;
+}
+
+Grid parse_grid(Fields& fields, Direction direction) {
   const std::string name = fields.text("grid");
   const std::optional<Grid> grid = grid_named(name);
-  const bool is_of_forward = grid == Grid::q_tiles || grid == Grid::tile_map;
-  if (!is_of_forward) fields.fail("grid", "is no rule of this program's, such as q_tiles");
+  if (!grid || (direction == Direction::forward && is_of_backward(*grid)))
+    fields.fail("grid", "is no rule of this program's, such as q_tiles");
   return *grid;
 }
 
-Pass parse_pass(Fields& fields) {
+Pass parse_pass(Fields& fields, Direction direction) {
   constexpr int kMostBytes = 1 << 20;
   Pass pass;
   pass.entry = parse_entry(fields);
-  pass.grid = parse_grid(fields);
+  pass.grid = parse_grid(fields, direction);
   pass.tile_q = fields.count("tile_q", 1, kMaxLength);
   pass.tile_kv = fields.count("tile_kv", 1, kMaxLength);
   pass.threads = fields.count("threads", 1, 1024);
   pass.shared_memory = fields.count("shared_memory", 0, kMostBytes);
   pass.overlaps = fields.flag("overlaps");
   if (const auto shape = fields.inner_or_null("tile_map")) pass.tile_map = parse_shape(*shape);
+  pass.exact_gradients = parse_gradients(fields);
   fields.end();
   return pass;
 }
@@ -66,7 +90,8 @@ json print_passes(const Program& program) {
   json passes = json::array();
   for (const Pass& pass : program) {
     // Names every field: one that is added does not compile until bundles carry it.
-    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, tile_map] = pass;
+    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, tile_map, exact_gradients] =
+        pass;
     passes.push_back({{"entry", entry},
                       {"grid", grid_name(grid)},
                       {"tile_q", tile_q},
@@ -74,24 +99,37 @@ json print_passes(const Program& program) {
                       {"threads", threads},
                       {"shared_memory", shared_memory},
                       {"overlaps", overlaps},
-                      {"tile_map", tile_map ? print_shape(*tile_map) : json()}});
+                      {"tile_map", tile_map ? print_shape(*tile_map) : json()},
+                      {"exact_gradients", print_gradients(exact_gradients)}});
   }
   return passes;
 }
 
-Program parse_passes(Fields& kernel) {
+namespace {
+
+/// Whether a pass of this grid stands alone in its program: what it leaves in the workspace, or makes of that, is there once.
+bool is_alone(Grid grid, Direction direction) {
+  if (direction == Direction::forward) return grid == Grid::tile_map;
+  return grid == Grid::row_stats || grid == Grid::d_q_sums || grid == Grid::exact_sums;
+}
+
+}  // namespace
+
+Program parse_passes(Fields& kernel, Direction direction) {
   std::vector<Fields> passes = kernel.objects("passes");
   if (passes.empty() || passes.size() > kMostPasses)
     kernel.fail("passes", fmt::format("has {} entries, it must have 1 to {}", passes.size(), kMostPasses));
   Program program;
-  bool has_map = false;
   for (Fields& fields : passes) {
-    const Pass pass = parse_pass(fields);
+    const Pass pass = parse_pass(fields, direction);
     if (pass.overlaps && program.empty()) fields.fail("overlaps", "is true, and no pass comes before");
     if (pass.tile_map.has_value() != (pass.grid == Grid::tile_map))
       fields.fail("tile_map", "is not what the pass's grid asks for");
-    if (pass.tile_map && has_map) fields.fail("tile_map", "is the second of this kernel");
-    has_map |= pass.tile_map.has_value();
+    if (pass.exact_gradients.empty() == (pass.grid == Grid::exact_sums))
+      fields.fail("exact_gradients", "are not what the pass's grid asks for");
+    if (is_alone(pass.grid, direction) &&
+        std::ranges::any_of(program, [&](const Pass& other) { return other.grid == pass.grid; }))
+      fields.fail(pass.tile_map ? "tile_map" : "grid", "is the second of this kernel");
     program.push_back(pass);
   }
   return program;

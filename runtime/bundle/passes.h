@@ -8,7 +8,10 @@ namespace fa {
 
 nlohmann::json print_passes(const Program& program);
 
-/// Reads `kernel`'s field "passes". Throws BundleError where they are none that Facet writes.
-Program parse_passes(Fields& kernel);
+/// Whose passes they are: either direction has grids of its own.
+enum class Direction : std::uint8_t { forward, backward };
+
+/// Reads the field "passes" of `fields`. Throws BundleError where they are none that Facet writes.
+Program parse_passes(Fields& fields, Direction direction);
 
 }  // namespace fa

@@ -89,10 +89,10 @@ std::vector<std::int64_t> set_gradients(const CheckedSpec& spec, const BackwardA
       refuse("gradient '{}' has no data: pass the address of its first element", gradient.name);
     check_floats(fmt::format("gradient '{}'", gradient.name), gradient.data);
     call.gradients[number] = gradient.data;
-    call.elements[number] = 1;
+    call.params.elements[number] = 1;
     for (const Captured& tensor : args.forward.tensors)
-      if (number >= kMaxParams && tensor.name == gradient.name) call.elements[number] = elements_of(tensor);
-    given.push_back(call.elements[number]);
+      if (number >= kMaxParams && tensor.name == gradient.name) call.params.elements[number] = elements_of(tensor);
+    given.push_back(call.params.elements[number]);
   }
   check_all_given(spec, call);
   return given;
@@ -138,7 +138,7 @@ void fill_zeros(const CheckedSpec& spec, const BackwardCall& call) {
   fill_zeros(params.d_k, params.d_k_strides, size.batch, size.num_kv_heads, size.kv_len, row, element);
   fill_zeros(params.d_v, params.d_v_strides, size.batch, size.num_kv_heads, size.kv_len, row_v, element);
   for (std::size_t i = 0; i < call.gradients.size(); ++i)
-    if (call.gradients[i] != nullptr) std::fill_n(call.gradients[i], call.elements[i], 0.0f);
+    if (call.gradients[i] != nullptr) std::fill_n(call.gradients[i], call.params.elements[i], 0.0f);
 }
 
 }  // namespace fa

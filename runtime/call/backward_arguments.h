@@ -13,9 +13,8 @@ namespace fa {
 /// A checked call.
 struct BackwardCall {
   BackwardParams params{};
-  // By the gradient's number (kMaxGradients); null and 0 where there is none.
+  // By the gradient's number (kMaxGradients); null and 0 where there is none. `params` has the elements of each.
   std::array<float*, kMaxGradients> gradients{};
-  std::array<std::int64_t, kMaxGradients> elements{};
   bool has_elements = true;  // false: no query or no key, so every gradient is 0
 };
 

@@ -42,7 +42,7 @@ void check_workspace(std::size_t needed, const void* workspace, std::size_t byte
 
 void check_has_backward(const LoadedKernel& kernel) {
   if (!kernel.backward.run)
-    throw ArgumentError("this kernel has no backward pass: compile the spec with Options::backward");
+    throw ArgumentError(fmt::format("this kernel has no backward pass: {}", kernel.backward_remedy));
 }
 
 }  // namespace

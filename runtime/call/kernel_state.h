@@ -29,6 +29,7 @@ struct LoadedKernel {
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
   BackwardPass backward = {};  // empty where none was asked for
+  const char* backward_remedy = "compile the spec with Options::backward";  // where it is empty
   // A checked kernel runs this before each launch (runtime/checked.h).
   std::function<void(const ForwardArgs&, Stream)> check = {};
 };

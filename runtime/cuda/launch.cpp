@@ -81,12 +81,25 @@ void zero_rows(const CudaDevice& device, const Rows& rows, int row_bytes, int el
 
 void zero_captured(const CudaDevice& device, const BackwardCall& call, Stream stream) {
   for (std::size_t i = 0; i < call.gradients.size(); ++i) {
-    if (call.gradients[i] == nullptr || call.elements[i] == 0) continue;
+    if (call.gradients[i] == nullptr || call.params.elements[i] == 0) continue;
     check_driver(device.table(),
                  device.table().memset_d32_async(reinterpret_cast<CUdeviceptr>(call.gradients[i]), 0,
-                                                 static_cast<std::size_t>(call.elements[i]),
+                                                 static_cast<std::size_t>(call.params.elements[i]),
                                                  static_cast<CUstream>(stream)),
                  "zeroing a captured gradient");
+  }
+}
+
+/// The exact sums of captured gradients begin as zeros, too.
+void zero_exact_sums(const CudaDevice& device, const BackwardParams& params, Stream stream) {
+  for (int i = 0; i < kMaxGradients; ++i) {
+    if (params.exact_sums[i] == nullptr || params.elements[i] == 0) continue;
+    check_driver(device.table(),
+                 device.table().memset_d32_async(
+                     reinterpret_cast<CUdeviceptr>(params.exact_sums[i]), 0,
+                     static_cast<std::size_t>(params.elements[i]) * (sizeof(ExactSum) / sizeof(int)),
+                     static_cast<CUstream>(stream)),
+                 "zeroing the sums of a captured gradient");
   }
 }
 
@@ -114,6 +127,8 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   BackwardParams params = call.params;
   params.forward.head_shift = head_shift(params.forward, kv_bytes, kernel.device.info().l2_bytes);
   std::ranges::copy(call.gradients, params.gradients);
+  place_workspace(kernel.program, workspace, 0, params);
+  zero_exact_sums(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     place_workspace(kernel.program, workspace, number, params);
     enqueue(kernel, number, params, params.forward, stream, false);

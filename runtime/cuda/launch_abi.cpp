@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "templates/backward_params.h"
 #include "templates/common/tiles/tile_map.h"
 #include "templates/params.h"
 
 namespace fa {
 namespace {
 
-/// Raise it where a field of ForwardParams, a bit of a tile map or a field of a pass keeps its place and
+/// Raise it where a field of ForwardParams or BackwardParams, a bit of a tile map or a field of a pass keeps its place and
 /// changes its meaning.
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 
-template <class Field>
-std::string at(const char* name, const ForwardParams& params, const Field& field) {
+template <class Params, class Field>
+std::string at(const char* name, const Params& params, const Field& field) {
   const auto offset = reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&params);
   return fmt::format(" {}@{}", name, offset);
 }
@@ -33,12 +34,24 @@ std::string fields() {
 #undef FA_AT
 }
 
+std::string backward_fields() {
+  static const BackwardParams p = {};
+  const auto& [forward, d_o, d_lse, d_q, d_k, d_v, d_o_strides, d_q_strides, d_k_strides, d_v_strides,
+               row_stats, d_q_sums, gradients, exact_sums, elements] = p;
+#define FA_AT(field) at(#field, p, field)
+  return FA_AT(forward) + FA_AT(d_o) + FA_AT(d_lse) + FA_AT(d_q) + FA_AT(d_k) + FA_AT(d_v) +
+         FA_AT(d_o_strides) + FA_AT(d_q_strides) + FA_AT(d_k_strides) + FA_AT(d_v_strides) +
+         FA_AT(row_stats) + FA_AT(d_q_sums) + FA_AT(gradients) + FA_AT(exact_sums) + FA_AT(elements);
+#undef FA_AT
+}
+
 }  // namespace
 
 std::string launch_abi() {
   static const std::string text =
-      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles", kVersion,
-                  sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte);
+      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles; backward, {} bytes:{}; sums of {}",
+                  kVersion, sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte, sizeof(BackwardParams),
+                  backward_fields(), sizeof(ExactSum));
   return text;
 }
 

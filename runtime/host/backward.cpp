@@ -60,7 +60,7 @@ class Call {
     chunks_.clear();
     for (std::size_t i = 0; i < call_->gradients.size(); ++i) {
       if (call_->gradients[i] == nullptr) continue;
-      const auto elements = static_cast<std::size_t>(call_->elements[i]);
+      const auto elements = static_cast<std::size_t>(call_->params.elements[i]);
       for (std::size_t first = 0; first < elements; first += kElementsAnItem)
         chunks_.push_back({i, first, std::min(first + kElementsAnItem, elements)});
     }
@@ -68,7 +68,7 @@ class Call {
 
   double* sums(std::size_t gradient, std::size_t copy) const {
     auto* const first = reinterpret_cast<double*>(workspace_ + layout_->sums(gradient).offset);
-    return first + copy * static_cast<std::size_t>(call_->elements[gradient]);
+    return first + copy * static_cast<std::size_t>(call_->params.elements[gradient]);
   }
 
   void clear(const Chunk& chunk) const {

@@ -40,7 +40,7 @@ HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const B
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (call.gradients[i] == nullptr) continue;
     sums_[i] = find_sums(kernel.info.traits[i]);
-    sums_[i].offset = place(sums_[i].copies * size(call.elements[i]) * sizeof(double));
+    sums_[i].offset = place(sums_[i].copies * size(call.params.elements[i]) * sizeof(double));
   }
 }
 
@@ -57,7 +57,7 @@ std::size_t HostBackwardLayout::sums_bytes(const HostBackwardKernel& kernel, con
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < sums_.size(); ++i)
     if (call.gradients[i] != nullptr)
-      bytes += find_sums(kernel.info.traits[i]).copies * size(call.elements[i]) * sizeof(double);
+      bytes += find_sums(kernel.info.traits[i]).copies * size(call.params.elements[i]) * sizeof(double);
   return bytes;
 }
 

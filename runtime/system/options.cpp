@@ -126,6 +126,12 @@ constexpr EnvironmentVariable kVariables[] = {
            e.target = t;
            return std::string();
          }},
+    {.name = "FA_DETERMINISTIC",
+     .value = "0 or 1",
+     .initial = "0",
+     .meaning = "whether every gradient has the same bits in every run, which costs a GPU's backward pass time "
+                "and workspace",
+     .read = [](std::string_view t, Environment& e) { return read_flag(t, e.deterministic); }},
     {.name = "FA_TUNE",
      .value = "never, cached or once",
      .initial = "cached",
@@ -266,6 +272,7 @@ Options resolve(const Options& options, const Environment& environment) {
   if (out.cache_dir.empty()) out.cache_dir = environment.cache_dir;
   out.disk_cache = out.disk_cache && environment.disk_cache;
   if (out.tune == Tune::cached) out.tune = environment.tune;
+  out.deterministic = out.deterministic || environment.deterministic;
   check(out);
   return out;
 }

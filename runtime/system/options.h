@@ -26,6 +26,7 @@ struct Environment {
   bool disk_cache = true;
   std::string
       cache_dir;  // resolved: FA_CACHE_DIR, $XDG_CACHE_HOME/facet, ~/.cache/facet; empty: no place for one
+  bool deterministic = false;
   Tune tune = Tune::cached;
   std::string tune_dir;  // empty: beside the cache
   bool cache_shared = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backward_params.h"
+#include "common/backward/exact_sum.cuh"
 #include "common/backward/keys.cuh"
 #include "common/backward/queries.cuh"
 #include "common/backward/query_sums.cuh"

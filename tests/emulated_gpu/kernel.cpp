@@ -100,13 +100,17 @@ BackwardPass emulated_backward(const Source& source, Order order) {
   const Program& program = source.program;
   return {
       .workspace_bytes =
-          [program](const BackwardCall& call) { return workspace_bytes(program, call.params.forward.call); },
+          [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
       .run =
           [library, program, order](const BackwardCall& call, void* workspace, Stream) {
             BackwardParams params = call.params;
             std::ranges::copy(call.gradients, params.gradients);
             for (std::size_t i = 0; i < call.gradients.size(); ++i)
-              std::fill_n(call.gradients[i], call.elements[i], 0.0F);
+              std::fill_n(call.gradients[i], call.params.elements[i], 0.0F);
+            place_workspace(program, workspace, 0, params);
+            for (int i = 0; i < kMaxGradients; ++i)
+              if (params.exact_sums[i] != nullptr)
+                std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
             params.forward.head_shift = params.forward.call.num_q_heads % 2 == 0 ? 1 : 0;
             for (std::size_t number = 0; number < program.size(); ++number) {
               place_workspace(program, workspace, number, params);
@@ -144,11 +148,11 @@ Kernel emulated_kernel(const Spec& spec, const std::string& target, const std::s
 }
 
 Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target, Order order,
-                                     const std::function<void(BackwardPlan&)>& change) {
+                                     const std::function<void(BackwardPlan&)>& change, bool deterministic) {
   const CheckedSpec& checked = spec.checked();
   const Target& gpu = find_target(target);
   const Compiled compiled = compile_front_end(checked, gpu, {}, Passes::forward_and_backward);
-  BackwardPlan plan = plan_backward(checked, compiled, gpu);
+  BackwardPlan plan = plan_backward(checked, compiled, gpu, deterministic);
   if (change) change(plan);
   const std::shared_ptr<LoadedKernel> loaded = load(spec, *compiled.source, order);
   loaded->backward = emulated_backward(emit_backward_for_gpu(checked, compiled, plan, gpu), order);

@@ -95,6 +95,7 @@ inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); 
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __ldg(const int* from) { return *from; }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 
 template <class T>

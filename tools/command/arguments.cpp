@@ -186,9 +186,12 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);
 }
 
-Options DeviceArguments::options(bool backward) const {
+Options DeviceArguments::options(bool backward, bool deterministic) const {
+  if (deterministic && !backward)
+    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
   Options options;
   options.backward = backward;
+  options.deterministic = deterministic;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
   if (!gpu.empty()) options.target = named_target(gpu).name;

@@ -83,7 +83,7 @@ struct DeviceArguments {
 
   /// `gpus`: where --gpu takes a list, for kernels that are not run.
   void declare(CLI::App& app, std::vector<std::string>* gpus = nullptr);
-  Options options(bool backward = false) const;
+  Options options(bool backward = false, bool deterministic = false) const;
 };
 
 /// A target by name. Throws ArgumentError listing the names.

@@ -51,7 +51,7 @@ struct BenchArguments {
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
-  bool backward = false;
+  bool backward = false, deterministic = false;
   JsonOption json;
 };
 
@@ -79,6 +79,8 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
   command.add_flag("--backward", arguments.backward, "Time the backward pass, too, and both passes together");
+  command.add_flag("--deterministic", arguments.deterministic,
+                   "With --backward: gradients whose bits repeat from run to run; the host's always do");
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 
@@ -209,7 +211,7 @@ int run_bench(const BenchArguments& arguments) {
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = arguments.size.sizes();
-  const BenchSettings settings{.options = arguments.device.options(arguments.backward),
+  const BenchSettings settings{.options = arguments.device.options(arguments.backward, arguments.deterministic),
                                .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                                .all_plans = arguments.plans == "all",
                                .time_ms = arguments.time_ms,

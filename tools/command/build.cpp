@@ -37,6 +37,7 @@ Examples:
   facet build specs/causal.fa --arch sm_80,sm_90a -o causal.facet-bundle
   facet build specs/*.fa --arch sm_80 --head-dim 64,128 --dtype f16,bf16 -o kernels/
   facet build specs/causal.fa --arch sm_75:f16,sm_80:f16+bf16,sm_90a:bf16 -o kernels/
+  facet build specs/alibi.fa --arch sm_80 --backward -o kernels/
   facet bundle kernels/                                    # what it holds)help";
 
 struct BuildArguments {
@@ -45,6 +46,7 @@ struct BuildArguments {
   std::string output;
   JsonOption json;
   bool no_cache = false;
+  bool backward = false, deterministic = false;
 };
 
 /// An architecture and what is built for it; a dtype of "" is the spec's own.
@@ -67,6 +69,7 @@ struct Job {
   Source source;
   BuildResult result;
   double milliseconds = 0;
+  bool is_backward = false;  // of the job before it, which is the forward pass of the same kernel
 };
 
 bool has(const std::vector<std::string>& words, const std::string& word) {
@@ -143,7 +146,8 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
 }
 
 /// Runs the front end for all, so that errors are reported before anything is built.
-std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted) {
+std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted,
+                           const BuildArguments& arguments) {
   std::vector<Job> jobs;
   std::vector<Diagnostic> refused;
   Steps steps(wanted.size() * specs.size());
@@ -154,13 +158,24 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
       const auto is_wanted = [&](const std::string& dtype) { return has(one.dtypes, dtype); };
       if (std::ranges::none_of(specs[i].dtypes, is_wanted)) continue;
       try {
-        Compiled compiled = front_end(specs[i].spec, target, "");
+        Compiled compiled = front_end(specs[i].spec, target, "",
+                                      arguments.backward ? Passes::forward_and_backward : Passes::forward);
         jobs.push_back({.spec = i,
                         .arch = one.arch,
                         .plan = compiled.choice.plan.print(),
                         .source = std::move(*compiled.source),
                         .result = {},
                         .milliseconds = 0});
+        if (!arguments.backward) continue;
+        const CheckedSpec& checked = specs[i].spec.checked();
+        const BackwardPlan plan = plan_backward(checked, compiled, target, arguments.deterministic);
+        jobs.push_back({.spec = i,
+                        .arch = one.arch,
+                        .plan = plan.print(),
+                        .source = emit_backward_for_gpu(checked, compiled, plan, target),
+                        .result = {},
+                        .milliseconds = 0,
+                        .is_backward = true});
       } catch (const SpecError& error) {
         refused.insert(refused.end(), error.diagnostics().begin(), error.diagnostics().end());
         if (!target.has_bf16 && specs[i].spec.dtype() == DType::bf16)
@@ -183,8 +198,9 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
       Job& job = jobs[static_cast<std::size_t>(at)];
       const Spec& spec = specs[job.spec].spec;
       const auto start = std::chrono::steady_clock::now();
-      job.result =
-          build(job.source, cache, fmt::format("{} {}, {}", spec.name(), describe_spec(spec), job.arch));
+      job.result = build(job.source, cache,
+                         fmt::format("{} {}, {}{}", spec.name(), describe_spec(spec), job.arch,
+                                     job.is_backward ? ", backward" : ""));
       if (!job.result.binary.image.starts_with("\x7f"
                                                "ELF")) {
         throw BuildError(
@@ -202,8 +218,8 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
 
 std::string print_job(const Job& job, const Spec& spec) {
   const Binary& binary = job.result.binary;
-  return fmt::format("{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}", spec.name(),
-                     describe_spec(spec), job.arch, binary.registers, binary.spill_bytes,
+  return fmt::format("{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}",
+                     job.is_backward ? "  backward" : spec.name(), describe_spec(spec), job.arch, binary.registers, binary.spill_bytes,
                      print_bytes(static_cast<double>(binary.image.size())),
                      job.result.from_disk ? "from the disk cache" : print_milliseconds(job.milliseconds));
 }
@@ -213,6 +229,7 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
   return {{"spec", spec_json(spec)},
           {"arch", job.arch},
           {"plan", job.plan},
+          {"backward", job.is_backward},
           {"registers", binary.registers},
           {"spill_bytes", binary.spill_bytes},
           {"cubin_bytes", binary.image.size()},
@@ -222,6 +239,8 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
 
 int run_build(const BuildArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
+  if (arguments.deterministic && !arguments.backward)
+    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   arguments.json.check_apart_from({arguments.output}, "--output");
   const std::vector<Wanted> wanted = wanted_archs(arguments);
@@ -231,7 +250,7 @@ int run_build(const BuildArguments& arguments) {
     for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);
     contents.specs.push_back(one.spec);
   }
-  std::vector<Job> jobs = plan_jobs(specs, wanted);
+  std::vector<Job> jobs = plan_jobs(specs, wanted, arguments);
   try {
     const Interruptible interruptible;
     build_jobs(jobs, specs, arguments.no_cache);
@@ -250,6 +269,10 @@ int run_build(const BuildArguments& arguments) {
   for (Job& job : jobs) {
     report.push_back(job_json(job, specs[job.spec].spec));
     lines += print_job(job, specs[job.spec].spec) + "\n";
+    if (job.is_backward) {
+      contents.kernels.back().backward = {.plan = job.plan, .binary = std::move(job.result.binary)};
+      continue;
+    }
     contents.kernels.push_back(
         {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
   }
@@ -264,8 +287,8 @@ int run_build(const BuildArguments& arguments) {
   if (arguments.json.shows_text()) {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);
-    fmt::print("{}wrote {}: {} kernels for {}, {}, in {}\n", lines, path, jobs.size(), join(archs),
-               print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
+    fmt::print("{}wrote {}: {} kernels for {}{}, {}, in {}\n", lines, path, contents.kernels.size(), join(archs),
+               arguments.backward ? ", forward and backward" : "", print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
   }
   return kOk;
 }
@@ -305,6 +328,10 @@ void add_build_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({"f16", "bf16", "f32"}));
+  command->add_flag("--backward", arguments->backward,
+                    "Build the backward pass of every kernel, too: Kernel::backward");
+  command->add_flag("--deterministic", arguments->deterministic,
+                    "With --backward: gradients whose bits repeat from run to run, at a cost (docs/backward.md)");
   command->add_flag("--no-cache", arguments->no_cache,
                     "Build even what the cache has, and keep nothing but the bundle");
   arguments->json.declare(*command, "what was built");

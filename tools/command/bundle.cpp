@@ -41,7 +41,18 @@ void extract(const BundleContents& contents, const std::string& folder) {
     write_output(fmt::format("{}/{}_{}_d{}_{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
                              spec.head_dim(), kernel.arch),
                  kernel.binary.image);
+    if (kernel.backward)
+      write_output(fmt::format("{}/{}_{}_d{}_{}_backward.cubin", folder, spec.name(),
+                               dtype_name(spec.dtype()), spec.head_dim(), kernel.arch),
+                   kernel.backward->binary.image);
   }
+}
+
+nlohmann::json binary_json(const std::string& plan, const Binary& binary) {
+  return {{"plan", plan},
+          {"registers", binary.registers},
+          {"spill_bytes", binary.spill_bytes},
+          {"cubin_bytes", binary.image.size()}};
 }
 
 int run_bundle(const BundleArguments& arguments) {
@@ -52,12 +63,12 @@ int run_bundle(const BundleArguments& arguments) {
   nlohmann::json kernels = nlohmann::json::array();
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    kernels.push_back({{"spec", spec_json(spec)},
-                       {"arch", kernel.arch},
-                       {"plan", kernel.plan},
-                       {"registers", kernel.binary.registers},
-                       {"spill_bytes", kernel.binary.spill_bytes},
-                       {"cubin_bytes", kernel.binary.image.size()}});
+    nlohmann::json json = binary_json(kernel.plan, kernel.binary);
+    json["spec"] = spec_json(spec);
+    json["arch"] = kernel.arch;
+    json["backward"] = kernel.backward ? binary_json(kernel.backward->plan, kernel.backward->binary)
+                                       : nlohmann::json();
+    kernels.push_back(std::move(json));
   }
   arguments.json.write(
       {{"path", path}, {"facet", contents.facet}, {"nvrtc", contents.nvrtc}, {"kernels", kernels}});
@@ -66,6 +77,10 @@ int run_bundle(const BundleArguments& arguments) {
     const Spec& spec = contents.specs[kernel.spec];
     fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
                print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
+    if (kernel.backward)
+      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", "  backward", describe_spec(spec), kernel.arch,
+                 print_bytes(static_cast<double>(kernel.backward->binary.image.size())),
+                 kernel.backward->plan);
   }
   fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
              contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);

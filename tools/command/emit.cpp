@@ -41,7 +41,7 @@ Examples:
 
 struct EmitArguments {
   std::string spec_path, stage = "source", gpu, plan, output;
-  bool backward = false;
+  bool backward = false, deterministic = false;
   SpecArguments spec;
 };
 
@@ -62,7 +62,7 @@ std::string backward_text(const EmitArguments& arguments, const CheckedSpec& spe
     HostIr code = emit_backward_for_host(spec, compiled, target);
     return arguments.stage == "source" ? code.print() : host_asm(std::move(code));
   }
-  const BackwardPlan plan = plan_backward(spec, compiled, target);
+  const BackwardPlan plan = plan_backward(spec, compiled, target, arguments.deterministic);
   if (arguments.stage == "plan") return plan.print() + "\n";
   const Source source = emit_backward_for_gpu(spec, compiled, plan, target);
   if (arguments.stage == "source") return source.text;
@@ -125,6 +125,8 @@ void add_emit_command(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->check(file_name());
   command->add_flag("--backward", arguments->backward, "The backward pass's plan, source or ptx");
+  command->add_flag("--deterministic", arguments->deterministic,
+                    "With --backward: gradients whose bits repeat from run to run; the host's always do");
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")

@@ -1,19 +1,25 @@
 // Gradients of what hooks capture: the gradient by each logit, times what the spec's derivative says, goes to one
 // element of the tensor (or the one of a param). What decides the element says how it is added up before it
-// leaves for memory, by atomic additions of sums:
+// leaves for memory, as a sum:
 //
-//   of the head      in a register of each thread, then of its warp: one addition a warp, head and kv tile
+//   of the head      in a register of each thread, then of its warp, then of its CTA: one addition a head and kv tile
 //   of the column    in registers while the group's q tiles pass by; one addition a key
 //   of the row       the same in the pass that sums dQ; one addition a row
-//   of the distance  in shared memory, one number a diagonal of the tile; one addition a diagonal and tile
-//   of the element   at once: elements of such a table have a term each, or few
+//   of the distance  in registers and by shuffles (diagonals.cuh), then over the CTA's warps: one addition a diagonal
+//                    and tile, or 32 of them where a clamp makes them one element
+//   of the element   stored where nobody else writes to it, [.., q_idx, kv_idx]; in a table in shared memory where
+//                    a head's part of the tensor is small; else at once
 //
 // A read inside a reduction goes to an element an iteration. Where these are few, each has sums of its own; else
-// they count as elements.
+// they count as elements. Additions to memory are atomic, of f32, or of integers where gradients repeat
+// (exact_sum.cuh): all sums before them have one order.
 #pragma once
 
 #include "backward_params.h"
 #include "common/backward/derivatives.cuh"
+#include "common/backward/diagonals.cuh"
+#include "common/backward/gradient_add.cuh"
+#include "common/backward/one_of.cuh"
 #include "common/placement.cuh"
 #include "common/softmax.cuh"
 
@@ -48,18 +54,21 @@ struct AdjointSums {
       kIsHere && (kPlace == AdjointPlace::row || kPlace == AdjointPlace::column);
   static constexpr bool kIsOfDistance = kIsHere && kPlace == AdjointPlace::distance;
   static constexpr bool kIsOfElement = kIsHere && kPlace == AdjointPlace::element;
+  static constexpr bool kHasTable = kIsOfElement && Adjoint::kTable > 0;
   static constexpr int kLines = kIsOfLine ? 2 * kM : 1;
   static constexpr int kSums = kIsOfHead || kIsOfLine ? Adjoint::kIterations * kLines : 1;
+  using Diagonals = typename OneOf<kIsOfDistance, DiagonalSums<2 * kM>, NoDiagonalSums>::Type;
   float sums[kSums];
+  Diagonals diagonals;
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < kSums; ++i) sums[i] = 0.0f;
   }
 
-  /// `line`: 2 m + half. `distances`: where this adjoint's sum of the element's diagonal is.
+  /// `line`: 2 m + half. `table`: of this adjoint, in shared memory.
   __device__ __forceinline__ void add(const BackwardParams& params, const ElementGradient& of, int line,
-                                      float* distance) {
+                                      int pair, float* table) {
     const CallParams& p = params.forward.call;
     if constexpr (kIsHere)
       Adjoint::for_each_iteration(p, of.b, [&](const Iteration& i) {
@@ -67,20 +76,21 @@ struct AdjointSums {
             times_derivative(of.d_logit, Adjoint::value(of.score, p, of.b, of.h, of.q_idx, of.kv_idx, i));
         if constexpr (kIsOfHead) sums[i.number] += term;
         if constexpr (kIsOfLine) sums[i.number * kLines + line] += term;
-        if constexpr (kIsOfDistance) atomicAdd(distance, term);
-        if constexpr (kIsOfElement)
-          if (term != 0.0f) add_to(params, of.b, of.h, of.q_idx, of.kv_idx, term, i);
+        if constexpr (kIsOfDistance) diagonals.add(line, pair, term);
+        if constexpr (kHasTable) {
+          if (term != 0.0f) atomicAdd(table + Adjoint::place_in_table(p, of.b, of.h, of.q_idx, of.kv_idx), term);
+        } else if constexpr (kIsOfElement) {
+          if (term != 0.0f)
+            give_term<Adjoint>(params, Adjoint::element(p, of.b, of.h, of.q_idx, of.kv_idx, i), term);
+        }
       });
   }
 
-  /// After the last tile of a head. `line_index(line)`: the q_idx or kv_idx of a line, -1 for one past the end.
+  /// After the last tile of a head, of lines. `line_index(line)`: the q_idx or kv_idx of a line, -1 for one past the
+  /// end.
   template <class LineIndex>
-  __device__ __forceinline__ void finish(const BackwardParams& params, int b, int h, LineIndex line_index) {
-    if constexpr (kIsOfHead)
-      Adjoint::for_each_iteration(params.forward.call, b, [&](const Iteration& i) {
-        const float sum = warp_sum(sums[i.number]);
-        if (lane_of_warp() == 0) add_to(params, b, h, 0, 0, sum, i);
-      });
+  __device__ __forceinline__ void finish_lines(const BackwardParams& params, int b, int h,
+                                               LineIndex line_index) {
     if constexpr (kIsOfLine)
       Adjoint::for_each_iteration(params.forward.call, b, [&](const Iteration& i) {
 #pragma unroll
@@ -93,75 +103,165 @@ struct AdjointSums {
       });
   }
 
+  /// The same of the head: `of_warps` has kIterations x warps sums. A barrier lies between the two.
+  __device__ __forceinline__ void give_head(const BackwardParams& params, int b, float* of_warps, int warps) {
+    Adjoint::for_each_iteration(params.forward.call, b, [&](const Iteration& i) {
+      const float sum = warp_sum(sums[i.number]);
+      if (lane_of_warp() == 0) of_warps[i.number * warps + warp_of_cta()] = sum;
+    });
+  }
+  static __device__ __forceinline__ void finish_head(const BackwardParams& params, int b, int h,
+                                                     const float* of_warps, int warps) {
+    Adjoint::for_each_iteration(params.forward.call, b, [&](const Iteration& i) {
+      if (thread_of_cta() != i.number) return;
+      float sum = 0.0f;
+      for (int warp = 0; warp < warps; ++warp) sum += of_warps[i.number * warps + warp];
+      add_to(params, b, h, 0, 0, sum, i);
+    });
+  }
+
   static __device__ __forceinline__ void add_to(const BackwardParams& params, int b, int h, int q_idx,
                                                 int kv_idx, float sum, const Iteration& i) {
-    atomicAdd(
-        params.gradients[Adjoint::kGradient] + Adjoint::element(params.forward.call, b, h, q_idx, kv_idx, i),
-        sum);
+    add_to_element<Adjoint>(params, Adjoint::element(params.forward.call, b, h, q_idx, kv_idx, i), sum);
   }
 };
 
 template <class List, bool kKeysDown, int kM, int kTileQ, int kTileKv>
 struct CapturedSums;
 
-/// Those of all adjoints.
+/// Those of all adjoints. Shared memory, one after the other: of each adjoint the warps' diagonals of a tile, the
+/// warps' sums of a head, or its table.
 template <class... Adjoints, bool kKeysDown, int kM, int kTileQ, int kTileKv>
 struct CapturedSums<AdjointList<Adjoints...>, kKeysDown, kM, kTileQ, kTileKv>
     : AdjointSums<Adjoints, kKeysDown, kM>... {
   template <class Adjoint>
   using Of = AdjointSums<Adjoint, kKeysDown, kM>;
   static constexpr bool kAny = (false || ... || Of<Adjoints>::kIsHere);
-  static constexpr int kDistances = (0 + ... + (Of<Adjoints>::kIsOfDistance ? 1 : 0));
-  static constexpr int kDiagonals = kTileQ + kTileKv;  // of a tile, and one more
-  static constexpr int kSharedBytes = kDistances * kDiagonals * 4;
+  static constexpr bool kHasDistances = (false || ... || Of<Adjoints>::kIsOfDistance);
+  static constexpr bool kHasHeads = (false || ... || Of<Adjoints>::kIsOfHead);
+  static constexpr bool kHasTables = (false || ... || Of<Adjoints>::kHasTable);
+  static constexpr int kWarps = kTileKv / (16 * kM);  // where keys are down
+  static constexpr int kGroups = kTileQ / 8;
+  using Diagonals = DiagonalSums<2 * kM>;
+  static constexpr int kDiagonalsOfWarp = Diagonals::template kFloats<kGroups>;
+
+  /// Floats of an adjoint in shared memory.
+  template <class Adjoint>
+  static constexpr int kFloatsOf = Of<Adjoint>::kIsOfDistance ? kWarps * kDiagonalsOfWarp
+                                   : Of<Adjoint>::kIsOfHead   ? kWarps * Adjoint::kIterations
+                                   : Of<Adjoint>::kHasTable   ? Adjoint::kTable
+                                                              : 0;
+  static constexpr int kSharedBytes = kKeysDown ? 4 * (0 + ... + kFloatsOf<Adjoints>) : 0;
 
   __device__ __forceinline__ void clear() { (Of<Adjoints>::clear(), ...); }
 
-  /// `distances`: the diagonals of the tile at (q0, kv0), for each adjoint that has some.
-  __device__ __forceinline__ void add(const BackwardParams& params, const ElementGradient& of, int line,
-                                      float* distances, int q0, int kv0) {
-    float* at = distances + (of.q_idx - q0) - (of.kv_idx - kv0) + (kTileKv - 1);
-    (add_one<Adjoints>(params, of, line, at), ...);
+  static __device__ __forceinline__ void clear_tables(float* room) {
+    for (int i = thread_of_cta(); i < kSharedBytes / 4; i += threads_of_cta()) room[i] = 0.0f;
   }
 
-  template <class LineIndex>
-  __device__ __forceinline__ void finish(const BackwardParams& params, int b, int h, LineIndex line_index) {
-    (Of<Adjoints>::finish(params, b, h, line_index), ...);
+  /// Before a tile.
+  __device__ __forceinline__ void begin_tile() { (Of<Adjoints>::diagonals.clear(), ...); }
+
+  __device__ __forceinline__ void add(const BackwardParams& params, const ElementGradient& of, int line,
+                                      int pair, float* room) {
+    (add_one<Adjoints>(params, of, line, pair, room), ...);
+  }
+
+  /// After the 8 columns `n` of a tile.
+  __device__ __forceinline__ void end_group(float* room, int n) {
+    if constexpr (kHasDistances) (end_group_of<Adjoints>(room, n), ...);
+  }
+  /// And after all of them.
+  __device__ __forceinline__ void end_tile(float* room) {
+    if constexpr (kHasDistances) (end_tile_of<Adjoints>(room), ...);
   }
 
   /// What all threads of the CTA do with the diagonals, between two barriers: all of a tile's have been added.
-  static __device__ __forceinline__ void flush(const BackwardParams& params, float* distances, int b, int h,
+  static __device__ __forceinline__ void flush(const BackwardParams& params, float* room, int b, int h,
                                                int q0, int kv0) {
-    (flush_one<Adjoints>(params, distances, b, h, q0, kv0), ...);
+    (flush_one<Adjoints>(params, room, b, h, q0, kv0), ...);
   }
 
-  static __device__ __forceinline__ void clear_distances(float* distances) {
-    for (int i = thread_of_cta(); i < kDistances * kDiagonals; i += threads_of_cta()) distances[i] = 0.0f;
+  /// After the last tile of a head. All threads of the CTA call it, and meet at a barrier before the next head.
+  template <class LineIndex>
+  __device__ __forceinline__ void finish(const BackwardParams& params, int b, int h, LineIndex line_index,
+                                         float* room) {
+    (Of<Adjoints>::finish_lines(params, b, h, line_index), ...);
+    if constexpr (kHasHeads || kHasTables) {
+      float* of_adjoint = room;
+      (give_head_of<Adjoints>(params, b, of_adjoint), ...);
+      __syncthreads();
+      (finish_in_room<Adjoints>(params, b, h, room), ...);
+    }
   }
 
  private:
   template <class Adjoint>
   __device__ __forceinline__ void add_one(const BackwardParams& params, const ElementGradient& of, int line,
-                                          float*& at) {
-    Of<Adjoint>::add(params, of, line, at);
-    if constexpr (Of<Adjoint>::kIsOfDistance) at += kDiagonals;
+                                          int pair, float*& room) {
+    Of<Adjoint>::add(params, of, line, pair, room);
+    room += kFloatsOf<Adjoint>;
+  }
+  template <class Adjoint>
+  __device__ __forceinline__ void end_group_of(float*& room, int n) {
+    if constexpr (Of<Adjoint>::kIsOfDistance)
+      Of<Adjoint>::diagonals.end_group(room + warp_of_cta() * kDiagonalsOfWarp, n);
+    room += kFloatsOf<Adjoint>;
+  }
+  template <class Adjoint>
+  __device__ __forceinline__ void end_tile_of(float*& room) {
+    if constexpr (Of<Adjoint>::kIsOfDistance)
+      Of<Adjoint>::diagonals.end_tile(room + warp_of_cta() * kDiagonalsOfWarp, kGroups);
+    room += kFloatsOf<Adjoint>;
+  }
+  template <class Adjoint>
+  __device__ __forceinline__ void give_head_of(const BackwardParams& params, int b, float*& room) {
+    if constexpr (Of<Adjoint>::kIsOfHead) Of<Adjoint>::give_head(params, b, room, kWarps);
+    room += kFloatsOf<Adjoint>;
+  }
+  template <class Adjoint>
+  static __device__ __forceinline__ void finish_in_room(const BackwardParams& params, int b, int h,
+                                                        float*& room) {
+    if constexpr (Of<Adjoint>::kIsOfHead) Of<Adjoint>::finish_head(params, b, h, room, kWarps);
+    if constexpr (Of<Adjoint>::kHasTable) {
+      const long long first = Adjoint::first_of_table(params.forward.call, b, h);
+      for (int i = thread_of_cta(); i < Adjoint::kTable; i += threads_of_cta()) {
+        const float sum = room[i];
+        room[i] = 0.0f;
+        if (sum != 0.0f) add_to_element<Adjoint>(params, first + i, sum);
+      }
+    }
+    room += kFloatsOf<Adjoint>;
   }
 
   template <class Adjoint>
-  static __device__ __forceinline__ void flush_one(const BackwardParams& params, float*& distances, int b,
-                                                   int h, int q0, int kv0) {
+  static __device__ __forceinline__ void flush_one(const BackwardParams& params, float*& room, int b, int h,
+                                                   int q0, int kv0) {
     if constexpr (Of<Adjoint>::kIsOfDistance) {
-      for (int i = thread_of_cta(); i < kDiagonals; i += threads_of_cta()) {
-        const float sum = distances[i];
-        distances[i] = 0.0f;
-        // The element depends on the distance alone: any two indices that have it will do. Where none have, no
-        // element of the tile was added.
-        const int distance = q0 - kv0 + i - (kTileKv - 1);
-        if (sum != 0.0f)
-          Of<Adjoint>::add_to(params, b, h, max(distance, 0), max(-distance, 0), sum, {0, {0}});
+      const CallParams& call = params.forward.call;
+      const int first = q0 - kv0 - (kTileKv - 1);  // distance of the tile's first diagonal
+      const int least = 1 - Sequence::kv_len(call, b), most = Sequence::q_len(call, b) - 1;
+#pragma unroll 1
+      for (int at = warp_of_cta() * 32; at < kTileQ + kTileKv; at += kWarps * 32) {
+        const int i = at + lane_of_warp();
+        float sum = 0.0f;
+#pragma unroll
+        for (int warp = 0; warp < kWarps; ++warp) {
+          const int of_warp = i - (kTileKv - 1) + 16 * kM * warp - Diagonals::kFirst;
+          if (of_warp >= 0 && of_warp < kDiagonalsOfWarp) sum += room[warp * kDiagonalsOfWarp + of_warp];
+        }
+        // The element depends on the distance alone: any two indices that have it will do. Where none have, nothing
+        // was added to the diagonal.
+        const int distance = max(min(first + i, most), least);
+        const long long element =
+            Adjoint::element(call, b, h, max(distance, 0), max(-distance, 0), {0, {0}});
+        const bool are_one = __ballot_sync(0xffffffffu, element == __shfl_sync(0xffffffffu, element, 0)) ==
+                             0xffffffffu;
+        if (are_one) sum = warp_sum(sum);
+        if (sum != 0.0f && (!are_one || lane_of_warp() == 0)) add_to_element<Adjoint>(params, element, sum);
       }
-      distances += kDiagonals;
     }
+    room += kFloatsOf<Adjoint>;
   }
 };
 

@@ -17,6 +17,10 @@ enum class AdjointPlace { head, row, column, distance, element };
 ///   static constexpr AdjointPlace kPlace;
 ///   static constexpr int kIterations;      // of the reductions around its read; 1 without
 ///   static constexpr int kSize;            // instructions of `value`
+///   static constexpr bool kRepeats;        // whether its bits are the same in every run
+///   // Whether within a head each element gets one term at most, and whether b and h are among its indices.
+///   static constexpr bool kIsOnce, kIsOfBatch, kIsOfHead;
+///   static constexpr int kTable;           // elements that a head has, where they are few; else 0
 ///   using Iteration = IterationOf<...>;    // by how many reductions
 ///   // body(iteration) for each
 ///   template <class Body> static void for_each_iteration(const CallParams& p, int b, Body body);
@@ -24,6 +28,9 @@ enum class AdjointPlace { head, row, column, distance, element };
 ///                      const Iteration& i);
 ///   // its element; of a sum's it is asked with 0 for the index that has no part in it
 ///   static long long element(const CallParams& p, int b, int h, int q_idx, int kv_idx, const Iteration& i);
+///   // where kTable > 0: the head's first element, and the element's number counted from there
+///   static long long first_of_table(const CallParams& p, int b, int h);
+///   static int place_in_table(const CallParams& p, int b, int h, int q_idx, int kv_idx);
 // clang-format on
 template <int kLoops>
 struct IterationOf {

@@ -9,6 +9,7 @@
 
 #include "common/backward/captured.cuh"
 #include "common/backward/derivatives.cuh"
+#include "common/backward/one_of.cuh"
 #include "common/philox.h"
 #include "common/placement.cuh"
 #include "common/score/head_case.cuh"
@@ -35,15 +36,6 @@ struct StatsOfColumns {
 /// Where its tile's rows are: of each.
 struct StatsOfLine {
   float lse, d;
-};
-
-template <bool kFirst, class First, class Second>
-struct OneOf {
-  using Type = First;
-};
-template <class First, class Second>
-struct OneOf<false, First, Second> {
-  using Type = Second;
 };
 
 /// `kGathers`: whether the gradients of what hooks capture are added up on the way.
@@ -83,27 +75,29 @@ struct Elements {
 
   /// s: scores, then P Z. dp: dP, then dS. `kChecks`: the mask drops some, or an end cuts the tile.
   /// `stats`: of this thread's lines (kM x 2 pairs), or StatsOfColumns.
-  /// `distances`: the tile's diagonals, in shared memory.
+  /// `room`: what captured sums have in shared memory.
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void apply(Tile& s, Tile& dp, const Stats& stats, Captured& captured,
-                                        float* distances) const {
+                                        float* room) const {
     Line lines[kM][2];
 #pragma unroll
     for (int m = 0; m < kM; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) lines[m][half] = line(line_offset(m, half));
     Drawn drawn;
+    if constexpr (kCaptures) captured.begin_tile();
     if constexpr (kIsRolled) {
 #pragma unroll 1
       for (int n = 0; n < kN; ++n) {
-        group<kChecks>(s, dp, lines, stats, drawn, captured, distances, 0, n);
+        group<kChecks>(s, dp, lines, stats, drawn, captured, room, 0, n);
         rotate(s);
         rotate(dp);
       }
     } else {
 #pragma unroll
-      for (int n = 0; n < kN; ++n) group<kChecks>(s, dp, lines, stats, drawn, captured, distances, n, n);
+      for (int n = 0; n < kN; ++n) group<kChecks>(s, dp, lines, stats, drawn, captured, room, n, n);
     }
+    if constexpr (kCaptures) captured.end_tile(room);
   }
 
  private:
@@ -143,7 +137,7 @@ struct Elements {
   /// The 8 columns `n` of the tile, which are in s[.][at].
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
-                                        Drawn& drawn, Captured& captured, float* distances, int at,
+                                        Drawn& drawn, Captured& captured, float* room, int at,
                                         int n) const {
     if constexpr (Config::kDropout) draw(drawn, n);
 #pragma unroll
@@ -173,9 +167,10 @@ struct Elements {
               element<kChecks>(s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
           if constexpr (kCaptures)
             captured.add(params, {score, place.b, place.h, row.q_idx, key.kv_idx, d_logit}, 2 * m + half,
-                         distances, place.tile_q0, place.tile_kv0);
+                         pair, room);
         }
     }
+    if constexpr (kCaptures) captured.end_group(room, n);
   }
 
   template <bool kFirst, class First, class Second>

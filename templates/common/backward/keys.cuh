@@ -5,7 +5,7 @@
 //              dV += P^T dO and dK += dS^T Q as they lie in registers, and a warp keeps the rows it owns: nothing
 //              of a score passes through shared memory.
 // Warps        all alike; each owns tile_kv / warps keys.
-// Shared       K | V | (Q | dO | lse | D) x stages | dS | sums by distance. dK and dV leave through K's and V's
+// Shared       K | V | (Q | dO | lse | D) x stages | dS | sums of what is captured. dK and dV leave through K's and V's
 //              room. dS is there where dQ is summed, too (query_sums.cuh).
 // Protocol     per q tile: Q, dO, lse and D arrive -> barrier -> (with two stages the next copies start) -> S^T, dP^T
 //              -> P^T, dS^T -> dV, dK (-> barrier -> dQ's part). With one stage a second barrier ends the step, and the next copies start then.
@@ -67,13 +67,13 @@ struct BackwardKeys {
   static constexpr int kDOffset = kLseOffset + 4 * Config::kTileQ;
   static constexpr int kStageBytes = (kDOffset + 4 * Config::kTileQ + 1023) / 1024 * 1024;
   static constexpr int kDsOffset = kStagesOffset + Config::kStages * kStageBytes;
-  static constexpr int kDistancesOffset = kDsOffset + (kHasQ ? DsTile::kBytes : 0);
+  static constexpr int kCapturedOffset = kDsOffset + (kHasQ ? DsTile::kBytes : 0);
   // What hooks capture goes with dK.
   using OfElements = Elements<Config, Hooks, Derivatives, true, kM, kN, kHasK>;
   using Captured = typename OfElements::Captured;
   static constexpr bool kCaptures = OfElements::kCaptures;
-  static constexpr bool kHasDistances = kCaptures && Captured::kDistances > 0;
-  static constexpr int kSharedBytes = kDistancesOffset + (kHasDistances ? Captured::kSharedBytes : 0);
+  static constexpr bool kHasDistances = kCaptures && Captured::kHasDistances;
+  static constexpr int kSharedBytes = kCapturedOffset + (kCaptures ? Captured::kSharedBytes : 0);
 
   template <class Tile>
   using Sums = float[kM][kColumnTilesOf<Tile>][4];
@@ -116,8 +116,8 @@ struct BackwardKeys {
     clear(dk);
     clear(dv);
     Captured captured;
-    auto* const distances = reinterpret_cast<float*>(shared + kDistancesOffset);
-    if constexpr (kHasDistances) Captured::clear_distances(distances);
+    auto* const room = reinterpret_cast<float*>(shared + kCapturedOffset);
+    if constexpr (kCaptures && Captured::kHasTables) Captured::clear_tables(room);
 #pragma unroll 1
     for (int h = kv_head * call.group_size; h < (kv_head + 1) * call.group_size; ++h) {
       LaneStore bases;  // of what is copied every tile: the loop has no register to spare
@@ -162,7 +162,7 @@ struct BackwardKeys {
               kStagesOffset + stage * kStageBytes);
         if constexpr (kHasDistances) {
           __syncthreads();
-          Captured::flush(params, distances, b, h, q0, kv0);
+          Captured::flush(params, room, b, h, q0, kv0);
         }
         if constexpr (Config::kStages == 1) {
           __syncthreads();
@@ -173,11 +173,14 @@ struct BackwardKeys {
         stage = other;
       }
       if constexpr (kCaptures)
-        captured.finish(params, b, h, [&](int line) {
-          const int kv_idx =
-              kv0 + warp_of_cta() * kRowsPerWarp + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
-          return kv_idx < kv_len ? kv_idx : -1;
-        });
+        captured.finish(
+            params, b, h,
+            [&](int line) {
+              const int kv_idx =
+                  kv0 + warp_of_cta() * kRowsPerWarp + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
+              return kv_idx < kv_len ? kv_idx : -1;
+            },
+            room);
     }
     await_copies<0>();  // K and V, where there was no tile
     __syncthreads();
@@ -208,11 +211,11 @@ struct BackwardKeys {
     const OfElements elements(params, place);
     const auto* const lse = reinterpret_cast<const float*>(shared + stage_offset + kLseOffset);
     const StatsOfColumns of_columns = {lse, lse + Config::kTileQ};
-    auto* const distances = reinterpret_cast<float*>(shared + kDistancesOffset);
+    auto* const room = reinterpret_cast<float*>(shared + kCapturedOffset);
     if (full)
-      elements.template apply<false>(s, dp, of_columns, captured, distances);
+      elements.template apply<false>(s, dp, of_columns, captured, room);
     else
-      elements.template apply<true>(s, dp, of_columns, captured, distances);
+      elements.template apply<true>(s, dp, of_columns, captured, room);
     if constexpr (kHasQ) stage_rows<DsTile, kRowsPerWarp>(shared + kDsOffset, dp, 1.0f);
     if constexpr (kHasV) add_product<DoTile>(dv, s, stage + kDoOffset);
     if constexpr (kHasK) add_product<QTile>(dk, dp, stage);

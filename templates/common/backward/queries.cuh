@@ -120,11 +120,14 @@ struct BackwardQueries {
       stage = other;
     }
     if constexpr (OfElements::kCaptures)
-      captured.finish(params, b, h, [&](int line) {
-        const int q_idx =
-            q0 + warp_of_cta() * kRowsPerWarp + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
-        return q_idx < q_len ? q_idx : -1;
-      });
+      captured.finish(
+          params, b, h,
+          [&](int line) {
+            const int q_idx =
+                q0 + warp_of_cta() * kRowsPerWarp + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
+            return q_idx < q_len ? q_idx : -1;
+          },
+          nullptr);
     await_copies<0>();  // Q, where there was no tile
     __syncthreads();
     store_gradient<QTile, kRowsPerWarp>(

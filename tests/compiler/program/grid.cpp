@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "templates/backward_params.h"
 #include "tests/catch.h"
 
 using namespace fa;
@@ -64,11 +65,16 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
         std::array{2, 8, 3});
   CHECK(blocks({.entry = "f", .grid = Grid::kv_tiles, .tile_q = 64, .tile_kv = 128}, params) ==
         std::array{8, 2, 3});
+  CHECK(blocks({.entry = "f", .grid = Grid::exact_sums, .tile_q = 1, .tile_kv = 1}, params) ==
+        std::array{kBlocksOfExactSums, 1, 1});
 }
 
 TEST_CASE("grids have names", "[program]") {
-  for (const Grid grid : {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums})
+  for (const Grid grid : {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums,
+                          Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
+    CHECK(is_of_backward(grid) == (grid != Grid::q_tiles && grid != Grid::tile_map));
+  }
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");
   CHECK_FALSE(grid_named(""));

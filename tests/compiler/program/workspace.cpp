@@ -66,6 +66,34 @@ TEST_CASE("each pass of a backward pass sees the tile map that was filled last",
   CHECK(offset(params.forward.tile_map) == static_cast<std::ptrdiff_t>(stats + first_map));
 }
 
+TEST_CASE("a workspace holds the exact sums of gradients whose elements have several writers", "[program]") {
+  BackwardParams params{};
+  params.forward.call.batch = 2;
+  params.forward.call.num_q_heads = 3;
+  params.elements[1] = 1;
+  params.elements[kMaxParams] = 1000;
+  const Program program = {
+      {.entry = "sums",
+       .grid = Grid::exact_sums,
+       .tile_q = 1,
+       .tile_kv = 1,
+       .exact_gradients = {{.number = 1},
+                           {.number = kMaxParams, .is_once = true, .of_batch = true, .of_head = true}}}};
+  CHECK(sizeof(ExactSum) == 104);
+  CHECK(workspace_bytes(program, params) == 104);
+  std::vector<std::byte> memory(104);
+  place_workspace(program, memory.data(), 0, params);
+  CHECK(static_cast<void*>(params.exact_sums[1]) == memory.data());
+  CHECK(params.exact_sums[kMaxParams] == nullptr);
+  // Without b among its indices the batch entries meet in its elements.
+  Program meets = program;
+  meets[0].exact_gradients[1].of_batch = false;
+  CHECK(workspace_bytes(meets, params) == 112 + 1000 * 104);
+  params.forward.call.batch = 1;
+  CHECK(workspace_bytes(meets, params) == 104);
+  CHECK(print(program).find("sums gradient 16: is_once=1 of_batch=1 of_head=1") != std::string::npos);
+}
+
 TEST_CASE("a program prints all that launching it takes", "[program]") {
   const Program program = {{.entry = "m",
                             .grid = Grid::tile_map,

@@ -31,12 +31,17 @@ TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
 TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][backward]") {
   CHECK(choose_backward(plain_spec(64, 0, DType::bf16), find_target("a100")).print() ==
         "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(tile_q=64 tile_kv=128 warps=4 stages=2) "
-        "apart=0 dq_by_sums=1");
+        "apart=0 dq_by_sums=1 deterministic=0");
   const BackwardPlan wide = choose_backward(plain_spec(256, 0, DType::bf16), find_target("h100"));
   CHECK(wide.apart);
   CHECK_FALSE(wide.dq_by_sums);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("t4")).dq_by_sums);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f32), find_target("a100")).dq_by_sums);
+  // Sums in memory have no order.
+  const BackwardPlan repeats =
+      choose_backward(plain_spec(64, 0, DType::f16), find_target("a100"), {.deterministic = true});
+  CHECK(repeats.deterministic);
+  CHECK_FALSE(repeats.dq_by_sums);
   // What goes to a query's element is summed where the queries stay.
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("a100"), {.rows = true}).dq_by_sums);
 }

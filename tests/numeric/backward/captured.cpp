@@ -39,6 +39,9 @@ const std::vector<std::string> kItems = {
     "tensor pair : f32[batch, num_q_heads, q_len, kv_len] grad\n"
     "score_mod = score + 2.0 * pair[b, h, q_idx, kv_idx]\nmask_mod = kv_idx <= q_idx + 3\n",
     "tensor pair : f32[q_len, kv_len] grad\nscore_mod = score + pair[q_idx, kv_idx]\n",
+    // an element of a small table, and of one that is not; indices that a clamp makes one
+    "tensor t : f32[num_q_heads, 9, 11] grad\nscore_mod = score + t[h, q_idx % 9, kv_idx % 11]\n",
+    "tensor t : f32[kv_len, 4] grad\nscore_mod = score * (1.0 + t[(q_idx + kv_idx) % kv_len, kv_idx % 4])\n",
     // the same tensor twice, tables of other types, reductions, a range known at the call
     "tensor t : f32[kv_len] grad\nscore_mod = score * t[kv_idx] + t[q_idx % kv_len] * t[0]\n",
     "tensor t : bf16[num_q_heads, 9] grad\ntensor u : f16[batch, kv_len] grad\n"

@@ -144,8 +144,8 @@ TEST_CASE("every changed bit of a bundle is noticed", "[runtime][bundle]") {
 
 TEST_CASE("another version's bundle is refused as such", "[runtime][bundle]") {
   const std::string bytes = encode_bundle(sample_bundle());
-  CHECK(why_not(with_number(bytes, 8, (std::uint64_t{64} << 32) + 2)) ==
-        "x: has format 2, this program reads format 1: build it with the facet of the program's version");
+  CHECK(why_not(with_number(bytes, 8, (std::uint64_t{64} << 32) + 1)) ==
+        "x: has format 1, this program reads format 2: build it with the facet of the program's version");
   const std::string abi = launch_abi();
   const std::string_view text = abi;
   const std::string check = hash_texts(std::span(&text, 1)).hex();
@@ -168,9 +168,9 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
   CHECK(edited("\"threads\": 128", "\"theads\": 128") ==
         "x: manifest: kernels[0].passes[0].threads is missing; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 128, \"twice\": true") ==
-        "x: manifest: kernels[0].passes[0] has 9 fields, 8 are known; build it again");
+        "x: manifest: kernels[0].passes[0] has 10 fields, 9 are known; build it again");
   CHECK(edited("\"plan\": ", "\"twice\": true, \"plan\": ") ==
-        "x: manifest: kernels[0] has 8 fields, 7 are known; build it again");
+        "x: manifest: kernels[0] has 9 fields, 8 are known; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": 2") ==
         "x: manifest: kernels[0].spec is no whole number from 0 to 1; build it again");
   CHECK(edited("\"spec\": 0", "\"spec\": -1").find("kernels[0].spec is no whole number") !=
@@ -390,7 +390,7 @@ TEST_CASE("an architecture is a word, since files are named by it", "[runtime][b
 
 TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]") {
   const std::string abi = launch_abi();
-  CHECK(abi.find("params 4, " + std::to_string(sizeof(ForwardParams)) +
+  CHECK(abi.find("params 5, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" head_shift@" + std::to_string(offsetof(ForwardParams, head_shift)) +
                  "; tile map: blocks of 4 x 8 tiles") != std::string::npos);

@@ -79,6 +79,34 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
   }
 }
 
+TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients of them last",
+          "[backward][launch][deterministic]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Spec spec = Spec::parse(kSpec);
+  const Target& target = find_target("a100");
+  const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
+  const BackwardPlan plan = plan_backward(spec.checked(), compiled, target, true);
+  const Program program = emit_backward_for_gpu(spec.checked(), compiled, plan, target).program;
+  const auto kernel = load_cuda(device, {.image = "cubin", .program = program});
+
+  const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(130, 1000));
+  const std::size_t stats = 2 * sizeof(float) * 256 * 6 * 3;  // lse and D, rows rounded up to 128
+  CHECK(workspace_bytes(program, call.params) == stats + 6 * sizeof(ExactSum));
+  launch_backward(*kernel, call, 1000, at(0x1000000), at(0x9000));
+  REQUIRE(fake().memsets.size() == 2);
+  CHECK(fake().memsets[0].first == 0xb00000000);
+  CHECK(fake().memsets[1].first == 0x1000000 + stats);
+  CHECK(fake().memsets[1].width == 6 * sizeof(ExactSum) / 4);
+  REQUIRE(fake().launches == 4);
+  CHECK(fake().first[0].entry == "facet_row_stats");
+  CHECK(fake().first[1].entry == "facet_d_kv");
+  CHECK(fake().first[2].entry == "facet_d_q");
+  CHECK(grid(fake().first[2]) == std::vector<unsigned>{6, 3, 3});  // tiles of 64 rows, two heads take turns
+  CHECK(fake().first[3].entry == "facet_captured");
+  CHECK(grid(fake().first[3]) == std::vector<unsigned>{128, 1, 1});
+}
+
 TEST_CASE("a backward call without keys zeroes every gradient on the device", "[backward][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);

@@ -27,7 +27,7 @@ struct Asked {
     size.q_len = q_len;
     size.kv_len = kv_len;
     call.gradients[kMaxParams] = &gradient;
-    call.elements[kMaxParams] = elements;
+    call.params.elements[kMaxParams] = elements;
   }
 };
 

@@ -10,6 +10,7 @@
 #include "compiler/analysis/tiles/tile_class.h"
 #include "compiler/derive/derive.h"
 #include "compiler/ir/lower/part.h"
+#include "compiler/program/pass.h"
 #include "compiler/schedule/backward_plan.h"
 
 namespace fa {
@@ -19,13 +20,17 @@ struct PrintedAdjoints {
   std::string list;       // "AdjointList<Adjoint0, Adjoint1>"
 };
 
-/// `prefix` of the structs' names: "Adjoint". `lowering` makes functions of what adjoints ask about the call; its
-/// module must outlive the text's use of exact functions.
-PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks,
-                               const std::vector<Adjoint>& adjoints, std::string_view prefix,
+/// Those of a hook. `prefix` of the structs' names: "Adjoint". `lowering` makes functions of what adjoints ask about
+/// the call; its module must outlive the text's use of exact functions.
+PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks, const Derivatives& derivatives,
+                               const HookDerivatives& of, std::string_view prefix, bool deterministic,
                                PartLowering& lowering);
 
-/// What the plan has to know of them and of the hooks.
-BackwardNeeds needs_of(const std::vector<Adjoint>& adjoints, const Facts& facts, const TileClasses& classes);
+/// What the plan has to know of score_mod's and of the hooks.
+BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, const Facts& facts,
+                       const TileClasses& classes, bool deterministic);
+
+/// Of a deterministic pass: the gradients that are summed exactly, params first.
+std::vector<ExactGradient> exact_gradients(const Derivatives& derivatives);
 
 }  // namespace fa

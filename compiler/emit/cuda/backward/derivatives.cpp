@@ -49,15 +49,15 @@ Printed print_list(std::string_view name, const PrintedAdjoints& adjoints) {
 }  // namespace
 
 PrintedDerivatives print_derivatives(const CheckedSpec& spec, const HookIr& hooks,
-                                     const Derivatives& derivatives) {
+                                     const Derivatives& derivatives, bool deterministic) {
   PartLowering lowering(spec, hooks, "adjoints");
   std::string functions, members;
   for (const Printed& part :
        {print_score(spec, hooks, derivatives.score_mod.score),
-        print_list("Adjoints",
-                   print_adjoints(spec, hooks, derivatives.score_mod.adjoints, "Adjoint", lowering)),
-        print_list("SinkAdjoints",
-                   print_adjoints(spec, hooks, derivatives.sink.adjoints, "SinkAdjoint", lowering))}) {
+        print_list("Adjoints", print_adjoints(spec, hooks, derivatives, derivatives.score_mod, "Adjoint",
+                                              deterministic, lowering)),
+        print_list("SinkAdjoints", print_adjoints(spec, hooks, derivatives, derivatives.sink, "SinkAdjoint",
+                                                  deterministic, lowering))}) {
     functions += part.functions;
     members += part.members;
   }

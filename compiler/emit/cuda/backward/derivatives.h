@@ -15,6 +15,6 @@ struct PrintedDerivatives {
 };
 
 PrintedDerivatives print_derivatives(const CheckedSpec& spec, const HookIr& hooks,
-                                     const Derivatives& derivatives);
+                                     const Derivatives& derivatives, bool deterministic);
 
 }  // namespace fa

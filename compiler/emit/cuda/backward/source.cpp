@@ -17,19 +17,21 @@ namespace {
 /// In the order they run in. A walk's tile map is filled right before it, by tiles of its size.
 std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const TileClasses& classes,
                                                const ScoreClass& score_class, const BackwardPlan& plan,
-                                               int by_distance) {
+                                               const BackwardNeeds& needs,
+                                               std::vector<ExactGradient> exact_gradients) {
   std::vector<PrintedPass> passes = {print_row_stats_pass()};
   const auto add_map = [&](const TilePass& tiles, std::string_view of) {
     if (classes.map) passes.push_back(print_backward_map_pass(classes, score_class, tiles, of));
   };
   add_map(plan.keys, "keys");
-  for (PrintedPass& pass : print_keys_passes(spec, plan, by_distance)) passes.push_back(std::move(pass));
+  for (PrintedPass& pass : print_keys_passes(spec, plan, needs)) passes.push_back(std::move(pass));
   if (plan.dq_by_sums) {
     passes.push_back(print_query_sums_pass(spec));
   } else {
     add_map(plan.queries, "queries");
     passes.push_back(print_queries_pass(spec, plan));
   }
+  if (!exact_gradients.empty()) passes.push_back(print_exact_sums_pass(std::move(exact_gradients)));
   return passes;
 }
 
@@ -55,12 +57,14 @@ std::string print_config(std::string_view name, const TilePass& tiles, const Che
 Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                             const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
                             const Derivatives& derivatives, const BackwardPlan& plan, const Target& target) {
-  const PrintedDerivatives printed = print_derivatives(spec, hooks, derivatives);
+  const PrintedDerivatives printed = print_derivatives(spec, hooks, derivatives, plan.deterministic);
   Program program;
   std::string includes, entries;
   for (const PrintedPass& pass :
        print_backward_passes(spec, classes, score_class, plan,
-                             needs_of(derivatives.score_mod.adjoints, facts, classes).distances)) {
+                             needs_of(spec, derivatives, facts, classes, plan.deterministic),
+                             plan.deterministic ? exact_gradients(derivatives)
+                                                : std::vector<ExactGradient>())) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
     if (includes.find(include) == std::string::npos) includes += include;

@@ -9,6 +9,7 @@ namespace fa {
 namespace {
 
 constexpr int kRowStatsThreads = 128;
+constexpr int kExactSumsThreads = 256;
 
 /// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
 std::string print_entry(const Pass& pass, std::string_view runs) {
@@ -70,9 +71,9 @@ PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass
 }
 
 std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
-                                           int by_distance) {
+                                           const BackwardNeeds& needs) {
   const int shared = keys_shared_memory(plan, spec);
-  const int sums = by_distance * diagonals_shared_memory(plan.keys);
+  const int sums = captured_shared_memory(plan.keys, needs);
   if (!plan.apart)
     return {print_keys_pass("facet_d_kv",
                             plan.dq_by_sums ? "fa::kGradientK | fa::kGradientV | fa::kGradientQ"
@@ -108,6 +109,16 @@ PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan
               "using facet_queries = fa::BackwardQueries<fa::QueriesConfig, fa::Hooks, fa::Classes, "
               "fa::Derivatives>;\n" +
               print_entry(pass, "facet_queries") + print_shared_memory(pass, "facet_queries")};
+}
+
+PrintedPass print_exact_sums_pass(std::vector<ExactGradient> gradients) {
+  const Pass pass = {.entry = "facet_captured",
+                     .grid = Grid::exact_sums,
+                     .tile_q = 1,  // tiles have no part in it
+                     .tile_kv = 1,
+                     .threads = kExactSumsThreads,
+                     .exact_gradients = std::move(gradients)};
+  return {.pass = pass, .include = {}, .text = print_entry(pass, "fa::ExactSumsPass")};
 }
 
 }  // namespace fa

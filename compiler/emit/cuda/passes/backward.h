@@ -16,13 +16,16 @@ PrintedPass print_row_stats_pass();
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
                                     const TilePass& tiles, std::string_view of);
 
-/// dK and dV, in one pass or two. `by_distance`: adjoints that are added up so, with dK.
+/// dK and dV, in one pass or two; what is captured goes with dK.
 std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
-                                           int by_distance);
+                                           const BackwardNeeds& needs);
 
 /// dQ, of what the keys' pass has summed.
 PrintedPass print_query_sums_pass(const CheckedSpec& spec);
 /// dQ, by a walk of its own.
 PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan);
+
+/// Captured gradients, of their exact sums.
+PrintedPass print_exact_sums_pass(std::vector<ExactGradient> gradients);
 
 }  // namespace fa

@@ -2,6 +2,7 @@
 // walk leaves, its panels within, and the end of the tile.
 #include "compiler/emit/host/backward/backward.h"
 
+#include "compiler/derive/elements.h"
 #include "compiler/emit/host/backward/captured.h"
 #include "compiler/emit/host/backward/parts.h"
 #include "compiler/emit/host/outline.h"
@@ -295,34 +296,19 @@ class Step {
   HeadView k_{}, v_{};
 };
 
-/// Whether one dimension of every read of the tensor is indexed by exactly `name`.
-bool has_index(const std::vector<const Adjoint*>& reads, Builtin name) {
-  for (std::size_t d = 0; d < reads[0]->indices.size(); ++d)
-    if (std::ranges::all_of(reads, [&](const Adjoint* read) {
-          const Expr& index = *read->indices[d].expr;
-          return index.kind == ExprKind::builtin && index.builtin == name;
-        }))
-      return true;
-  return false;
-}
-
 /// By the gradient's number.
 std::array<std::uint32_t, kMaxGradients> traits_of(const Derivatives& derivatives) {
   std::array<std::uint32_t, kMaxGradients> traits{};
-  std::array<std::vector<const Adjoint*>, kMaxGradients> reads;
   for (const HookDerivatives* hook : {&derivatives.score_mod, &derivatives.sink})
-    for (const Adjoint& adjoint : hook->adjoints)
-      reads[static_cast<std::size_t>(gradient_number(adjoint))].push_back(&adjoint);
-  for (std::size_t i = 0; i < traits.size(); ++i) {
-    if (reads[i].empty()) continue;
-    traits[i] = kGradientIsWanted;
-    if (reads[i][0]->of == Adjoint::Of::param) continue;
-    const bool of_row = has_index(reads[i], Builtin::q_idx), of_key = has_index(reads[i], Builtin::kv_idx);
-    if (has_index(reads[i], Builtin::b)) traits[i] |= kGradientOfBatch;
-    if (has_index(reads[i], Builtin::h)) traits[i] |= kGradientOfHead;
-    if (of_row) traits[i] |= kGradientOfRow;
-    if (of_row && of_key && reads[i].size() == 1 && reads[i][0]->loops.empty()) traits[i] |= kGradientIsOnce;
-  }
+    for (const Adjoint& adjoint : hook->adjoints) {
+      const GradientElements elements = elements_of(derivatives, adjoint.of, adjoint.index);
+      std::uint32_t& of = traits[static_cast<std::size_t>(gradient_number(adjoint))];
+      of = kGradientIsWanted;
+      if (elements.of_batch) of |= kGradientOfBatch;
+      if (elements.of_head) of |= kGradientOfHead;
+      if (elements.of_row) of |= kGradientOfRow;
+      if (elements.is_once) of |= kGradientIsOnce;
+    }
   return traits;
 }
 
