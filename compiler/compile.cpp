@@ -66,8 +66,7 @@ BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, co
                            bool deterministic) {
   if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
   return choose_backward(
-      spec, target,
-      needs_of(spec, *compiled.derivatives, compiled.facts, compiled.classes, deterministic));
+      spec, target, needs_of(spec, *compiled.derivatives, compiled.facts, compiled.classes, deterministic));
 }
 
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,

@@ -9,7 +9,8 @@
 int main(int argc, char** argv) try {
   const fa::Bundle bundle = fa::load_bundle(argc > 1 ? argv[1] : "kernels/");
   for (const fa::BundleEntry& e : bundle.entries())
-    std::printf("%s %s d%d %s\n", e.name.c_str(), fa::dtype_name(e.dtype).data(), e.head_dim, e.arch.c_str());
+    std::printf("%s %s d%d %s%s\n", e.name.c_str(), fa::dtype_name(e.dtype).data(), e.head_dim,
+                e.arch.c_str(), e.backward ? ", with its backward pass" : "");
 
   const fa::BundleEntry& first = bundle.entries().front();  // of 16 bits and without captured tensors
   constexpr std::size_t kHeads = 4, kLength = 1000;

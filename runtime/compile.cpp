@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <future>
+#include <vector>
 
 #include "runtime/build/build.h"
 #include "runtime/build/device_target.h"
@@ -97,37 +98,34 @@ void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& com
                              Stream) { run_host_backward(*code, call, workspace, threads); }};
 }
 
-std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, const Source& source,
-                                                     std::string_view label, const DiskCache& cache,
-                                                     CompileTimes& times) {
-  Lap lap;
-  const BuildResult built = build(source, cache, label);
-  times.miss = built.miss;
-  times.not_kept = built.not_kept;
-  if (built.from_disk) {
-    lap();
-  } else {
-    times.source = CompileTimes::Source::compiled;
-    times.build += lap();
-  }
-  device.context();  // begun in make_kernel
-  times.driver += lap();
-  std::unique_ptr<const CudaKernel> kernel = load_cuda(device, built.binary);
-  times.load += lap();
-  return kernel;
-}
-
-/// The kernel's functions on a GPU.
+/// The kernel's functions on a GPU. The passes' sources are built side by side: NVRTC takes seconds for the two.
 void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
               const CudaDevice& device, const DiskCache& cache, bool deterministic, CompileTimes& times) {
   const std::string label = kernel_label(spec, target.name);
-  times.source = CompileTimes::Source::disk;  // unless one of them is built
-  kernel.cuda = load_or_build_cuda(device, *compiled.source, label, cache, times);
-  if (!compiled.derivatives) return;
-  std::shared_ptr<const CudaKernel> code = load_or_build_cuda(
-      device, emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic), target),
-      label + ", backward", cache, times);
-  kernel.backward = backward_on_gpu(std::move(code), spec);
+  Lap lap;
+  std::future<BuildResult> backward;
+  if (compiled.derivatives)
+    backward = std::async(
+        std::launch::async,
+        [&cache, label = label + ", backward",
+         source = emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic),
+                                        target)] { return build(source, cache, label); });
+  std::vector<BuildResult> built = {build(*compiled.source, cache, label)};
+  if (backward.valid()) built.push_back(backward.get());
+  const double passed = lap();
+  times.source = CompileTimes::Source::disk;  // unless one of them was built
+  for (const BuildResult& one : built) {
+    if (times.miss.empty()) times.miss = one.miss;
+    if (times.not_kept.empty()) times.not_kept = one.not_kept;
+    if (one.from_disk) continue;
+    times.source = CompileTimes::Source::compiled;
+    times.build = passed;
+  }
+  device.context();  // begun in make_kernel
+  times.driver += lap();
+  kernel.cuda = load_cuda(device, built[0].binary);
+  if (built.size() > 1) kernel.backward = backward_on_gpu(load_cuda(device, built[1].binary), spec);
+  times.load += lap();
 }
 
 /// Compiles a kernel that the memory cache does not have.

@@ -46,7 +46,7 @@ struct BackwardNeeds {
   int heads = 0;         // and sums of the head, one number a warp
   int table_floats = 0;  // and elements of small tables
   int registers = 0;     // of a thread, for the sums of others
-  bool rows = false;  // whether some go to elements of the query row, which the queries' pass adds up
+  bool rows = false;     // whether some go to elements of the query row, which the queries' pass adds up
   bool has_tile_map = false;
   bool deterministic = false;  // asked for
 };

@@ -133,8 +133,8 @@ Tune tune_named(const std::string& name) {
 }
 
 Kernel compile_spec(const Spec& spec, const std::string& device, int cuda_device, int num_threads,
-                    bool backward, bool deterministic, const std::string& plan, const std::string& target, bool checked,
-                    const std::string& tune, double tune_seconds, const std::string& cache_dir,
+                    bool backward, bool deterministic, const std::string& plan, const std::string& target,
+                    bool checked, const std::string& tune, double tune_seconds, const std::string& cache_dir,
                     bool disk_cache, bool memory_cache) {
   const Options options{.device = device_named(device),
                         .cuda_device = cuda_device,
@@ -190,8 +190,8 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("plan", &Kernel::plan)
       .def_prop_ro("times", &times);
   module.def("compile", &compile_spec, nb::arg("spec"), nb::kw_only(), nb::arg("device"),
-             nb::arg("cuda_device"), nb::arg("num_threads"), nb::arg("backward"), nb::arg("deterministic"), nb::arg("plan"),
-             nb::arg("target"), nb::arg("checked"), nb::arg("tune"), nb::arg("tune_seconds"),
+             nb::arg("cuda_device"), nb::arg("num_threads"), nb::arg("backward"), nb::arg("deterministic"),
+             nb::arg("plan"), nb::arg("target"), nb::arg("checked"), nb::arg("tune"), nb::arg("tune_seconds"),
              nb::arg("cache_dir"), nb::arg("disk_cache"), nb::arg("memory_cache"));
 }
 

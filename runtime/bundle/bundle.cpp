@@ -73,15 +73,15 @@ std::shared_ptr<const BundleState> make_bundle_state(std::string path, BundleCon
   state->path = std::move(path);
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    state->entries.push_back({.name = spec.name(),
-                              .head_dim = spec.head_dim(),
-                              .head_dim_v = spec.head_dim_v(),
-                              .dtype = spec.dtype(),
-                              .arch = kernel.arch,
-                              .plan = kernel.plan,
-                              .bytes = kernel.binary.image.size() +
-                                       (kernel.backward ? kernel.backward->binary.image.size() : 0),
-                              .backward = kernel.backward.has_value()});
+    state->entries.push_back(
+        {.name = spec.name(),
+         .head_dim = spec.head_dim(),
+         .head_dim_v = spec.head_dim_v(),
+         .dtype = spec.dtype(),
+         .arch = kernel.arch,
+         .plan = kernel.plan,
+         .bytes = kernel.binary.image.size() + (kernel.backward ? kernel.backward->binary.image.size() : 0),
+         .backward = kernel.backward.has_value()});
   }
   state->contents = std::move(contents);
   return state;

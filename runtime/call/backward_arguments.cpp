@@ -91,7 +91,8 @@ std::vector<std::int64_t> set_gradients(const CheckedSpec& spec, const BackwardA
     call.gradients[number] = gradient.data;
     call.params.elements[number] = 1;
     for (const Captured& tensor : args.forward.tensors)
-      if (number >= kMaxParams && tensor.name == gradient.name) call.params.elements[number] = elements_of(tensor);
+      if (number >= kMaxParams && tensor.name == gradient.name)
+        call.params.elements[number] = elements_of(tensor);
     given.push_back(call.params.elements[number]);
   }
   check_all_given(spec, call);

@@ -28,7 +28,7 @@ struct LoadedKernel {
   // can hold a kernel.
   std::unique_ptr<const CudaKernel> cuda;
   std::function<void(const ForwardParams&)> host;
-  BackwardPass backward = {};  // empty where none was asked for
+  BackwardPass backward = {};                                               // empty where none was asked for
   const char* backward_remedy = "compile the spec with Options::backward";  // where it is empty
   // A checked kernel runs this before each launch (runtime/checked.h).
   std::function<void(const ForwardArgs&, Stream)> check = {};

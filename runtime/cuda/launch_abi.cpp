@@ -48,10 +48,10 @@ std::string backward_fields() {
 }  // namespace
 
 std::string launch_abi() {
-  static const std::string text =
-      fmt::format("params {}, {} bytes:{}; tile map: blocks of {} x {} tiles; backward, {} bytes:{}; sums of {}",
-                  kVersion, sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte, sizeof(BackwardParams),
-                  backward_fields(), sizeof(ExactSum));
+  static const std::string text = fmt::format(
+      "params {}, {} bytes:{}; tile map: blocks of {} x {} tiles; backward, {} bytes:{}; sums of {}",
+      kVersion, sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte, sizeof(BackwardParams),
+      backward_fields(), sizeof(ExactSum));
   return text;
 }
 

@@ -42,10 +42,10 @@ void MemoryCache::clear() {
 }
 
 Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
-               std::string_view target, bool checked, Tune tune, bool backward,
-               bool deterministic) {
-  const std::array<int, 7> numbers = {static_cast<int>(device), checked ? 1 : 0, cuda_device, num_threads,
-                                      static_cast<int>(tune), backward ? 1 : 0, deterministic ? 1 : 0};
+               std::string_view target, bool checked, Tune tune, bool backward, bool deterministic) {
+  const std::array<int, 7> numbers = {
+      static_cast<int>(device), checked ? 1 : 0,  cuda_device,          num_threads,
+      static_cast<int>(tune),   backward ? 1 : 0, deterministic ? 1 : 0};
   const CheckedSpec& content = spec.checked();
   const auto bytes = [](const HookFile& file) { return file.bytes ? std::string_view(*file.bytes) : ""; };
   const std::string_view texts[] = {

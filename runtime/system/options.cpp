@@ -129,8 +129,9 @@ constexpr EnvironmentVariable kVariables[] = {
     {.name = "FA_DETERMINISTIC",
      .value = "0 or 1",
      .initial = "0",
-     .meaning = "whether every gradient has the same bits in every run, which costs a GPU's backward pass time "
-                "and workspace",
+     .meaning =
+         "whether every gradient has the same bits in every run, which costs a GPU's backward pass time "
+         "and workspace",
      .read = [](std::string_view t, Environment& e) { return read_flag(t, e.deterministic); }},
     {.name = "FA_TUNE",
      .value = "never, cached or once",

@@ -43,9 +43,9 @@ struct Emulated {
 std::string wrong_with(const Emulated& c, Order order) {
   try {
     return backward_failure(
-        emulated_kernel_with_backward(c.spec, c.target, order,
-                                      [&](BackwardPlan& plan) { plan.dq_by_sums &= !c.dq_has_a_pass; },
-                                      c.deterministic),
+        emulated_kernel_with_backward(
+            c.spec, c.target, order, [&](BackwardPlan& plan) { plan.dq_by_sums &= !c.dq_has_a_pass; },
+            c.deterministic),
         make_problem(c.spec, c.inputs), c.layout);
   } catch (const BuildError& error) {
     return std::string(error.what()) + "\n" + error.log();

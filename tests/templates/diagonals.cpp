@@ -22,8 +22,9 @@ void check() {
       for (int n = 0; n < kGroups; ++n) {
         for (int line = 0; line < kLines; ++line)
           for (int pair = 0; pair < 2; ++pair)
-            mine.add(line, pair,
-                     term(8 * line + static_cast<int>(lane) / 4, 8 * n + 2 * (static_cast<int>(lane) % 4) + pair));
+            mine.add(
+                line, pair,
+                term(8 * line + static_cast<int>(lane) / 4, 8 * n + 2 * (static_cast<int>(lane) % 4) + pair));
         mine.end_group(sums.data(), n);
       }
       mine.end_tile(sums.data(), kGroups);

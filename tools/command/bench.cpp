@@ -211,13 +211,14 @@ int run_bench(const BenchArguments& arguments) {
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = arguments.size.sizes();
-  const BenchSettings settings{.options = arguments.device.options(arguments.backward, arguments.deterministic),
-                               .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
-                               .all_plans = arguments.plans == "all",
-                               .time_ms = arguments.time_ms,
-                               .every_score = arguments.every_score,
-                               .verify = arguments.verify,
-                               .backward = arguments.backward};
+  const BenchSettings settings{
+      .options = arguments.device.options(arguments.backward, arguments.deterministic),
+      .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
+      .all_plans = arguments.plans == "all",
+      .time_ms = arguments.time_ms,
+      .every_score = arguments.every_score,
+      .verify = arguments.verify,
+      .backward = arguments.backward};
 
   if (settings.options.device == Device::cuda) {
     const std::string& reason = why_no_cuda(settings.options.cuda_device);

@@ -219,7 +219,8 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
 std::string print_job(const Job& job, const Spec& spec) {
   const Binary& binary = job.result.binary;
   return fmt::format("{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}",
-                     job.is_backward ? "  backward" : spec.name(), describe_spec(spec), job.arch, binary.registers, binary.spill_bytes,
+                     job.is_backward ? "  backward" : spec.name(), describe_spec(spec), job.arch,
+                     binary.registers, binary.spill_bytes,
                      print_bytes(static_cast<double>(binary.image.size())),
                      job.result.from_disk ? "from the disk cache" : print_milliseconds(job.milliseconds));
 }
@@ -287,8 +288,9 @@ int run_build(const BuildArguments& arguments) {
   if (arguments.json.shows_text()) {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);
-    fmt::print("{}wrote {}: {} kernels for {}{}, {}, in {}\n", lines, path, contents.kernels.size(), join(archs),
-               arguments.backward ? ", forward and backward" : "", print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
+    fmt::print("{}wrote {}: {} kernels for {}{}, {}, in {}\n", lines, path, contents.kernels.size(),
+               join(archs), arguments.backward ? ", forward and backward" : "",
+               print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
   }
   return kOk;
 }
@@ -330,8 +332,9 @@ void add_build_command(CLI::App& app, Action& action) {
       ->check(one_of({"f16", "bf16", "f32"}));
   command->add_flag("--backward", arguments->backward,
                     "Build the backward pass of every kernel, too: Kernel::backward");
-  command->add_flag("--deterministic", arguments->deterministic,
-                    "With --backward: gradients whose bits repeat from run to run, at a cost (docs/backward.md)");
+  command->add_flag(
+      "--deterministic", arguments->deterministic,
+      "With --backward: gradients whose bits repeat from run to run, at a cost (docs/backward.md)");
   command->add_flag("--no-cache", arguments->no_cache,
                     "Build even what the cache has, and keep nothing but the bundle");
   arguments->json.declare(*command, "what was built");

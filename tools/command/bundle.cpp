@@ -66,8 +66,8 @@ int run_bundle(const BundleArguments& arguments) {
     nlohmann::json json = binary_json(kernel.plan, kernel.binary);
     json["spec"] = spec_json(spec);
     json["arch"] = kernel.arch;
-    json["backward"] = kernel.backward ? binary_json(kernel.backward->plan, kernel.backward->binary)
-                                       : nlohmann::json();
+    json["backward"] =
+        kernel.backward ? binary_json(kernel.backward->plan, kernel.backward->binary) : nlohmann::json();
     kernels.push_back(std::move(json));
   }
   arguments.json.write(

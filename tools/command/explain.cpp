@@ -24,6 +24,7 @@
 #include "tools/console/report.h"
 #include "tools/console/text.h"
 #include "tools/problem/describe.h"
+#include "tools/problem/workspace.h"
 #include "tools/tiles/tile_map.h"
 #include "tools/tiles/tile_share.h"
 #include "tools/tiles/tiles.h"
@@ -59,6 +60,7 @@ struct ExplainArguments {
   std::string gpu, plan;
   bool build = false;
   bool tiles = false;
+  bool backward = false, deterministic = false;
   std::string map;
   std::vector<std::string> params, tensors;
   JsonOption json;
@@ -76,7 +78,9 @@ struct Explanation {
   std::optional<double> share;    // of tiles that the mask leaves, where they are counted
   std::optional<BuiltKernel> built;
   std::optional<TileReport> tiles;
-  bool reads_files = false;  // and not only the example tensors
+  bool reads_files = false;            // and not only the example tensors
+  std::string backward_plan;           // empty: not asked for
+  std::size_t backward_workspace = 0;  // bytes, on a GPU
 };
 
 /// Which kv tiles the kernel visits.
@@ -113,18 +117,22 @@ TileReport explain_tiles(const ExplainArguments& arguments, const Spec& spec, co
 
 Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
-  Explanation result{.spec = spec,
-                     .target = target,
-                     .size = arguments.size.size(),
-                     .compiled = front_end(spec, target, arguments.plan),
-                     .origin = {},
-                     .traffic = {},
-                     .predicted_ms = 0,
-                     .predicted_dense_ms = 0,
-                     .share = std::nullopt,
-                     .built = std::nullopt,
-                     .tiles = std::nullopt,
-                     .reads_files = !arguments.tensors.empty()};
+  Explanation result{
+      .spec = spec,
+      .target = target,
+      .size = arguments.size.size(),
+      .compiled = front_end(spec, target, arguments.plan,
+                            arguments.backward ? Passes::forward_and_backward : Passes::forward),
+      .origin = {},
+      .traffic = {},
+      .predicted_ms = 0,
+      .predicted_dense_ms = 0,
+      .share = std::nullopt,
+      .built = std::nullopt,
+      .tiles = std::nullopt,
+      .reads_files = !arguments.tensors.empty(),
+      .backward_plan = {},
+      .backward_workspace = 0};
   const Plan& plan = result.compiled.choice.plan;
   Options options;
   options.plan = arguments.plan;
@@ -135,6 +143,14 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
       const Progress progress("building with NVRTC");
       result.built = build_for_inspection(*result.compiled.source);
     }
+  }
+  if (arguments.backward && target.is_host()) result.backward_plan = "that of the forward pass; bits repeat";
+  if (arguments.backward && !target.is_host()) {
+    const BackwardPlan chosen =
+        plan_backward(spec.checked(), result.compiled, target, arguments.deterministic);
+    result.backward_plan = chosen.print();
+    result.backward_workspace = backward_workspace(
+        spec, emit_backward_for_gpu(spec.checked(), result.compiled, chosen, target).program, result.size);
   }
   if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
   if (!target.is_host()) {
@@ -231,6 +247,14 @@ void print_explanation(const Explanation& e) {
     }
   }
 
+  if (!e.backward_plan.empty()) {
+    title("backward pass");
+    line("plan", e.backward_plan);
+    if (!e.target.is_host())
+      line("workspace", fmt::format("{} for {}", print_bytes(static_cast<double>(e.backward_workspace)),
+                                    describe_size(e.size)));
+  }
+
   title(fmt::format("one forward pass: {}", describe_size(e.size)));
   const Traffic& t = e.traffic;
   line("FLOPs", fmt::format("{:.4g} in the two products, {:.4g} exp2", t.flops, t.exps));
@@ -287,6 +311,8 @@ nlohmann::json to_json(const Explanation& e) {
         {"hbm", t.hbm_bytes},
         {"least", t.least_bytes}}}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
+  if (!e.backward_plan.empty())
+    result["backward"] = {{"plan", e.backward_plan}, {"workspace_bytes", e.backward_workspace}};
   result["products"] = products(e);
   if (e.target.is_host()) return result;
   result["shared_memory"] = most_shared_memory(e.compiled.source->program);
@@ -309,6 +335,8 @@ nlohmann::json to_json(const Explanation& e) {
 int run_explain(const ExplainArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
+  if (arguments.deterministic && !arguments.backward)
+    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
   if (!arguments.tiles && !(arguments.map.empty() && arguments.params.empty() && arguments.tensors.empty()))
     throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
   arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
@@ -343,6 +371,10 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->group("Device");
   command->add_flag("--build", arguments->build, "Build it, for the registers it really takes")
       ->group("Device");
+  command->add_flag("--backward", arguments->backward,
+                    "The plan and the workspace of the backward pass, too");
+  command->add_flag("--deterministic", arguments->deterministic,
+                    "With --backward: of the one whose gradients have the same bits in every run");
   command
       ->add_flag("--tiles", arguments->tiles,
                  "Say which tiles the mask leaves, what proves it, and draw them")

@@ -78,7 +78,8 @@ struct AdjointSums {
         if constexpr (kIsOfLine) sums[i.number * kLines + line] += term;
         if constexpr (kIsOfDistance) diagonals.add(line, pair, term);
         if constexpr (kHasTable) {
-          if (term != 0.0f) atomicAdd(table + Adjoint::place_in_table(p, of.b, of.h, of.q_idx, of.kv_idx), term);
+          if (term != 0.0f)
+            atomicAdd(table + Adjoint::place_in_table(p, of.b, of.h, of.q_idx, of.kv_idx), term);
         } else if constexpr (kIsOfElement) {
           if (term != 0.0f)
             give_term<Adjoint>(params, Adjoint::element(p, of.b, of.h, of.q_idx, of.kv_idx, i), term);
@@ -253,10 +254,9 @@ struct CapturedSums<AdjointList<Adjoints...>, kKeysDown, kM, kTileQ, kTileKv>
         // The element depends on the distance alone: any two indices that have it will do. Where none have, nothing
         // was added to the diagonal.
         const int distance = max(min(first + i, most), least);
-        const long long element =
-            Adjoint::element(call, b, h, max(distance, 0), max(-distance, 0), {0, {0}});
-        const bool are_one = __ballot_sync(0xffffffffu, element == __shfl_sync(0xffffffffu, element, 0)) ==
-                             0xffffffffu;
+        const long long element = Adjoint::element(call, b, h, max(distance, 0), max(-distance, 0), {0, {0}});
+        const bool are_one =
+            __ballot_sync(0xffffffffu, element == __shfl_sync(0xffffffffu, element, 0)) == 0xffffffffu;
         if (are_one) sum = warp_sum(sum);
         if (sum != 0.0f && (!are_one || lane_of_warp() == 0)) add_to_element<Adjoint>(params, element, sum);
       }

@@ -137,8 +137,7 @@ struct Elements {
   /// The 8 columns `n` of the tile, which are in s[.][at].
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
-                                        Drawn& drawn, Captured& captured, float* room, int at,
-                                        int n) const {
+                                        Drawn& drawn, Captured& captured, float* room, int at, int n) const {
     if constexpr (Config::kDropout) draw(drawn, n);
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {

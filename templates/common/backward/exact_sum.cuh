@@ -58,7 +58,8 @@ __device__ __forceinline__ float value_of(const ExactSum& sum) {
   constexpr int kMore = 8;
   const auto digit = [&](int i) { return static_cast<unsigned long long>(i < 0 ? 0 : digits[i]); };
   const unsigned long long third = digit(first - 2);
-  unsigned long long number = (digit(first) << kDigitBits | digit(first - 1)) << kMore | third >> (kDigitBits - kMore);
+  unsigned long long number =
+      (digit(first) << kDigitBits | digit(first - 1)) << kMore | third >> (kDigitBits - kMore);
   bool has_more = (third & ((1u << (kDigitBits - kMore)) - 1)) != 0;
   for (int i = 0; i < first - 2; ++i) has_more = has_more || digits[i] != 0;
   if (has_more) number |= 1;

@@ -70,8 +70,8 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
 }
 
 TEST_CASE("grids have names", "[program]") {
-  for (const Grid grid : {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums,
-                          Grid::exact_sums}) {
+  for (const Grid grid :
+       {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums, Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
     CHECK(is_of_backward(grid) == (grid != Grid::q_tiles && grid != Grid::tile_map));
   }

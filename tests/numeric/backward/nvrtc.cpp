@@ -21,6 +21,7 @@ struct Build {
   Spec spec;
   std::string name;  // for messages
   std::string_view target;
+  bool deterministic = false;
 };
 
 struct Result {
@@ -32,7 +33,8 @@ Source backward_source(const Build& build) {
   const Target& target = find_target(build.target);
   const CheckedSpec& checked = build.spec.checked();
   const Compiled compiled = compile_front_end(checked, target, {}, Passes::forward_and_backward);
-  return emit_backward_for_gpu(checked, compiled, plan_backward(checked, compiled, target), target);
+  return emit_backward_for_gpu(checked, compiled,
+                               plan_backward(checked, compiled, target, build.deterministic), target);
 }
 
 Result build_one(const Build& build) {
@@ -101,14 +103,29 @@ TEST_CASE("the backward pass builds in f32", "[backward][nvrtc][slow]") {
   check_builds(builds, [](const Build&) { return 1024; });
 }
 
-TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]") {
+namespace {
+
+std::vector<Build> captured_builds(bool deterministic) {
   std::vector<Build> builds;
   for (const std::string& items : captured_items()) {
     const bool is_t4 = builds.size() % 3 == 2;
     const std::string text =
         fmt::format("attention captured\nhead_dim 64\ndtype {}\n{}", is_t4 ? "f16" : "bf16", items);
-    builds.push_back({.spec = Spec::parse(text), .name = text, .target = is_t4 ? "t4" : "a100"});
+    builds.push_back({.spec = Spec::parse(text),
+                      .name = text,
+                      .target = is_t4 ? "t4" : "a100",
+                      .deterministic = deterministic});
   }
+  return builds;
+}
+
+}  // namespace
+
+TEST_CASE("the gradients of what hooks capture build", "[backward][nvrtc][slow]") {
   // Seen: 264 bytes with the sums of five elements a row and five a column, 64 with tables read at the element.
-  check_builds(builds, [](const Build&) { return 288; });
+  check_builds(captured_builds(false), [](const Build&) { return 288; });
+}
+
+TEST_CASE("gradients that repeat build", "[backward][nvrtc][deterministic][slow]") {
+  check_builds(captured_builds(true), [](const Build&) { return 288; });
 }

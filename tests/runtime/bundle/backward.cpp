@@ -83,9 +83,10 @@ TEST_CASE("a bundle's bytes give back its backward passes", "[runtime][bundle][b
 TEST_CASE("every changed bit of a backward pass's cubin is noticed", "[runtime][bundle][backward]") {
   std::string bytes = encode_bundle(sample_with_backward());
   bytes[bytes.rfind(image_of(7, 910)) + 500] ^= 1;
-  CHECK(message_of<BundleError>([&] { decode_bundle(bytes, "x"); }) ==
-        "x: is damaged: the cubin of 'biased', backward, for sm_90 does not have its checksum; copy it again, "
-        "or build it again");
+  CHECK(
+      message_of<BundleError>([&] { decode_bundle(bytes, "x"); }) ==
+      "x: is damaged: the cubin of 'biased', backward, for sm_90 does not have its checksum; copy it again, "
+      "or build it again");
 }
 
 TEST_CASE("backward passes that Facet does not write are refused", "[runtime][bundle][backward]") {

@@ -55,28 +55,27 @@ inline BundleContents sample_bundle() {
 /// causal bf16 d64 and a learned bias f16 d64, for sm_90, both with a backward pass.
 inline BundleContents sample_with_backward() {
   BundleContents contents{.facet = "0.1.0", .nvrtc = 1300, .specs = {}, .kernels = {}};
-  contents.specs = {
-      Spec::parse("attention causal\nhead_dim 64\ndtype bf16\nmask_mod = q_idx >= kv_idx\n"),
-      Spec::parse("attention biased\nhead_dim 64\ndtype f16\nparam factor : f32 = 2.0\n"
-                  "param rate : f32 = 0.5 grad\ntensor bias : bf16[num_q_heads, kv_len] grad\n"
-                  "score_mod = score * factor + rate * bias[h, kv_idx]\n")};
+  contents.specs = {Spec::parse("attention causal\nhead_dim 64\ndtype bf16\nmask_mod = q_idx >= kv_idx\n"),
+                    Spec::parse("attention biased\nhead_dim 64\ndtype f16\nparam factor : f32 = 2.0\n"
+                                "param rate : f32 = 0.5 grad\ntensor bias : bf16[num_q_heads, kv_len] grad\n"
+                                "score_mod = score * factor + rate * bias[h, kv_idx]\n")};
   contents.kernels = {kernel_of(0, "sm_90", 1), kernel_of(1, "sm_90", 3)};
   const auto pass = [](const std::string& entry, Grid grid) {
     return Pass{.entry = entry, .grid = grid, .tile_q = 128, .tile_kv = 64, .threads = 128};
   };
   for (BundleKernel& kernel : contents.kernels)
-    kernel.backward = {.plan = "backward plan",
-                       .binary = {.image = image_of(7, 900 + 10 * kernel.spec),
-                                  .program = {pass("facet_row_stats", Grid::row_stats),
-                                              pass("facet_d_kv", Grid::kv_tiles),
-                                              pass("facet_d_q", Grid::d_q_sums)},
-                                  .registers = 250,
-                                  .spill_bytes = 8}};
+    kernel.backward = {
+        .plan = "backward plan",
+        .binary = {.image = image_of(7, 900 + 10 * kernel.spec),
+                   .program = {pass("facet_row_stats", Grid::row_stats), pass("facet_d_kv", Grid::kv_tiles),
+                               pass("facet_d_q", Grid::d_q_sums)},
+                   .registers = 250,
+                   .spill_bytes = 8}};
   Program& repeats = contents.kernels[1].backward->binary.program;
   repeats[2].grid = Grid::q_tiles;
   repeats.push_back(pass("facet_captured", Grid::exact_sums));
-  repeats[3].exact_gradients = {
-      {.number = 1}, {.number = 16, .is_once = true, .of_batch = false, .of_head = true}};
+  repeats[3].exact_gradients = {{.number = 1},
+                                {.number = 16, .is_once = true, .of_batch = false, .of_head = true}};
   return contents;
 }
 

@@ -75,6 +75,35 @@ TEST_CASE("build makes one bundle of specs, sizes and architectures", "[tools][b
   CHECK(first_line(run_program("run_bundle", {half}).err) == "run_bundle: " + why);
 }
 
+TEST_CASE("build --backward makes a bundle whose kernels have a backward pass", "[tools][bundle][backward]") {
+  if (tests::skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("out/");
+  const std::string spec =
+      folder.write("bias.fa",
+                   "attention biased\nhead_dim 64\ndtype f16\ntensor bias : f32[num_q_heads, kv_len] grad\n"
+                   "score_mod = score + bias[h, kv_idx]\n");
+  const auto built = facet({"build", spec, "--arch", "sm_80", "-o", path, "--backward", "--deterministic"});
+  CHECK(built.err == "");
+  REQUIRE(built.status == 0);
+  CHECK(missing(built.out, {"  backward", "1 kernels for sm_80, forward and backward, "}) == "");
+
+  const auto shown = facet({"bundle", path, "--extract", folder.file("")});
+  CHECK(missing(shown.out, {"  backward", " deterministic=1", "1 kernels, built by facet "}) == "");
+  CHECK(read_file(folder.file("biased_f16_d64_sm_80_backward.cubin")).substr(1, 3) == "ELF");
+  const json listed = json::parse(facet({"bundle", path, "--json"}).out);
+  CHECK(listed["kernels"][0]["backward"]["cubin_bytes"].get<int>() > 1000);
+
+  // The program that links no compiler sees it, too.
+  const auto ran = run_program("run_bundle", {path}, {"FA_LIBCUDA=/no/such/libcuda.so.1"});
+  CHECK(ran.out == "biased f16 d64 sm_80, with its backward pass\n");
+
+  const auto alone = facet({"build", spec, "--arch", "sm_80", "-o", path, "--deterministic"});
+  CHECK(alone.status == 2);
+  CHECK(first_line(alone.err) ==
+        "facet: error: --deterministic is about gradients: add --backward, or leave it out");
+}
+
 TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][bundle]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more) {

@@ -117,7 +117,8 @@ class AdjointPrinter {
     const int size = adjoint_.value.function == nullptr
                          ? 0
                          : code_size(*adjoint_.value.function, spec_.dtype != DType::f32);
-    return functions_ + fmt::format(R"(// {what} {name_in_spec}
+    return functions_ +
+           fmt::format(R"(// {what} {name_in_spec}
 struct {name} {{
   static constexpr int kGradient = {gradient};
   static constexpr AdjointPlace kPlace = AdjointPlace::{place};
@@ -145,18 +146,16 @@ struct {name} {{
 {table}}};
 
 )",
-                                    fmt::arg("what", adjoint_.of == Adjoint::Of::param ? "param" : "tensor"),
-                                    fmt::arg("name_in_spec", adjoint_.name), fmt::arg("name", name_),
-                                    fmt::arg("gradient", number_of(adjoint_)),
-                                    fmt::arg("place", place_of_sums(adjoint_)),
-                                    fmt::arg("iterations", iterations(adjoint_)), fmt::arg("size", size),
-                                    fmt::arg("loops", loops), fmt::arg("loop_count", adjoint_.loops.size()),
-                                    fmt::arg("value", value), fmt::arg("element", element), fmt::arg("table", table),
-                                    fmt::arg("table_size", sums_.table.elements),
-                                    fmt::arg("repeats", sums_.deterministic),
-                                    fmt::arg("is_once", sums_.elements.is_once),
-                                    fmt::arg("of_batch", sums_.elements.of_batch),
-                                    fmt::arg("of_head", sums_.elements.of_head));
+                       fmt::arg("what", adjoint_.of == Adjoint::Of::param ? "param" : "tensor"),
+                       fmt::arg("name_in_spec", adjoint_.name), fmt::arg("name", name_),
+                       fmt::arg("gradient", number_of(adjoint_)), fmt::arg("place", place_of_sums(adjoint_)),
+                       fmt::arg("iterations", iterations(adjoint_)), fmt::arg("size", size),
+                       fmt::arg("loops", loops), fmt::arg("loop_count", adjoint_.loops.size()),
+                       fmt::arg("value", value), fmt::arg("element", element), fmt::arg("table", table),
+                       fmt::arg("table_size", sums_.table.elements), fmt::arg("repeats", sums_.deterministic),
+                       fmt::arg("is_once", sums_.elements.is_once),
+                       fmt::arg("of_batch", sums_.elements.of_batch),
+                       fmt::arg("of_head", sums_.elements.of_head));
   }
 
  private:

@@ -60,11 +60,9 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   const PrintedDerivatives printed = print_derivatives(spec, hooks, derivatives, plan.deterministic);
   Program program;
   std::string includes, entries;
-  for (const PrintedPass& pass :
-       print_backward_passes(spec, classes, score_class, plan,
-                             needs_of(spec, derivatives, facts, classes, plan.deterministic),
-                             plan.deterministic ? exact_gradients(derivatives)
-                                                : std::vector<ExactGradient>())) {
+  for (const PrintedPass& pass : print_backward_passes(
+           spec, classes, score_class, plan, needs_of(spec, derivatives, facts, classes, plan.deterministic),
+           plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>())) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
     if (includes.find(include) == std::string::npos) includes += include;
