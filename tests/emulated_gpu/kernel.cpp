@@ -95,9 +95,9 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
   for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), params, order);
 }
 
-BackwardPass emulated_backward(const Source& source, Order order) {
-  const auto library = std::make_shared<const Library>(source);
-  const Program& program = source.program;
+using SharedLibrary = std::shared_ptr<const Library>;
+
+BackwardPass emulated_backward(const SharedLibrary& library, const Program& program, Order order) {
   return {.workspace_bytes =
               [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
           .run =
@@ -119,8 +119,8 @@ BackwardPass emulated_backward(const Source& source, Order order) {
               }};
 }
 
-std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, Order order) {
-  const auto library = std::make_shared<const Library>(source);
+std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, const SharedLibrary& library,
+                                   Order order) {
   auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
                                                             .device = Device::host,
                                                             .target = source.arch,
@@ -140,23 +140,36 @@ Kernel kernel_of(std::shared_ptr<const LoadedKernel> loaded) {
 }  // namespace
 
 Kernel emulated_kernel(const Spec& spec, const Source& source, Order order) {
-  return kernel_of(load(spec, source, order));
+  return kernel_of(load(spec, source, std::make_shared<const Library>(source), order));
 }
 
 Kernel emulated_kernel(const Spec& spec, const std::string& target, const std::string& plan, Order order) {
   return emulated_kernel(spec, *compile_front_end(spec.checked(), find_target(target), plan).source, order);
 }
 
-Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target, Order order,
-                                     const std::function<void(BackwardPlan&)>& change, bool deterministic) {
+std::array<Kernel, 2> emulated_kernels_with_backward(const Spec& spec, const std::string& target,
+                                                     const std::function<void(BackwardPlan&)>& change,
+                                                     bool deterministic) {
   const CheckedSpec& checked = spec.checked();
   const Target& gpu = find_target(target);
   const Compiled compiled = compile_front_end(checked, gpu, {}, Passes::forward_and_backward);
   BackwardPlan plan = plan_backward(checked, compiled, gpu, deterministic);
   if (change) change(plan);
-  const std::shared_ptr<LoadedKernel> loaded = load(spec, *compiled.source, order);
-  loaded->backward = emulated_backward(emit_backward_for_gpu(checked, compiled, plan, gpu), order);
-  return kernel_of(loaded);
+  const Source& forward = *compiled.source;
+  const Source backward = emit_backward_for_gpu(checked, compiled, plan, gpu);
+  const auto of_forward = std::make_shared<const Library>(forward),
+             of_backward = std::make_shared<const Library>(backward);
+  const auto in_order = [&](Order order) {
+    const std::shared_ptr<LoadedKernel> loaded = load(spec, forward, of_forward, order);
+    loaded->backward = emulated_backward(of_backward, backward.program, order);
+    return kernel_of(loaded);
+  };
+  return {in_order(Order::first_to_last), in_order(Order::last_to_first)};
+}
+
+Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target, Order order,
+                                     const std::function<void(BackwardPlan&)>& change) {
+  return emulated_kernels_with_backward(spec, target, change)[static_cast<std::size_t>(order)];
 }
 
 bool skip_without_compiler() {

@@ -2,6 +2,7 @@
 // host, with threads that switch where a GPU's may (block.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,8 +28,11 @@ Kernel emulated_kernel(const Spec& spec, const Source& source, Order order = Ord
 /// With a backward pass, both passes in one order. `change` may make another plan of the backward pass's.
 Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target,
                                      Order order = Order::first_to_last,
-                                     const std::function<void(BackwardPlan&)>& change = {},
-                                     bool deterministic = false);
+                                     const std::function<void(BackwardPlan&)>& change = {});
+/// One in each order, compiled once.
+std::array<Kernel, 2> emulated_kernels_with_backward(const Spec& spec, const std::string& target,
+                                                     const std::function<void(BackwardPlan&)>& change = {},
+                                                     bool deterministic = false);
 
 /// Whether the compiler that the tests were built with is not here; notes that.
 bool skip_without_compiler();
