@@ -52,6 +52,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
                                {"FA_CPU", "avx512_bf16"},
                                {"FA_PLAN", "tile_q=64"},
                                {"FA_TARGET", "t4"},
+                               {"FA_DETERMINISTIC", "1"},
                                {"FA_DISK_CACHE", "0"},
                                {"FA_CACHE_DIR", "/c"},
                                {"FA_CACHE_SIZE", "12345"},
@@ -66,6 +67,9 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.cpu == CpuLevel::avx512_bf16);
   CHECK(e.plan == "tile_q=64");
   CHECK(e.target == "t4");
+  CHECK(e.deterministic);
+  CHECK(resolve({}, e).deterministic);
+  CHECK_FALSE(resolve({}, parse({})).deterministic);
   CHECK_FALSE(e.disk_cache);
   CHECK(e.cache_dir == "/c");
   CHECK(e.cache_size == 12345);
@@ -74,7 +78,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 16);
+  CHECK(environment_variables().size() == 17);
 }
 
 TEST_CASE("FA_CPU takes three levels", "[runtime][options]") {

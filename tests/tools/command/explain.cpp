@@ -72,6 +72,37 @@ TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file")
   CHECK(facet({"emit", causal_path(), "-o", folder.file("none/x.cu"), "--gpu", "a100"}).status == 1);
 }
 
+TEST_CASE("explain --backward prints the backward pass's plan and its workspace") {
+  const TemporaryFolder folder;
+  const std::string spec =
+      folder.write("a.fa",
+                   "attention a\nhead_dim 64\ndtype bf16\ntensor bias : f32[num_q_heads, kv_len] grad\n"
+                   "score_mod = score + bias[h, kv_idx]\n");
+  const auto backward = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"explain", spec,       "--json", "--gpu",   "a100", "--q-len",
+                                   "128",     "--kv-len", "100",    "--heads", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return nlohmann::json::parse(facet(words).out);
+  };
+  constexpr int kStats = 2 * 4 * 128 * 2, kQuerySums = 4 * 128 * 64 * 2, kExactSums = 104 * 2 * 100;
+  CHECK_FALSE(backward({}).contains("backward"));
+  const nlohmann::json fast = backward({"--backward"})["backward"];
+  CHECK(missing(fast["plan"].get<std::string>(), {"dq_by_sums=1 deterministic=0"}) == "");
+  CHECK(fast["workspace_bytes"] == kStats + kQuerySums);
+  const nlohmann::json repeats = backward({"--backward", "--deterministic"})["backward"];
+  CHECK(missing(repeats["plan"].get<std::string>(), {"dq_by_sums=0 deterministic=1"}) == "");
+  CHECK(repeats["workspace_bytes"] == kStats + kExactSums);
+  CHECK(first_line(facet({"explain", spec, "--deterministic"}).err) ==
+        "facet: error: --deterministic is about gradients: add --backward, or leave it out");
+}
+
+TEST_CASE("run --deterministic says what the host does anyway") {
+  const auto ran = facet({"run", causal_path(), "--device", "host", "--q-len", "64", "--repeat", "1",
+                          "--backward", "--deterministic"});
+  CHECK(missing(ran.out, {"repeats    every gradient has the same bits in every run, as the host's always "
+                          "have"}) == "");
+}
+
 TEST_CASE("emit prints the backward pass's plan and source") {
   const auto backward = [&](const std::string& stage, const std::string& gpu, const std::string& dtype) {
     return facet({"emit", causal_path(), "--stage", stage, "--gpu", gpu, "--dtype", dtype, "--backward"});
