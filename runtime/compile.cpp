@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <span>
 
 #include "compiler/program/workspace.h"
 #include "compiler/spec/dtype.h"
@@ -99,36 +101,55 @@ void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& com
                              Stream) { run_host_backward(*code, call, workspace, threads); }};
 }
 
-std::unique_ptr<const CudaKernel> load_or_build_cuda(const CudaDevice& device, const Source& source,
-                                                     std::string_view label, const DiskCache& cache,
-                                                     CompileTimes& times) {
+/// The kernels of sources, each from the disk cache or built, all at the same time.
+std::vector<std::shared_ptr<const CudaKernel>> load_or_build_cuda(const CudaDevice& device,
+                                                                  std::span<const Source> sources,
+                                                                  std::string_view label,
+                                                                  const DiskCache& cache,
+                                                                  CompileTimes& times) {
   Lap lap;
-  const BuildResult built = build(source, cache, label);
-  times.miss = built.miss;
-  times.not_kept = built.not_kept;
-  if (built.from_disk) {
-    lap();
-  } else {
+  const std::vector<BuildResult> all = build_all(sources, cache, label);
+  const double took = lap();
+  for (const BuildResult& built : all) {
+    if (times.miss.empty()) times.miss = built.miss;
+    if (times.not_kept.empty()) times.not_kept = built.not_kept;
+  }
+  if (!std::ranges::all_of(all, &BuildResult::from_disk)) {
     times.source = CompileTimes::Source::compiled;
-    times.build += lap();
+    times.build += took;
   }
   device.context();  // begun in make_kernel
   times.driver += lap();
-  std::unique_ptr<const CudaKernel> kernel = load_cuda(device, built.binary);
+  std::vector<std::shared_ptr<const CudaKernel>> kernels;
+  for (const BuildResult& built : all) kernels.push_back(load_cuda(device, built.binary));
   times.load += lap();
-  return kernel;
+  return kernels;
+}
+
+/// All programs of the forward pass, by bucket.
+CudaBuckets load_buckets(const CudaDevice& device, const PlanTable& plans, const TableSources& sources,
+                         std::string_view label, const DiskCache& cache, CompileTimes& times) {
+  const auto kernels = load_or_build_cuda(device, sources.sources, label, cache, times);
+  std::vector<CudaBucket> buckets;
+  for (std::size_t line = 0; line < plans.size(); ++line)
+    buckets.push_back({.bucket = plans[line].bucket,
+                       .plan = plans[line].choice.plan.print(),
+                       .code = kernels[sources.of_line[line]]});
+  return CudaBuckets(std::move(buckets));
 }
 
 /// The kernel's functions on a GPU.
-void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
-              const CudaDevice& device, const DiskCache& cache, CompileTimes& times) {
+void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled,
+              const TableSources& sources, const Target& target, const CudaDevice& device,
+              const DiskCache& cache, CompileTimes& times) {
   const std::string label = kernel_label(spec, target.name);
   times.source = CompileTimes::Source::disk;  // unless one of them is built
-  kernel.cuda = load_or_build_cuda(device, *compiled.source, label, cache, times);
+  kernel.cuda = load_buckets(device, compiled.plans, sources, label, cache, times);
   if (!compiled.derivatives) return;
-  const std::shared_ptr<const CudaKernel> code = load_or_build_cuda(
-      device, emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target), target),
-      label + ", backward", cache, times);
+  const Source backward =
+      emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target), target);
+  const std::shared_ptr<const CudaKernel> code =
+      load_or_build_cuda(device, std::span(&backward, 1), label + ", backward", cache, times).front();
   const std::int64_t row = std::int64_t{dtype_bytes(spec.dtype)} * (spec.head_dim + spec.head_dim_v);
   kernel.backward = {.workspace_bytes =
                          [code](const BackwardCall& call) {
@@ -158,9 +179,10 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   times.tune = tuned.milliseconds;
   times.tuned = tuned.said;
   Lap lap;
-  const Compiled compiled =
+  Compiled compiled =
       compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan,
-                        options.backward ? Passes::forward_and_backward : Passes::forward);
+                        options.backward ? Passes::forward_and_backward : Passes::forward, tuned.known);
+  const TableSources sources = gpu != nullptr ? take_sources(checked, compiled, target) : TableSources{};
   times.front_end = lap();
 
   auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -170,7 +192,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    add_cuda(*kernel, checked, compiled, target, *gpu, cache, times);
+    add_cuda(*kernel, checked, compiled, sources, target, *gpu, cache, times);
   } else {
     add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }

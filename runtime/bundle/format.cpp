@@ -81,19 +81,23 @@ void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to,
 
 std::string encode_bundle(const BundleContents& contents) {
   std::vector<ImagePlace> places;
-  std::uint64_t end = 0;
+  std::string images;
   for (const BundleKernel& kernel : contents.kernels) {
-    const std::string& image = kernel.binary.image;
-    places.push_back({.offset = end, .bytes = image.size(), .check = check_of(image)});
-    end = aligned(end + image.size());
+    for_each_binary(kernel, [&](const Binary& binary) {
+      images.resize(aligned(images.size()));
+      places.push_back(
+          {.offset = images.size(), .bytes = binary.image.size(), .check = check_of(binary.image)});
+      images += binary.image;
+    });
   }
+  images.resize(aligned(images.size()));
   const std::string manifest = print_manifest(contents, places);
-  const std::uint64_t images = aligned(sizeof(Header) + manifest.size());
+  const std::uint64_t start = aligned(sizeof(Header) + manifest.size());
   Header header = {.magic = {},
                    .format = kFormat,
                    .header_bytes = sizeof(Header),
                    .manifest_bytes = manifest.size(),
-                   .file_bytes = images + end,
+                   .file_bytes = start + images.size(),
                    .check_high = 0,
                    .check_low = 0,
                    .reserved = {}};
@@ -103,12 +107,8 @@ std::string encode_bundle(const BundleContents& contents) {
   header.check_low = check.low;
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += manifest;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    bytes.resize(images + places[i].offset);
-    bytes += contents.kernels[i].binary.image;
-  }
-  bytes.resize(header.file_bytes);
-  return bytes;
+  bytes.resize(start);
+  return bytes + images;
 }
 
 std::uint64_t manifest_end(std::string_view start, std::uint64_t bytes, const std::string& path) {
@@ -133,21 +133,24 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
   check_padding(bytes, sizeof header + header.manifest_bytes, start, path);
   const std::uint64_t room = bytes.size() - start;
   std::uint64_t end = 0;
+  auto next = manifest.places.begin();
   for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
-    const ImagePlace& place = manifest.places[i];
-    if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
-      refuse(path, "manifest: kernels[{}].image: does not lie where the one before it ends", i);
-    const std::string_view image = bytes.substr(start + place.offset, place.bytes);
-    if (check_of(image) != place.check) {
-      const BundleKernel& kernel = contents.kernels[i];
-      refuse(
-          path,
-          "is damaged: the cubin of '{}' for {} does not have its checksum; copy it again, or build it again",
-          contents.specs[kernel.spec].name(), kernel.arch);
-    }
-    contents.kernels[i].binary.image = image;
-    end = aligned(place.offset + place.bytes);
-    check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
+    BundleKernel& kernel = contents.kernels[i];
+    for_each_binary(kernel, [&](Binary& binary) {
+      const ImagePlace& place = *next++;
+      if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
+        refuse(path, "manifest: kernels[{}].image: does not lie where the one before it ends", i);
+      const std::string_view image = bytes.substr(start + place.offset, place.bytes);
+      if (check_of(image) != place.check) {
+        refuse(path,
+               "is damaged: the cubin of '{}' for {} does not have its checksum; copy it again, or build it "
+               "again",
+               contents.specs[kernel.spec].name(), kernel.arch);
+      }
+      binary.image = image;
+      end = aligned(place.offset + place.bytes);
+      check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
+    });
   }
   if (end != room) refuse(path, "manifest: the cubins end at {} of {} bytes", start + end, bytes.size());
   return std::move(contents);

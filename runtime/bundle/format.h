@@ -7,17 +7,34 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/program/bucket.h"
 #include "fa/bundle.h"
 #include "runtime/cuda/binary.h"
 
 namespace fa {
 
-struct BundleKernel {
-  std::size_t spec = 0;  // which of the bundle's
-  std::string arch;      // what the cubin was built for: "sm_80"
+/// A plan for the calls of one bucket.
+struct BundleBucket {
+  Bucket bucket;
   std::string plan;
   Binary binary;
 };
+
+struct BundleKernel {
+  std::size_t spec = 0;  // which of the bundle's
+  std::string arch;      // what the cubins were built for: "sm_80"
+  std::string plan;      // for all calls that no bucket holds
+  Binary binary;
+  std::vector<BundleBucket> buckets =
+      {};  // of calls that have other plans; the first that holds a call counts
+};
+
+/// Calls `take` with each of a kernel's binaries, in the order in which a bundle has them.
+template <class Kernel, class Take>
+void for_each_binary(Kernel& kernel, Take take) {
+  take(kernel.binary);
+  for (auto& bucket : kernel.buckets) take(bucket.binary);
+}
 
 /// All that a bundle carries.
 struct BundleContents {

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/bundle/calls.h"
 #include "runtime/bundle/fields.h"
 #include "runtime/bundle/passes.h"
 #include "runtime/cuda/launch_abi.h"
@@ -50,14 +51,25 @@ json to_json(const Spec& spec) {
           {"text", interface_of(spec)}};
 }
 
-json to_json(const BundleKernel& kernel, const ImagePlace& place) {
-  return {{"spec", kernel.spec},
-          {"arch", kernel.arch},
-          {"plan", kernel.plan},
-          {"passes", print_passes(kernel.binary.program)},
-          {"registers", kernel.binary.registers},
-          {"spill_bytes", kernel.binary.spill_bytes},
+/// What both a kernel and a bucket of it have.
+json to_json(const std::string& plan, const Binary& binary, const ImagePlace& place) {
+  return {{"plan", plan},
+          {"passes", print_passes(binary.program)},
+          {"registers", binary.registers},
+          {"spill_bytes", binary.spill_bytes},
           {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
+}
+
+/// `place`: of the kernel's first cubin, then of the next kernel's.
+json to_json(const BundleKernel& kernel, std::vector<ImagePlace>::const_iterator& place) {
+  json result = to_json(kernel.plan, kernel.binary, *place++);
+  result.update({{"spec", kernel.spec}, {"arch", kernel.arch}});
+  for (const BundleBucket& bucket : kernel.buckets) {
+    json one = to_json(bucket.plan, bucket.binary, *place++);
+    one["calls"] = print_calls(bucket.bucket);
+    result["buckets"].push_back(std::move(one));
+  }
+  return result;
 }
 
 Spec parse_spec(Fields fields) {
@@ -88,8 +100,17 @@ ImagePlace parse_image(Fields fields) {
   return place;
 }
 
-BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
+Binary parse_binary(Fields& fields, std::vector<ImagePlace>& places) {
   constexpr int kMostBytes = 1 << 20;
+  Binary binary;
+  binary.program = parse_passes(fields);
+  binary.registers = fields.count("registers", 0, 255);
+  binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  places.push_back(parse_image(fields.inner("image")));
+  return binary;
+}
+
+BundleKernel parse_kernel(Fields& fields, std::size_t specs, std::vector<ImagePlace>& places) {
   BundleKernel kernel;
   kernel.spec = static_cast<std::size_t>(fields.number("spec", 0, static_cast<std::int64_t>(specs) - 1));
   kernel.arch = fields.text("arch");
@@ -98,10 +119,18 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs) {
       kernel.arch, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
   if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
   kernel.plan = fields.text("plan");
-  Binary& binary = kernel.binary;
-  binary.program = parse_passes(fields);
-  binary.registers = fields.count("registers", 0, 255);
-  binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  kernel.binary = parse_binary(fields, places);
+  if (!fields.has("buckets")) return kernel;
+  std::vector<Fields> buckets = fields.objects("buckets");
+  if (buckets.empty() || buckets.size() >= kMostBuckets)
+    fields.fail("buckets",
+                fmt::format("has {} entries, it must have 1 to {}", buckets.size(), kMostBuckets - 1));
+  for (Fields& bucket : buckets) {
+    kernel.buckets.push_back({.bucket = parse_calls(bucket.inner("calls")),
+                              .plan = bucket.text("plan"),
+                              .binary = parse_binary(bucket, places)});
+    bucket.end();
+  }
   return kernel;
 }
 
@@ -111,8 +140,8 @@ std::string print_manifest(const BundleContents& contents, const std::vector<Ima
   json specs = json::array();
   for (const Spec& spec : contents.specs) specs.push_back(to_json(spec));
   json kernels = json::array();
-  for (std::size_t i = 0; i < contents.kernels.size(); ++i)
-    kernels.push_back(to_json(contents.kernels[i], places[i]));
+  auto place = places.begin();
+  for (const BundleKernel& kernel : contents.kernels) kernels.push_back(to_json(kernel, place));
   const json manifest{{"facet", contents.facet},
                       {"nvrtc", contents.nvrtc},
                       {"launch", {{"check", abi_hash()}, {"layout", launch_abi()}}},
@@ -148,8 +177,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
   for (Fields& spec : fields.objects("specs")) contents.specs.push_back(parse_spec(spec));
   std::set<std::tuple<std::string, int, DType, std::string>> seen;
   for (Fields& kernel : fields.objects("kernels")) {
-    contents.kernels.push_back(parse_kernel(kernel, contents.specs.size()));
-    manifest.places.push_back(parse_image(kernel.inner("image")));
+    contents.kernels.push_back(parse_kernel(kernel, contents.specs.size(), manifest.places));
     kernel.end();
     const BundleKernel& added = contents.kernels.back();
     const Spec& spec = contents.specs[added.spec];

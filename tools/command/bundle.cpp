@@ -12,6 +12,7 @@
 #include "tools/command/json_option.h"
 #include "tools/command/validators.h"
 #include "tools/console/text.h"
+#include "tools/plans/bundle_json.h"
 #include "tools/problem/describe.h"
 
 namespace fa::tools {
@@ -38,9 +39,14 @@ void extract(const BundleContents& contents, const std::string& folder) {
   if (error) throw Error(fmt::format("{}: cannot be made: {}", folder, error.message()));
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    write_output(fmt::format("{}/{}_{}_d{}_{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
-                             spec.head_dim(), kernel.arch),
-                 kernel.binary.image);
+    int number = 0;  // of the bucket
+    for_each_binary(kernel, [&](const Binary& binary) {
+      const std::string bucket = number == 0 ? std::string() : fmt::format("_bucket{}", number);
+      ++number;
+      write_output(fmt::format("{}/{}_{}_d{}_{}{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
+                               spec.head_dim(), kernel.arch, bucket),
+                   binary.image);
+    });
   }
 }
 
@@ -55,6 +61,7 @@ int run_bundle(const BundleArguments& arguments) {
     kernels.push_back({{"spec", spec_json(spec)},
                        {"arch", kernel.arch},
                        {"plan", kernel.plan},
+                       {"buckets", buckets_json(kernel)},
                        {"registers", kernel.binary.registers},
                        {"spill_bytes", kernel.binary.spill_bytes},
                        {"cubin_bytes", kernel.binary.image.size()}});
@@ -66,6 +73,10 @@ int run_bundle(const BundleArguments& arguments) {
     const Spec& spec = contents.specs[kernel.spec];
     fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
                print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
+    for (const BundleBucket& bucket : kernel.buckets)
+      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}, for {}\n", "", "", "",
+                 print_bytes(static_cast<double>(bucket.binary.image.size())), bucket.plan,
+                 bucket.bucket.print());
   }
   fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
              contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);
