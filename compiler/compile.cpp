@@ -1,6 +1,8 @@
 // The table of contents: one stage a line, each a verb from one value to the next.
 #include "compiler/compile.h"
 
+#include <algorithm>
+
 #include "compiler/emit/cuda/backward/adjoints.h"
 #include "compiler/emit/cuda/backward/source.h"
 #include "compiler/emit/host/backward/backward.h"
@@ -27,10 +29,17 @@ std::optional<HookCases> divide_by_head(const CheckedSpec& spec, const HookIr& h
                    .fails = of_case(found->fails)};
 }
 
+/// The choose stage: the plan for large calls, then which calls should have others.
+PlanTable choose_table(const CheckedSpec& spec, const Facts& facts, const Target& target,
+                       std::string_view forced_plan, std::span<const KnownPlan> known) {
+  if (!forced_plan.empty()) return single_plan(choose_forced(spec, facts, target, forced_plan));
+  return refine(choose_plans(spec, facts, target, choose(spec, facts, target)), known);
+}
+
 }  // namespace
 
 Compiled compile_front_end(const CheckedSpec& written, const Target& target, std::string_view forced_plan,
-                           Passes passes) {
+                           Passes passes, std::span<const KnownPlan> known) {
   Compiled compiled;
   CheckedSpec spec = import_hooks(written);
   spec.score_from = spec.mask_from = {};  // expressions now: every later stage lowers those
@@ -38,16 +47,37 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
   compiled.facts = analyse(spec, compiled.hooks);
   if (compiled.facts.has_mask && !compiled.facts.mask_is_always_true)
     compiled.classes = derive_tile_classes(compiled.hooks);
-  compiled.choice = forced_plan.empty() ? choose(spec, compiled.facts, target)
-                                        : choose_forced(spec, compiled.facts, target, forced_plan);
+  compiled.plans = choose_table(spec, compiled.facts, target, forced_plan, known);
+  compiled.choice = compiled.plans.back().choice;
   if (passes == Passes::forward_and_backward) compiled.derivatives = derive(spec, compiled.hooks);
   if (target.is_host()) return compiled;  // emit_for_host goes on
   compiled.cases = divide_by_head(spec, compiled.hooks);
   if (!compiled.cases)
     compiled.score_class = derive_score_class(compiled.facts, compiled.classes, spec.scale);
-  compiled.source = emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
-                                compiled.cases ? &*compiled.cases : nullptr, compiled.choice.plan, target);
+  compiled.source = emit_for_gpu(spec, compiled, compiled.choice.plan, target);
   return compiled;
+}
+
+Source emit_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const Plan& plan,
+                    const Target& target) {
+  return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
+                     compiled.cases ? &*compiled.cases : nullptr, plan, target);
+}
+
+TableSources take_sources(const CheckedSpec& spec, Compiled& compiled, const Target& target) {
+  std::vector<Plan> plans{compiled.choice.plan};
+  TableSources result;
+  result.sources.push_back(std::move(compiled.source.value()));
+  compiled.source.reset();
+  for (const PlanOfBucket& line : compiled.plans) {
+    const Plan& plan = line.choice.plan;
+    const auto known = std::ranges::find(plans, plan);
+    result.of_line.push_back(static_cast<std::size_t>(known - plans.begin()));
+    if (known != plans.end()) continue;
+    plans.push_back(plan);
+    result.sources.push_back(emit_for_gpu(spec, compiled, plan, target));
+  }
+  return result;
 }
 
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {

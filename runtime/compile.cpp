@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/build/build.h"
@@ -98,34 +101,52 @@ void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& com
                              Stream) { run_host_backward(*code, call, workspace, threads); }};
 }
 
-/// The kernel's functions on a GPU. The passes' sources are built side by side: NVRTC takes seconds for the two.
-void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
-              const CudaDevice& device, const DiskCache& cache, bool deterministic, CompileTimes& times) {
-  const std::string label = kernel_label(spec, target.name);
+/// The kernels of sources, each from the disk cache or built, all at the same time.
+std::vector<std::shared_ptr<const CudaKernel>> load_or_build_cuda(const CudaDevice& device,
+                                                                  std::span<const BuildRequest> requests,
+                                                                  const DiskCache& cache,
+                                                                  CompileTimes& times) {
   Lap lap;
-  std::future<BuildResult> backward;
-  if (compiled.derivatives)
-    backward = std::async(
-        std::launch::async,
-        [&cache, label = label + ", backward",
-         source = emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic),
-                                        target)] { return build(source, cache, label); });
-  std::vector<BuildResult> built = {build(*compiled.source, cache, label)};
-  if (backward.valid()) built.push_back(backward.get());
-  const double passed = lap();
+  const std::vector<BuildResult> all = build_all(requests, cache);
+  const double took = lap();
   times.source = CompileTimes::Source::disk;  // unless one of them was built
-  for (const BuildResult& one : built) {
-    if (times.miss.empty()) times.miss = one.miss;
-    if (times.not_kept.empty()) times.not_kept = one.not_kept;
-    if (one.from_disk) continue;
+  for (const BuildResult& built : all) {
+    if (times.miss.empty()) times.miss = built.miss;
+    if (times.not_kept.empty()) times.not_kept = built.not_kept;
+  }
+  if (!std::ranges::all_of(all, &BuildResult::from_disk)) {
     times.source = CompileTimes::Source::compiled;
-    times.build = passed;
+    times.build = took;
   }
   device.context();  // begun in make_kernel
   times.driver += lap();
-  kernel.cuda = load_cuda(device, built[0].binary);
-  if (built.size() > 1) kernel.backward = backward_on_gpu(load_cuda(device, built[1].binary), spec);
+  std::vector<std::shared_ptr<const CudaKernel>> kernels;
+  for (const BuildResult& built : all) kernels.push_back(load_cuda(device, built.binary));
   times.load += lap();
+  return kernels;
+}
+
+/// The kernel's functions on a GPU: the programs of the forward pass, by bucket, and the backward pass.
+void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled,
+              const TableSources& sources, const Target& target, const CudaDevice& device,
+              const DiskCache& cache, bool deterministic, CompileTimes& times) {
+  const std::string label = kernel_label(spec, target.name);
+  std::vector<BuildRequest> requests;
+  for (const Source& source : sources.sources) requests.push_back({&source, label});
+  std::optional<Source> backward;
+  if (compiled.derivatives) {
+    backward =
+        emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic), target);
+    requests.push_back({&*backward, label + ", backward"});
+  }
+  const auto kernels = load_or_build_cuda(device, requests, cache, times);
+  std::vector<CudaBucket> buckets;
+  for (std::size_t line = 0; line < compiled.plans.size(); ++line)
+    buckets.push_back({.bucket = compiled.plans[line].bucket,
+                       .plan = compiled.plans[line].choice.plan.print(),
+                       .code = kernels[sources.of_line[line]]});
+  kernel.cuda = CudaBuckets(std::move(buckets));
+  if (backward) kernel.backward = backward_on_gpu(kernels.back(), spec);
 }
 
 /// Compiles a kernel that the memory cache does not have.
@@ -145,9 +166,10 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   times.tune = tuned.milliseconds;
   times.tuned = tuned.said;
   Lap lap;
-  const Compiled compiled =
+  Compiled compiled =
       compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan,
-                        options.backward ? Passes::forward_and_backward : Passes::forward);
+                        options.backward ? Passes::forward_and_backward : Passes::forward, tuned.known);
+  const TableSources sources = gpu != nullptr ? take_sources(checked, compiled, target) : TableSources{};
   times.front_end = lap();
 
   auto kernel = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
@@ -157,7 +179,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    add_cuda(*kernel, checked, compiled, target, *gpu, cache, options.deterministic, times);
+    add_cuda(*kernel, checked, compiled, sources, target, *gpu, cache, options.deterministic, times);
   } else {
     add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }

@@ -143,6 +143,11 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   return explain(question, *best, "the model's best");
 }
 
+Choice explain_plan(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                    const ProblemSize& size, std::string_view reason) {
+  return explain({spec, facts, target, size}, {plan, predict(plan, spec, facts, target, size)}, reason);
+}
+
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                const ProblemSize& size) {
   const Choice chosen = choose(spec, facts, target, size);

@@ -61,11 +61,16 @@ struct Choice {
 struct ProblemSize {
   int batch = 2, num_q_heads = 16, num_kv_heads = 16, q_len = 8192, kv_len = 8192;
   std::int64_t captured_bytes = 0;  // of all captured tensors together
+  bool operator==(const ProblemSize&) const = default;
 };
 
 /// The plan the cost model prefers. Throws SpecError where the target cannot run the spec, with the remedy.
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
               const ProblemSize& size = {});
+
+/// The choice of a given plan for `size`, with `reason` and the model's terms as why.
+Choice explain_plan(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                    const ProblemSize& size, std::string_view reason);
 
 /// Whether `choose` would consider the plan: some legal ones it leaves to a tuner that measures.
 bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts);

@@ -26,10 +26,11 @@ struct BundleEntry {
   int head_dim = 0;
   int head_dim_v = 0;
   DType dtype = DType::bf16;
-  std::string arch;       // "sm_80"
-  std::string plan;       // as `facet explain` prints it
-  std::size_t bytes = 0;  // of the cubins
-  bool backward = false;  // whether its Kernel::backward works
+  std::string arch;               // "sm_80"
+  std::string plan;               // as `facet explain` prints it; of several the one for large calls
+  std::vector<KernelPlan> plans;  // all of them, as Kernel::plans
+  std::size_t bytes = 0;          // of the cubins
+  bool backward = false;          // whether its Kernel::backward works
 };
 
 struct BundleState;  // runtime/

@@ -85,6 +85,12 @@ struct CompileTimes {
   std::string tuned;
 };
 
+/// One of a kernel's plans, and the calls that it is for.
+struct KernelPlan {
+  std::string calls;  // "up to 66 CTAs of work", "all other calls", or "every call" of a kernel with one plan
+  std::string plan;   // printed
+};
+
 struct BackwardArgs;  // fa/backward.h
 struct KernelState;   // runtime/
 
@@ -97,8 +103,8 @@ class Kernel {
   void forward(const ForwardArgs& args, Stream stream = nullptr) const;
 
   /// Bytes of device memory that `forward` needs as args.workspace: 0 on the host and for most specs; a few
-  /// bytes a tile where the mask reads tables. One call at a time may use it. Throws ArgumentError like
-  /// `forward`.
+  /// bytes a tile where the mask reads tables. One call at a time may use it. Shorter calls may need more, where they
+  /// have a plan with smaller tiles. Throws ArgumentError like `forward`.
   std::size_t workspace_bytes(const ForwardArgs& args) const;
 
   /// One backward pass (fa/backward.h), of a kernel that was compiled with Options::backward: dQ, dK, dV
@@ -114,7 +120,11 @@ class Kernel {
   Device device() const;  // cuda or host, never automatic
   const Spec& spec() const;
   const std::string& target() const;  // "h200", "host", ...
-  const std::string& plan() const;    // the plan, printed
+  const std::string& plan() const;  // the plan, printed; of several (docs/tuning.md) the one for large calls
+  /// All plans of forward. More than one only on a GPU, each with code of its own, which `compile` has built.
+  std::vector<KernelPlan> plans() const;
+  /// The one of them that `forward` runs for a call. Throws ArgumentError like `forward`.
+  KernelPlan plan_for(const ForwardArgs& args) const;
   const CompileTimes& times() const;
 
   explicit Kernel(std::shared_ptr<const KernelState> state) : state_(std::move(state)) {}

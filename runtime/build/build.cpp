@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <iterator>
 
 #include "runtime/build/key.h"
@@ -98,6 +99,16 @@ BuildResult build(const Source& plain, const DiskCache& cache, std::string_view 
     result.not_kept = cache.put(key, {.label = std::string(label), .payload = encode(binary)});
   result.binary = std::move(binary);
   return result;
+}
+
+std::vector<BuildResult> build_all(std::span<const BuildRequest> requests, const DiskCache& cache) {
+  const auto build_one = [&cache](const BuildRequest& one) { return build(*one.source, cache, one.label); };
+  std::vector<std::future<BuildResult>> others;
+  for (const BuildRequest& one : requests.subspan(1))
+    others.push_back(std::async(std::launch::async, build_one, std::cref(one)));
+  std::vector<BuildResult> results{build_one(requests.front())};  // futures wait for the rest
+  for (std::future<BuildResult>& other : others) results.push_back(other.get());
+  return results;
 }
 
 }  // namespace fa

@@ -1,8 +1,10 @@
 // Turns a Source into a binary that a device can load: from the disk cache, else by NVRTC. Needs no GPU.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/compile.h"
 #include "runtime/build/nvrtc.h"
@@ -32,5 +34,13 @@ struct BuildResult {
 /// The usual way: takes the binary from `cache`; where it is not there, builds it by build_source and puts it
 /// there. `label` names it in `facet cache list`.
 BuildResult build(const Source& source, const DiskCache& cache, std::string_view label);
+
+struct BuildRequest {
+  const Source* source = nullptr;
+  std::string label;
+};
+/// The same for several sources: all at once, in threads, the first in this one. Waits for all of them, then throws
+/// what the first that failed threw.
+std::vector<BuildResult> build_all(std::span<const BuildRequest> requests, const DiskCache& cache);
 
 }  // namespace fa

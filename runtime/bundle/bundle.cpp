@@ -60,6 +60,16 @@ void check_driver_version(const BundleState& bundle, const DeviceInfo& gpu) {
       0);
 }
 
+/// Loads all of a kernel's cubins.
+CudaBuckets load_buckets(const CudaDevice& device, const BundleKernel& kernel) {
+  std::vector<CudaBucket> buckets;
+  for (const BundleBucket& bucket : kernel.buckets)
+    buckets.push_back(
+        {.bucket = bucket.bucket, .plan = bucket.plan, .code = load_cuda(device, bucket.binary)});
+  buckets.push_back({.bucket = {}, .plan = kernel.plan, .code = load_cuda(device, kernel.binary)});
+  return CudaBuckets(std::move(buckets));
+}
+
 }  // namespace
 
 bool runs_on(std::string_view arch, int compute_capability) {
@@ -73,15 +83,22 @@ std::shared_ptr<const BundleState> make_bundle_state(std::string path, BundleCon
   state->path = std::move(path);
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    state->entries.push_back(
-        {.name = spec.name(),
-         .head_dim = spec.head_dim(),
-         .head_dim_v = spec.head_dim_v(),
-         .dtype = spec.dtype(),
-         .arch = kernel.arch,
-         .plan = kernel.plan,
-         .bytes = kernel.binary.image.size() + (kernel.backward ? kernel.backward->binary.image.size() : 0),
-         .backward = kernel.backward.has_value()});
+    std::size_t bytes = 0;
+    std::vector<KernelPlan> plans;
+    for_each_binary(kernel, [&](const Binary& binary) { bytes += binary.image.size(); });
+    const std::size_t count = kernel.buckets.size() + 1;
+    for (const BundleBucket& bucket : kernel.buckets)
+      plans.push_back({.calls = describe_bucket(bucket.bucket, count), .plan = bucket.plan});
+    plans.push_back({.calls = describe_bucket({}, count), .plan = kernel.plan});
+    state->entries.push_back({.name = spec.name(),
+                              .head_dim = spec.head_dim(),
+                              .head_dim_v = spec.head_dim_v(),
+                              .dtype = spec.dtype(),
+                              .arch = kernel.arch,
+                              .plan = kernel.plan,
+                              .plans = std::move(plans),
+                              .bytes = bytes,
+                              .backward = kernel.backward.has_value()});
   }
   state->contents = std::move(contents);
   return state;
@@ -130,7 +147,7 @@ Kernel load_kernel(const BundleState& bundle, std::string_view name, int head_di
                                                             .device = Device::cuda,
                                                             .target = kernel.arch,
                                                             .plan = kernel.plan,
-                                                            .cuda = load_cuda(device, kernel.binary),
+                                                            .cuda = load_buckets(device, kernel),
                                                             .host = nullptr});
     made->backward_remedy = "build the bundle with `facet build --backward`";
     if (kernel.backward)

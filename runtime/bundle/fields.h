@@ -17,6 +17,8 @@ class Fields {
  public:
   Fields(const nlohmann::json& object, std::string place, const std::string& path);
 
+  /// Of the few fields that may be left out.
+  bool has(const char* name) const { return object_.contains(name); }
   std::string text(const char* name);
   std::int64_t number(const char* name, std::int64_t least, std::int64_t most);
   int count(const char* name, int least, int most) { return static_cast<int>(number(name, least, most)); }

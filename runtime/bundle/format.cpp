@@ -79,32 +79,25 @@ void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to,
 
 }  // namespace
 
-std::vector<BundleImage> images_of(BundleContents& contents) {
-  std::vector<BundleImage> images;
-  for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
-    BundleKernel& kernel = contents.kernels[i];
-    images.push_back({&kernel.binary, i});
-    if (kernel.backward) images.push_back({&kernel.backward->binary, i});
-  }
-  return images;
-}
-
 std::string encode_bundle(const BundleContents& contents) {
   std::vector<ImagePlace> places;
-  std::uint64_t end = 0;
-  const std::vector<BundleImage> images = images_of(const_cast<BundleContents&>(contents));  // only read here
-  for (const BundleImage& of : images) {
-    const std::string& image = of.binary->image;
-    places.push_back({.offset = end, .bytes = image.size(), .check = check_of(image)});
-    end = aligned(end + image.size());
+  std::string images;
+  for (const BundleKernel& kernel : contents.kernels) {
+    for_each_binary(kernel, [&](const Binary& binary) {
+      images.resize(aligned(images.size()));
+      places.push_back(
+          {.offset = images.size(), .bytes = binary.image.size(), .check = check_of(binary.image)});
+      images += binary.image;
+    });
   }
+  images.resize(aligned(images.size()));
   const std::string manifest = print_manifest(contents, places);
   const std::uint64_t start = aligned(sizeof(Header) + manifest.size());
   Header header = {.magic = {},
                    .format = kFormat,
                    .header_bytes = sizeof(Header),
                    .manifest_bytes = manifest.size(),
-                   .file_bytes = start + end,
+                   .file_bytes = start + images.size(),
                    .check_high = 0,
                    .check_low = 0,
                    .reserved = {}};
@@ -114,12 +107,8 @@ std::string encode_bundle(const BundleContents& contents) {
   header.check_low = check.low;
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += manifest;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    bytes.resize(start + places[i].offset);
-    bytes += images[i].binary->image;
-  }
-  bytes.resize(header.file_bytes);
-  return bytes;
+  bytes.resize(start);
+  return bytes + images;
 }
 
 std::uint64_t manifest_end(std::string_view start, std::uint64_t bytes, const std::string& path) {
@@ -144,24 +133,27 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
   check_padding(bytes, sizeof header + header.manifest_bytes, start, path);
   const std::uint64_t room = bytes.size() - start;
   std::uint64_t end = 0;
-  const std::vector<BundleImage> images = images_of(contents);
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    const ImagePlace& place = manifest.places[i];
-    const BundleKernel& kernel = contents.kernels[images[i].kernel];
-    const bool is_backward = images[i].binary != &kernel.binary;
-    if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
-      refuse(path, "manifest: kernels[{}].{}image: does not lie where the one before it ends",
-             images[i].kernel, is_backward ? "backward." : "");
-    const std::string_view image = bytes.substr(start + place.offset, place.bytes);
-    if (check_of(image) != place.check) {
-      refuse(path,
-             "is damaged: the cubin of '{}'{} for {} does not have its checksum; copy it again, or build it "
-             "again",
-             contents.specs[kernel.spec].name(), is_backward ? ", backward," : "", kernel.arch);
-    }
-    images[i].binary->image = image;
-    end = aligned(place.offset + place.bytes);
-    check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
+  auto next = manifest.places.begin();
+  for (std::size_t i = 0; i < contents.kernels.size(); ++i) {
+    BundleKernel& kernel = contents.kernels[i];
+    for_each_binary(kernel, [&](Binary& binary) {
+      const ImagePlace& place = *next++;
+      const bool is_backward = kernel.backward && &binary == &kernel.backward->binary;
+      if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
+        refuse(path, "manifest: kernels[{}].{}image: does not lie where the one before it ends", i,
+               is_backward ? "backward." : "");
+      const std::string_view image = bytes.substr(start + place.offset, place.bytes);
+      if (check_of(image) != place.check) {
+        refuse(
+            path,
+            "is damaged: the cubin of '{}'{} for {} does not have its checksum; copy it again, or build it "
+            "again",
+            contents.specs[kernel.spec].name(), is_backward ? ", backward," : "", kernel.arch);
+      }
+      binary.image = image;
+      end = aligned(place.offset + place.bytes);
+      check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
+    });
   }
   if (end != room) refuse(path, "manifest: the cubins end at {} of {} bytes", start + end, bytes.size());
   return std::move(contents);

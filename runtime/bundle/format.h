@@ -8,10 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/program/bucket.h"
 #include "fa/bundle.h"
 #include "runtime/cuda/binary.h"
 
 namespace fa {
+
+/// A plan for the calls of one bucket.
+struct BundleBucket {
+  Bucket bucket;
+  std::string plan;
+  Binary binary;
+};
 
 /// A kernel's backward pass.
 struct BundleBackward {
@@ -21,11 +29,21 @@ struct BundleBackward {
 
 struct BundleKernel {
   std::size_t spec = 0;  // which of the bundle's
-  std::string arch;      // what the cubin was built for: "sm_80"
-  std::string plan;
+  std::string arch;      // what the cubins were built for: "sm_80"
+  std::string plan;      // for all calls that no bucket holds
   Binary binary;
+  std::vector<BundleBucket> buckets =
+      {};  // of calls that have other plans; the first that holds a call counts
   std::optional<BundleBackward> backward = {};
 };
+
+/// Calls `take` with each of a kernel's binaries, in the order in which a bundle has them.
+template <class Kernel, class Take>
+void for_each_binary(Kernel& kernel, Take take) {
+  take(kernel.binary);
+  for (auto& bucket : kernel.buckets) take(bucket.binary);
+  if (kernel.backward) take(kernel.backward->binary);
+}
 
 /// All that a bundle carries.
 struct BundleContents {
@@ -34,14 +52,6 @@ struct BundleContents {
   std::vector<Spec> specs;  // read back, they are without hooks
   std::vector<BundleKernel> kernels;
 };
-
-/// A cubin and the kernel that it is of.
-struct BundleImage {
-  Binary* binary = nullptr;
-  std::size_t kernel = 0;
-};
-/// In the order in which they lie in the file: a kernel's, then that of its backward pass.
-std::vector<BundleImage> images_of(BundleContents& contents);
 
 /// The file's bytes.
 std::string encode_bundle(const BundleContents& contents);

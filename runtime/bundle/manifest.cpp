@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "compiler/spec/spec.h"
+#include "runtime/bundle/calls.h"
 #include "runtime/bundle/fields.h"
 #include "runtime/bundle/passes.h"
 #include "runtime/cuda/launch_abi.h"
@@ -64,7 +65,7 @@ json to_json(const Spec& spec, bool has_backward) {
           {"text", interface_of(spec)}};
 }
 
-/// What the two passes of a kernel have alike.
+/// What a kernel, a bucket and a backward pass have alike.
 json to_json(const std::string& plan, const Binary& binary, const ImagePlace& place) {
   return {{"plan", plan},
           {"passes", print_passes(binary.program)},
@@ -73,12 +74,17 @@ json to_json(const std::string& plan, const Binary& binary, const ImagePlace& pl
           {"image", {{"offset", place.offset}, {"bytes", place.bytes}, {"check", place.check.hex()}}}};
 }
 
-json to_json(const BundleKernel& kernel, const ImagePlace& place, const ImagePlace* of_backward) {
-  json result = to_json(kernel.plan, kernel.binary, place);
-  result["spec"] = kernel.spec;
-  result["arch"] = kernel.arch;
+/// `place`: of the kernel's first cubin, then of the next kernel's.
+json to_json(const BundleKernel& kernel, std::vector<ImagePlace>::const_iterator& place) {
+  json result = to_json(kernel.plan, kernel.binary, *place++);
+  result.update({{"spec", kernel.spec}, {"arch", kernel.arch}});
+  for (const BundleBucket& bucket : kernel.buckets) {
+    json one = to_json(bucket.plan, bucket.binary, *place++);
+    one["calls"] = print_calls(bucket.bucket);
+    result["buckets"].push_back(std::move(one));
+  }
   result["backward"] =
-      kernel.backward ? to_json(kernel.backward->plan, kernel.backward->binary, *of_backward) : json();
+      kernel.backward ? to_json(kernel.backward->plan, kernel.backward->binary, *place++) : json();
   return result;
 }
 
@@ -130,16 +136,30 @@ ImagePlace parse_image(Fields fields) {
   return place;
 }
 
-Binary parse_binary(Fields& fields, Direction direction) {
+/// Adds the place of its image.
+Binary parse_binary(Fields& fields, Direction direction, std::vector<ImagePlace>& places) {
   constexpr int kMostBytes = 1 << 20;
   Binary binary;
   binary.program = parse_passes(fields, direction);
   binary.registers = fields.count("registers", 0, 255);
   binary.spill_bytes = fields.count("spill_bytes", 0, kMostBytes);
+  places.push_back(parse_image(fields.inner("image")));
   return binary;
 }
 
-/// Adds the places of its images.
+void parse_buckets(Fields& fields, BundleKernel& kernel, std::vector<ImagePlace>& places) {
+  std::vector<Fields> buckets = fields.objects("buckets");
+  if (buckets.empty() || buckets.size() >= kMostBuckets)
+    fields.fail("buckets",
+                fmt::format("has {} entries, it must have 1 to {}", buckets.size(), kMostBuckets - 1));
+  for (Fields& bucket : buckets) {
+    kernel.buckets.push_back({.bucket = parse_calls(bucket.inner("calls")),
+                              .plan = bucket.text("plan"),
+                              .binary = parse_binary(bucket, Direction::forward, places)});
+    bucket.end();
+  }
+}
+
 BundleKernel parse_kernel(Fields& fields, std::size_t specs, std::vector<ImagePlace>& places) {
   BundleKernel kernel;
   kernel.spec = static_cast<std::size_t>(fields.number("spec", 0, static_cast<std::int64_t>(specs) - 1));
@@ -149,12 +169,11 @@ BundleKernel parse_kernel(Fields& fields, std::size_t specs, std::vector<ImagePl
       kernel.arch, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
   if (kernel.arch.empty() || !is_word) fields.fail("arch", "is no architecture, such as sm_80");
   kernel.plan = fields.text("plan");
-  kernel.binary = parse_binary(fields, Direction::forward);
-  places.push_back(parse_image(fields.inner("image")));
+  kernel.binary = parse_binary(fields, Direction::forward, places);
+  if (fields.has("buckets")) parse_buckets(fields, kernel, places);
   if (std::optional<Fields> backward = fields.inner_or_null("backward")) {
     kernel.backward = {.plan = backward->text("plan"),
-                       .binary = parse_binary(*backward, Direction::backward)};
-    places.push_back(parse_image(backward->inner("image")));
+                       .binary = parse_binary(*backward, Direction::backward, places)};
     backward->end();
   }
   return kernel;
@@ -169,11 +188,8 @@ std::string print_manifest(const BundleContents& contents, const std::vector<Ima
                               return kernel.spec == i && kernel.backward;
                             })));
   json kernels = json::array();
-  const ImagePlace* place = places.data();
-  for (const BundleKernel& kernel : contents.kernels) {
-    kernels.push_back(to_json(kernel, place[0], place + 1));
-    place += kernel.backward ? 2 : 1;
-  }
+  auto place = places.begin();
+  for (const BundleKernel& kernel : contents.kernels) kernels.push_back(to_json(kernel, place));
   const json manifest{{"facet", contents.facet},
                       {"nvrtc", contents.nvrtc},
                       {"launch", {{"check", abi_hash()}, {"layout", launch_abi()}}},

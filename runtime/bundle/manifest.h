@@ -20,7 +20,7 @@ struct ImagePlace {
 
 struct Manifest {
   BundleContents contents;         // images empty
-  std::vector<ImagePlace> places;  // of images_of(contents)
+  std::vector<ImagePlace> places;  // one a cubin, as for_each_binary has them
 };
 
 std::string print_manifest(const BundleContents& contents, const std::vector<ImagePlace>& places);

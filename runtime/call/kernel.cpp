@@ -40,6 +40,10 @@ void check_workspace(std::size_t needed, const void* workspace, std::size_t byte
     throw ArgumentError("workspace is not aligned to 16 bytes: pass an address that is");
 }
 
+KernelPlan plan_of_bucket(const CudaBuckets& of, const CudaBucket& bucket) {
+  return {.calls = describe_bucket(bucket.bucket, of.all().size()), .plan = bucket.plan};
+}
+
 void check_has_backward(const LoadedKernel& kernel) {
   if (!kernel.backward.run)
     throw ArgumentError(fmt::format("this kernel has no backward pass: {}", kernel.backward_remedy));
@@ -49,10 +53,10 @@ void check_has_backward(const LoadedKernel& kernel) {
 
 std::size_t Kernel::workspace_bytes(const ForwardArgs& args) const {
   const LoadedKernel& kernel = *state_->loaded;
-  if (kernel.cuda == nullptr) return 0;
+  if (kernel.cuda.empty()) return 0;
   ForwardParams params{};
   if (prepare(kernel.spec.checked(), kernel.device, args, params) != Work::kernel) return 0;
-  return fa::workspace_bytes(kernel.cuda->program, params.call);
+  return fa::workspace_bytes(kernel.cuda.of(params.call).code->program, params.call);
 }
 
 void Kernel::forward(const ForwardArgs& args, Stream stream) const {
@@ -65,19 +69,20 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
     case Work::nothing:
       return;
     case Work::empty_rows:
-      if (kernel.cuda != nullptr) {
-        launch_empty_rows(kernel.cuda->device, params, checked.head_dim_v, element, stream);
+      if (!kernel.cuda.empty()) {
+        launch_empty_rows(kernel.cuda.device(), params, checked.head_dim_v, element, stream);
       } else {
         fill_empty_rows(params, checked.head_dim_v, element);
       }
       return;
     case Work::kernel:
       if (kernel.check) kernel.check(args, stream);
-      if (kernel.cuda != nullptr) {
-        check_workspace(fa::workspace_bytes(kernel.cuda->program, params.call), args.workspace,
-                        args.workspace_bytes, "Kernel::workspace_bytes(args)", "device memory");
+      if (!kernel.cuda.empty()) {
+        const CudaKernel& code = *kernel.cuda.of(params.call).code;
+        check_workspace(fa::workspace_bytes(code.program, params.call), args.workspace, args.workspace_bytes,
+                        "Kernel::workspace_bytes(args)", "device memory");
         const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
-        launch(*kernel.cuda, params, params.call.kv_len * row, args.workspace, stream);
+        launch(code, params, params.call.kv_len * row, args.workspace, stream);
       } else {
         kernel.host(params);
       }
@@ -98,13 +103,12 @@ void Kernel::backward(const BackwardArgs& args, Stream stream) const {
   const CheckedSpec& checked = kernel.spec.checked();
   const BackwardCall call = prepare_backward(checked, kernel.device, args);
   if (!call.has_elements) {
-    if (kernel.cuda == nullptr) return fill_zeros(checked, call);
-    return launch_zeros(kernel.cuda->device, checked, call, stream);
+    if (kernel.cuda.empty()) return fill_zeros(checked, call);
+    return launch_zeros(kernel.cuda.device(), checked, call, stream);
   }
   if (kernel.check) kernel.check(args.forward, stream);
   check_workspace(kernel.backward.workspace_bytes(call), args.workspace, args.workspace_bytes,
-                  "Kernel::backward_workspace_bytes(args)",
-                  kernel.cuda == nullptr ? "memory" : "device memory");
+                  "Kernel::backward_workspace_bytes(args)", kernel.cuda.empty() ? "memory" : "device memory");
   kernel.backward.run(call, args.workspace, stream);
 }
 
@@ -112,6 +116,23 @@ Device Kernel::device() const { return state_->loaded->device; }
 const Spec& Kernel::spec() const { return state_->loaded->spec; }
 const std::string& Kernel::target() const { return state_->loaded->target; }
 const std::string& Kernel::plan() const { return state_->loaded->plan; }
+
+KernelPlan Kernel::plan_for(const ForwardArgs& args) const {
+  const LoadedKernel& kernel = *state_->loaded;
+  ForwardParams params{};
+  prepare(kernel.spec.checked(), kernel.device, args, params);
+  if (kernel.cuda.empty()) return {.calls = Bucket{}.print(), .plan = kernel.plan};
+  return plan_of_bucket(kernel.cuda, kernel.cuda.of(params.call));
+}
+
+std::vector<KernelPlan> Kernel::plans() const {
+  const LoadedKernel& kernel = *state_->loaded;
+  if (kernel.cuda.empty()) return {{.calls = Bucket{}.print(), .plan = kernel.plan}};
+  std::vector<KernelPlan> plans;
+  for (const CudaBucket& bucket : kernel.cuda.all()) plans.push_back(plan_of_bucket(kernel.cuda, bucket));
+  return plans;
+}
+
 const CompileTimes& Kernel::times() const { return state_->times; }
 
 }  // namespace fa

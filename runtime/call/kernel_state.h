@@ -8,7 +8,7 @@
 
 #include "fa/kernel.h"
 #include "runtime/call/backward_arguments.h"
-#include "runtime/cuda/cuda_kernel.h"
+#include "runtime/cuda/cuda_buckets.h"
 #include "templates/params.h"
 
 namespace fa {
@@ -23,10 +23,10 @@ struct LoadedKernel {
   Spec spec;
   Device device = Device::host;
   std::string target;
-  std::string plan;
+  std::string plan;  // on a GPU that of the last bucket
   // Exactly one of the two is set. The host's owns its code, and is a function so that a program without LLVM
   // can hold a kernel.
-  std::unique_ptr<const CudaKernel> cuda;
+  CudaBuckets cuda;
   std::function<void(const ForwardParams&)> host;
   BackwardPass backward = {};                                               // empty where none was asked for
   const char* backward_remedy = "compile the spec with Options::backward";  // where it is empty

@@ -3,6 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "compiler/schedule/plan.h"
 #include "runtime/tune/identity.h"
 #include "runtime/tune/once.h"
@@ -11,18 +14,51 @@
 namespace fa {
 namespace {
 
-TunedChoice remembered(const CheckedSpec& spec, const Target& target, const std::vector<TuneKey>& keys,
-                       const PlanStore& store) {
-  std::string problem;
-  const std::optional<TunedPlan> tuned = store.find_first(keys, problem);
-  if (!problem.empty()) return {.plan = {}, .said = "not used: " + problem};
-  if (!tuned) return {};
-  if (const std::string why = why_unusable(*tuned, spec, target); !why.empty())
-    return {.plan = {}, .said = fmt::format("not used: plan '{}': {}", tuned->plan, why)};
-  return {.plan = tuned->plan, .said = describe_tuned(*tuned)};
+TunedChoice not_used(const TunedPlan& tuned, const std::string& why) {
+  return {.plan = {}, .said = fmt::format("not used: plan '{}': {}", tuned.plan, why)};
+}
+
+/// Of plans that were found at one size each.
+TunedChoice known_plans(std::vector<const TunedPlan*> plans, const CheckedSpec& spec, const Target& target,
+                        const std::function<std::string(const TunedPlan&)>& describe) {
+  std::ranges::reverse(plans);  // of those of one date the one that was added last is the latest
+  std::ranges::stable_sort(plans, std::greater<>(), &TunedPlan::date);
+  TunedChoice choice;
+  choice.is_predicted = std::ranges::all_of(plans, &TunedPlan::predicted);
+  TunedChoice refused;
+  for (const TunedPlan* const tuned : plans) {
+    if (const std::string why = why_unusable(*tuned, spec, target); !why.empty()) {
+      refused = not_used(*tuned, why);
+      continue;
+    }
+    const std::string said = describe(*tuned);
+    choice.known.push_back({.size = *tuned->size,
+                            .choice = {.plan = parse_plan(tuned->plan, {}), .why = said},
+                            .is_measured = !tuned->predicted});
+    choice.said += (choice.said.empty() ? "" : "; ") + said;
+  }
+  return choice.known.empty() ? refused : choice;
 }
 
 }  // namespace
+
+TunedChoice choose_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
+                              const CheckedSpec& spec, const Target& target,
+                              const std::function<std::string(const TunedPlan&)>& describe) {
+  const TunedPlan* chosen = nullptr;
+  for (auto key = keys.begin(); key != keys.end() && chosen == nullptr; ++key)
+    chosen = choose_tuned(plans, *key);
+  if (chosen == nullptr) return {};
+  if (chosen->size && !target.is_host()) {
+    std::vector<const TunedPlan*> of_sizes;
+    for (const TunedPlan& plan : plans)
+      if (plan.size && std::ranges::find(keys, plan.key) != keys.end()) of_sizes.push_back(&plan);
+    return known_plans(std::move(of_sizes), spec, target, describe);
+  }
+  if (const std::string why = why_unusable(*chosen, spec, target); !why.empty())
+    return not_used(*chosen, why);
+  return {.plan = chosen->plan, .said = describe(*chosen), .is_predicted = chosen->predicted};
+}
 
 std::string why_unusable(const TunedPlan& tuned, const CheckedSpec& spec, const Target& target) {
   try {
@@ -45,8 +81,11 @@ TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, 
   const PlanStore store = open_plan_store(options.cache_dir);
   std::vector<TuneKey> keys{tune_key(spec, device, target, options)};
   if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
-  TunedChoice choice = remembered(spec.checked(), target, keys, store);
-  if (options.tune != Tune::once || !choice.plan.empty()) return choice;
+  std::string problem;
+  const std::vector<TunedPlan> plans = store.find_all(keys, problem);
+  TunedChoice choice = problem.empty() ? choose_remembered(plans, keys, spec.checked(), target)
+                                       : TunedChoice{.plan = {}, .said = "not used: " + problem};
+  if (options.tune != Tune::once || !choice.plan.empty() || !choice.known.empty()) return choice;
   return tune_once(spec, device, target, options, store);
 }
 

@@ -1,8 +1,11 @@
 // What Options::tune asks for: the plan that `compile` should build, by what is remembered or by timing now.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "compiler/schedule/buckets/plan_table.h"
 #include "compiler/target/target.h"
 #include "fa/kernel.h"
 #include "runtime/tune/record.h"
@@ -10,9 +13,11 @@
 namespace fa {
 
 struct TunedChoice {
-  std::string plan;         // as Plan::print says it; empty: the compiler's own choice stands
-  std::string said;         // CompileTimes::tuned
-  double milliseconds = 0;  // of timing
+  std::string plan;  // as Plan::print says it, for every call; empty: the compiler's own choice stands
+  std::vector<KnownPlan> known = {};  // plans that were found at one size each, the latest first
+  std::string said;                   // CompileTimes::tuned
+  bool is_predicted = false;          // nothing of it was timed
+  double milliseconds = 0;            // of timing
 };
 
 /// Nothing where options name a plan or say never. Options are resolved; the device is cuda or host. Throws
@@ -25,5 +30,11 @@ std::string why_unusable(const TunedPlan& tuned, const CheckedSpec& spec, const 
 
 /// "1.08x the default plan's speed at B1 H8 N1024, timed 2026-11-23"; of a predicted one, that it is.
 std::string describe_tuned(const TunedPlan& tuned);
+
+/// The same as tuned_choice by what is remembered of this spec, under one of `keys`: plans of the first key with some
+/// come first. `describe` says in words what was found.
+TunedChoice choose_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
+                              const CheckedSpec& spec, const Target& target,
+                              const std::function<std::string(const TunedPlan&)>& describe = describe_tuned);
 
 }  // namespace fa

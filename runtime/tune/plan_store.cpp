@@ -53,12 +53,19 @@ std::optional<TunedPlan> PlanStore::find(const TuneKey& key, std::string& proble
 }
 
 std::optional<TunedPlan> PlanStore::find_first(const std::vector<TuneKey>& keys, std::string& problem) const {
-  const std::optional<std::string> bytes = plans_.read(problem);
-  if (!bytes || bytes->empty() || keys.empty()) return {};
-  const auto plans = decode_plans(*bytes, keys.front().spec).records;
+  const std::vector<TunedPlan> plans = find_all(keys, problem);
   for (const TuneKey& key : keys)
     if (const TunedPlan* const chosen = choose_tuned(plans, key)) return *chosen;
   return {};
+}
+
+std::vector<TunedPlan> PlanStore::find_all(const std::vector<TuneKey>& keys, std::string& problem) const {
+  const std::optional<std::string> bytes = plans_.read(problem);
+  if (!bytes || bytes->empty() || keys.empty()) return {};
+  std::vector<TunedPlan> plans = decode_plans(*bytes, keys.front().spec).records;
+  std::erase_if(plans,
+                [&](const TunedPlan& plan) { return std::ranges::find(keys, plan.key) == keys.end(); });
+  return plans;
 }
 
 std::string PlanStore::keep(const std::vector<TunedPlan>& plans) const {

@@ -29,6 +29,8 @@ class PlanStore {
   std::optional<TunedPlan> find(const TuneKey& key, std::string& problem) const;
   /// The same for the first of several keys of one spec that has a plan.
   std::optional<TunedPlan> find_first(const std::vector<TuneKey>& keys, std::string& problem) const;
+  /// All plans of any of the keys, which are of one spec.
+  std::vector<TunedPlan> find_all(const std::vector<TuneKey>& keys, std::string& problem) const;
   /// Keeps plans, each the latest of its key and problem only. Returns why it could not, or an empty string.
   std::string keep(const std::vector<TunedPlan>& plans) const;
   /// Adds one measurement. Returns as `keep` does.

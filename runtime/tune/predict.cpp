@@ -26,7 +26,16 @@ class Predictor {
         key_(predicted_key(request.spec, target)),
         built_key_(built_key(request.spec, target)),
         facts_(compile_front_end(request.spec.checked(), target).facts),
-        plans_(plans_to_build(request.spec.checked(), facts_, target)) {}
+        table_(choose_plans(request.spec.checked(), facts_, target,
+                            choose(request.spec.checked(), facts_, target))),
+        plans_(plans_to_build(request.spec.checked(), facts_, target)) {
+    // What calls of the sizes asked about get without a tuner comes first.
+    for (const PredictRequest::Asked& asked : request.asked) {
+      const Plan plan = default_at(asked.size);
+      std::erase(plans_, plan);
+      plans_.insert(plans_.begin(), plan);
+    }
+  }
 
   PredictOutcome run() {
     take_stored();
@@ -44,7 +53,10 @@ class Predictor {
                                    plans_.front().print(), target_.name, of_default->failure),
                        {});
     std::rotate(outcome_.builds.begin(), of_default, of_default + 1);
-    choose_best();
+    std::vector<BuiltPlan> built;
+    for (const TunedBuild& build : outcome_.builds)
+      if (build.failure.empty()) built.push_back({.plan = parse_plan(build.plan, {}), .built = build.built});
+    for (const PredictRequest::Asked& asked : request_.asked) choose_best(asked, built);
     return std::move(outcome_);
   }
 
@@ -91,31 +103,32 @@ class Predictor {
     return std::ranges::find(outcome_.builds, plan.print(), &TunedBuild::plan) != outcome_.builds.end();
   }
 
-  void choose_best() {
-    std::vector<BuiltPlan> built;
-    for (const TunedBuild& build : outcome_.builds)
-      if (build.failure.empty()) built.push_back({.plan = parse_plan(build.plan, {}), .built = build.built});
+  Plan default_at(const ProblemSize& size) const { return line_for(table_, size_of(size)).choice.plan; }
+
+  void choose_best(const PredictRequest::Asked& asked, std::vector<BuiltPlan> built) {
+    const auto of_default = std::ranges::find(built, default_at(asked.size), &BuiltPlan::plan);
+    if (of_default == built.end()) return;  // stopped before it was built
+    std::rotate(built.begin(), of_default, of_default + 1);
     const CheckedSpec& spec = request_.spec.checked();
-    const Prediction found =
-        rank_built(built, spec, facts_, target_, request_.sizes, request_.share_of_tiles);
-    outcome_.why = found.why;
+    const Prediction found = rank_built(built, spec, facts_, target_, {asked.size}, request_.share_of_tiles);
     outcome_.dropped = found.dropped;
     TunedPlan best{.key = key_,
                    .label = kernel_label(spec, target_.name),
-                   .problem = request_.problem,
+                   .problem = asked.problem,
                    .plan = built[found.best.of].plan.print(),
                    .ms = found.best.ms,
                    .gain = found.gain,
-                   .default_plan = plans_.front().print(),
+                   .default_plan = built.front().plan.print(),
                    .timed = static_cast<int>(built.size()),
                    .of = static_cast<int>(plans_.size()),
                    .finished = outcome_.builds.size() == plans_.size(),
                    .date = static_cast<std::int64_t>(std::time(nullptr)),
-                   .predicted = true};
+                   .predicted = true,
+                   .size = asked.size};
     for (const std::size_t of : worth_measuring(built, found.ranked, spec, facts_))
       best.worth_timing.push_back(built[of].plan.print());
     if (const std::string problem = store_.keep({best}); !problem.empty()) outcome_.not_kept = problem;
-    outcome_.best = std::move(best);
+    outcome_.found.push_back({.best = std::move(best), .why = found.why});
   }
 
   bool is_over() const {
@@ -137,6 +150,7 @@ class Predictor {
   const TuneKey key_;        // of the plan
   const TuneKey built_key_;  // of its figures
   const Facts facts_;
+  const PlanTable table_;    // without a tuner
   std::vector<Plan> plans_;  // the default first
   std::size_t now_ = 0;
   PredictOutcome outcome_;

@@ -15,8 +15,11 @@ namespace fa {
 
 struct PredictRequest {
   Spec spec;
-  std::vector<ProblemSize> sizes;  // what the model is asked about; at least one
-  std::string problem;             // the same in words
+  struct Asked {
+    ProblemSize size;
+    std::string problem;  // the same in words
+  };
+  std::vector<Asked> asked;  // what the model is asked about; at least one. Each gets a plan of its own
   ShareOfTiles share_of_tiles;
   double budget_seconds = 0;  // no build begins after that
   int threads = 1;            // that build
@@ -35,11 +38,14 @@ struct PredictWatch {
 };
 
 struct PredictOutcome {
-  std::optional<TunedPlan> best;  // nothing where it was stopped before the default was built
-  std::string why;                // Prediction::why
-  std::size_t dropped = 0;        // plans that spill at the price of their time
-  std::size_t resumed = 0;        // builds that an earlier run had left
-  std::size_t of = 0;             // plans
+  struct Found {
+    TunedPlan best;
+    std::string why;  // Prediction::why
+  };
+  std::vector<Found> found;  // for each size; none where it was stopped before the default was built
+  std::size_t dropped = 0;   // plans that spill at the price of their time
+  std::size_t resumed = 0;   // builds that an earlier run had left
+  std::size_t of = 0;        // plans
   double seconds = 0;
   std::string not_kept;            // why the store could not keep the plan or a build, or empty
   std::vector<TunedBuild> builds;  // the default first, else as they were built; those that failed, too

@@ -24,6 +24,16 @@ json to_json(const TuneKey& key) {
           {"compiler", key.compiler}};
 }
 
+json to_json(const ProblemSize& size) {
+  return {{"batch", size.batch},
+          {"heads", size.num_q_heads},
+          {"kv_heads", size.num_kv_heads},
+          {"q_len", size.q_len},
+          {"kv_len", size.kv_len}};
+}
+
+constexpr std::int64_t kMostNumber = std::numeric_limits<int>::max();
+
 /// Reads the fields of one line; `ok` is false once one is missing or of another type.
 class Fields {
  public:
@@ -80,6 +90,22 @@ class Fields {
     }
     return counts;
   }
+  ProblemSize size(const char* name) {
+    const json* const value = field(name);
+    if (value == nullptr || !value->is_object()) return fail<ProblemSize>();
+    const auto number = [&](const char* part) {
+      const auto found = value->find(part);
+      const bool fits = found != value->end() && found->is_number_unsigned() &&
+                        found->get<std::uint64_t>() >= 1 &&
+                        found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostNumber);
+      return fits ? found->get<int>() : fail<int>();
+    };
+    return {.batch = number("batch"),
+            .num_q_heads = number("heads"),
+            .num_kv_heads = number("kv_heads"),
+            .q_len = number("q_len"),
+            .kv_len = number("kv_len")};
+  }
   TuneKey key() {
     return {
         .spec = text("spec"), .code = text("code"), .device = text("device"), .compiler = text("compiler")};
@@ -102,7 +128,6 @@ class Fields {
   bool ok_ = false;
 };
 
-constexpr std::int64_t kMostNumber = std::numeric_limits<int>::max();
 constexpr std::int64_t kLastDate = std::int64_t{1} << 40;  // seconds
 
 json to_json(const SassCounts& counts) {
@@ -158,6 +183,7 @@ std::string encode(const TunedPlan& plan) {
                  {"of", plan.of},
                  {"finished", plan.finished},
                  {"date", plan.date}});
+  if (plan.size) record["size"] = to_json(*plan.size);
   if (plan.predicted) record.update({{"predicted", true}, {"worth_timing", plan.worth_timing}});
   return line_of(record);
 }
@@ -203,6 +229,7 @@ std::optional<TunedPlan> decode_plan(std::string_view line) {
                  .date = fields.count("date", kLastDate)};
   if (fields.has("predicted")) plan.predicted = fields.flag("predicted");
   if (plan.predicted) plan.worth_timing = fields.texts("worth_timing");
+  if (fields.has("size")) plan.size = fields.size("size");
   if (!fields.ok()) return {};
   return plan;
 }

@@ -40,6 +40,8 @@ struct TunedPlan {
   bool predicted = false;
   std::vector<std::string> worth_timing =
       {};  // of a prediction: plans that a machine with the GPU should time
+  /// The only size that was timed, near which the plan holds; nothing: it holds for every size.
+  std::optional<ProblemSize> size = {};
   bool operator==(const TunedPlan&) const = default;
 };
 
@@ -88,8 +90,7 @@ Records<TunedBuild> decode_builds(std::string_view bytes, std::string_view with)
 /// One plan of each (key, problem): the latest, of those the last in the list; a predicted one only where none
 /// was measured. In the order of their first.
 std::vector<TunedPlan> merge(const std::vector<TunedPlan>& plans);
-/// The plan for a key: of its problems the one that was tuned last, since a kernel has one plan for all
-/// lengths. Measured ones come before predicted ones.
+/// The plan for a key: of its problems the one that was tuned last. Measured ones come before predicted ones.
 const TunedPlan* choose_tuned(const std::vector<TunedPlan>& plans, const TuneKey& key);
 /// The last of each plan's timings, for one key and problem.
 std::vector<TunedTiming> last_of_each(const std::vector<TunedTiming>& timings, const TuneKey& key,

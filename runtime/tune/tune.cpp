@@ -14,6 +14,26 @@
 namespace fa {
 namespace {
 
+void put_first(const Plan& plan, std::vector<Plan>& plans) {
+  const auto at = std::ranges::find(plans, plan);
+  if (at == plans.end()) {
+    plans.insert(plans.begin(), plan);
+  } else {
+    std::rotate(plans.begin(), at, at + 1);
+  }
+}
+
+/// The prediction for the size that is timed, else the latest of all.
+std::optional<TunedPlan> find_prediction(const std::vector<TunedPlan>& all, const TuneRequest& request) {
+  std::optional<TunedPlan> found;
+  for (const TunedPlan& plan : all) {
+    const bool is_near = plan.size == request.size;
+    const bool was_near = found && found->size == request.size;
+    if (!found || is_near > was_near || (is_near == was_near && plan.date >= found->date)) found = plan;
+  }
+  return found;
+}
+
 class Tuner final : public PlanTimer {
  public:
   Tuner(const TuneRequest& request, const Target& target, const PlanStore& store, KernelTimer& timer,
@@ -100,11 +120,14 @@ class Tuner final : public PlanTimer {
   /// Where a prediction for this GPU came to its end, the plans that it found worth timing; else all.
   std::vector<Plan> candidates(const TuneRequest& request, const Target& target, const PlanStore& store) {
     const CheckedSpec& spec = request.spec.checked();
-    std::vector<Plan> all =
-        tuning_candidates(spec, compile_front_end(spec, target).facts, target, request.size);
+    const Compiled compiled = compile_front_end(spec, target);
+    std::vector<Plan> all = tuning_candidates(spec, compiled.facts, target, request.size);
+    // The default is what such calls get without a tuner.
+    put_first(line_for(compiled.plans, size_of(request.size)).choice.plan, all);
     if (request.options.device != Device::cuda || request.search.exhaustive) return all;
     std::string ignored;  // an unreadable store is said where the result is kept
-    const auto predicted = store.find(predicted_key(request.spec, target), ignored);
+    const auto predicted =
+        find_prediction(store.find_all({predicted_key(request.spec, target)}, ignored), request);
     if (!predicted || !predicted->finished || predicted->worth_timing.empty()) return all;
     is_predicted_ = true;
     return predicted_candidates(all.front(), predicted->worth_timing, spec, target);
@@ -140,7 +163,8 @@ class Tuner final : public PlanTimer {
             .timed = static_cast<int>(timed),
             .of = static_cast<int>(plans_.size()),
             .finished = false,
-            .date = static_cast<std::int64_t>(std::time(nullptr))};
+            .date = static_cast<std::int64_t>(std::time(nullptr)),
+            .size = request_.is_for_size ? std::optional(request_.size) : std::nullopt};
   }
 
   void keep(const TunedPlan& plan) {

@@ -28,6 +28,8 @@ struct TuneRequest {
   ProblemSize size;     // what the cost model is asked about
   std::string problem;  // what is timed, in words: measurements are kept under it
   SearchSettings search;
+  bool is_for_size =
+      false;  // the plan is kept for calls of about `size`, of which alone it was timed; else for all
 };
 
 /// How far it is, after each candidate.

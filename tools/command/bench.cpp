@@ -165,6 +165,7 @@ nlohmann::json to_json(const BenchResult& result) {
     json["error"] = result.error;
     return json;
   }
+  json["plan_calls"] = result.plan_calls;
   json["time_ms"] = timing_json(result.time);
   json["tflops"] = result.tflops;
   json["flops"] = result.flops;

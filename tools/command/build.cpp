@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "runtime/build/build.h"
@@ -19,8 +20,10 @@
 #include "tools/console/progress.h"
 #include "tools/console/report.h"
 #include "tools/console/text.h"
+#include "tools/plans/bundle_json.h"
 #include "tools/problem/describe.h"
 #include "tools/reference/parallel.h"
+#include "tools/tune/origin.h"
 
 namespace fa::tools {
 
@@ -30,7 +33,8 @@ constexpr const char* kFooter = R"help(
 Needs NVRTC and no GPU. Every spec is built for every --arch, --head-dim and --dtype; where one of them has no kernel
 the command says which and why, and writes nothing. An architecture may have dtypes of its own: sm_75, which knows no
 bf16, as sm_75:f16. The bundle is written aside and renamed: it is there whole or not
-at all. Plans are those that `facet explain --gpu` shows for the first GPU of that architecture.
+at all. Plans are those that `facet explain --gpu` says compile takes for the first GPU of that architecture; a kernel
+with several plans has a cubin for each.
 A program loads it with fa::load_bundle and links facet::bundle, which holds neither LLVM nor NVRTC: docs/bundles.md.
 
 Examples:
@@ -62,14 +66,20 @@ struct Built {
   Spec spec;
 };
 
+/// One kernel of the bundle: a cubin for each of its plans.
 struct Job {
   std::size_t spec = 0;
   std::string arch;
-  std::string plan;
-  Source source;
-  BuildResult result;
-  double milliseconds = 0;
-  bool is_backward = false;  // of the job before it, which is the forward pass of the same kernel
+  PlanTable plans;
+  TableSources sources;                   // and, the last, that of the backward pass
+  std::string backward_plan = {};         // empty: it has none
+  std::vector<BuildResult> results = {};  // of each source; the first is for all other calls
+  double milliseconds = 0;                // of all builds together
+
+  bool is_built() const {
+    return std::ranges::none_of(results, [](const BuildResult& one) { return one.binary.image.empty(); });
+  }
+  bool has_backward() const { return !backward_plan.empty(); }
 };
 
 bool has(const std::vector<std::string>& words, const std::string& word) {
@@ -145,6 +155,27 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
   return specs;
 }
 
+/// The plans that `compile` would take on the first GPU of that architecture, whether or not it is here.
+Job plan_job(std::size_t number, const Spec& spec, const Target& target, const std::string& arch,
+             const BuildArguments& arguments) {
+  Compiled compiled =
+      front_end(spec, target, "", arguments.backward ? Passes::forward_and_backward : Passes::forward);
+  PlanTable taken = origin_of_plan(spec, target, compiled.plans, resolve({}, environment())).table;
+  const Plan& plan = taken.back().choice.plan;
+  if (plan != compiled.choice.plan) compiled.source = emit_for_gpu(spec.checked(), compiled, plan, target);
+  compiled.choice = taken.back().choice;
+  compiled.plans = taken;
+  TableSources sources = take_sources(spec.checked(), compiled, target);
+  Job job{.spec = number, .arch = arch, .plans = std::move(taken), .sources = std::move(sources)};
+  if (arguments.backward) {
+    const BackwardPlan backward = plan_backward(spec.checked(), compiled, target, arguments.deterministic);
+    job.backward_plan = backward.print();
+    job.sources.sources.push_back(emit_backward_for_gpu(spec.checked(), compiled, backward, target));
+  }
+  job.results.resize(job.sources.sources.size());
+  return job;
+}
+
 /// Runs the front end for all, so that errors are reported before anything is built.
 std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted,
                            const BuildArguments& arguments) {
@@ -158,24 +189,7 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
       const auto is_wanted = [&](const std::string& dtype) { return has(one.dtypes, dtype); };
       if (std::ranges::none_of(specs[i].dtypes, is_wanted)) continue;
       try {
-        Compiled compiled = front_end(specs[i].spec, target, "",
-                                      arguments.backward ? Passes::forward_and_backward : Passes::forward);
-        jobs.push_back({.spec = i,
-                        .arch = one.arch,
-                        .plan = compiled.choice.plan.print(),
-                        .source = std::move(*compiled.source),
-                        .result = {},
-                        .milliseconds = 0});
-        if (!arguments.backward) continue;
-        const CheckedSpec& checked = specs[i].spec.checked();
-        const BackwardPlan plan = plan_backward(checked, compiled, target, arguments.deterministic);
-        jobs.push_back({.spec = i,
-                        .arch = one.arch,
-                        .plan = plan.print(),
-                        .source = emit_backward_for_gpu(checked, compiled, plan, target),
-                        .result = {},
-                        .milliseconds = 0,
-                        .is_backward = true});
+        jobs.push_back(plan_job(i, specs[i].spec, target, one.arch, arguments));
       } catch (const SpecError& error) {
         refused.insert(refused.end(), error.diagnostics().begin(), error.diagnostics().end());
         if (!target.has_bf16 && specs[i].spec.dtype() == DType::bf16)
@@ -190,51 +204,92 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
 void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
   const DiskCache cache =
       open_cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string());
-  Steps steps(jobs.size());
+  std::vector<std::pair<Job*, std::size_t>> builds;  // which of a job's sources
+  for (Job& job : jobs)
+    for (std::size_t at = 0; at < job.sources.sources.size(); ++at) builds.emplace_back(&job, at);
+  Steps steps(builds.size());
   steps.next("building with NVRTC");
-  parallel_for(static_cast<std::int64_t>(jobs.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  std::mutex mutex;
+  parallel_for(static_cast<std::int64_t>(builds.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
       stop_if_interrupted();
-      Job& job = jobs[static_cast<std::size_t>(at)];
-      const Spec& spec = specs[job.spec].spec;
+      const auto& [job, of] = builds[static_cast<std::size_t>(at)];
+      const Spec& spec = specs[job->spec].spec;
       const auto start = std::chrono::steady_clock::now();
-      job.result = build(job.source, cache,
-                         fmt::format("{} {}, {}{}", spec.name(), describe_spec(spec), job.arch,
-                                     job.is_backward ? ", backward" : ""));
-      if (!job.result.binary.image.starts_with("\x7f"
-                                               "ELF")) {
+      BuildResult& result = job->results[of];
+      const bool is_backward = job->has_backward() && of + 1 == job->results.size();
+      result = build(job->sources.sources[of], cache,
+                     fmt::format("{} {}, {}{}", spec.name(), describe_spec(spec), job->arch,
+                                 is_backward ? ", backward" : ""));
+      if (!result.binary.image.starts_with("\x7f"
+                                           "ELF")) {
         throw BuildError(
             fmt::format("this NVRTC makes no cubin for {}, and a bundle holds nothing else: install a later "
                         "one, or point FA_NVRTC at it",
-                        job.arch),
+                        job->arch),
             {});
       }
       const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
-      job.milliseconds = passed.count();
+      const std::lock_guard lock(mutex);
+      job->milliseconds += passed.count();
       steps.next("building with NVRTC");
     }
   });
 }
 
+const Binary& binary_of(const Job& job, std::size_t line) {
+  return job.results[job.sources.of_line[line]].binary;
+}
+
+BundleKernel kernel_of(const Job& job) {
+  BundleKernel kernel{.spec = job.spec,
+                      .arch = job.arch,
+                      .plan = job.plans.back().choice.plan.print(),
+                      .binary = binary_of(job, job.plans.size() - 1)};
+  for (std::size_t line = 0; line + 1 < job.plans.size(); ++line)
+    kernel.buckets.push_back({.bucket = job.plans[line].bucket,
+                              .plan = job.plans[line].choice.plan.print(),
+                              .binary = binary_of(job, line)});
+  if (job.has_backward()) kernel.backward = {.plan = job.backward_plan, .binary = job.results.back().binary};
+  return kernel;
+}
+
+std::size_t cubin_bytes(const Job& job) {
+  std::size_t bytes = 0;
+  for (std::size_t line = 0; line < job.plans.size(); ++line) bytes += binary_of(job, line).image.size();
+  return bytes;
+}
+
+bool is_from_disk(const Job& job) { return std::ranges::all_of(job.results, &BuildResult::from_disk); }
+
 std::string print_job(const Job& job, const Spec& spec) {
-  const Binary& binary = job.result.binary;
-  return fmt::format("{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}",
-                     job.is_backward ? "  backward" : spec.name(), describe_spec(spec), job.arch,
-                     binary.registers, binary.spill_bytes,
-                     print_bytes(static_cast<double>(binary.image.size())),
-                     job.result.from_disk ? "from the disk cache" : print_milliseconds(job.milliseconds));
+  const Binary& binary = job.results.front().binary;
+  std::string text = fmt::format(
+      "{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}  {}", spec.name(), describe_spec(spec),
+      job.arch, binary.registers, binary.spill_bytes, print_bytes(static_cast<double>(cubin_bytes(job))),
+      is_from_disk(job) ? "from the disk cache" : print_milliseconds(job.milliseconds));
+  if (job.plans.size() > 1) text += fmt::format(", {} plans", job.plans.size());
+  if (job.has_backward()) {
+    const Binary& backward = job.results.back().binary;
+    text += fmt::format("\n{:<24} {:<28} {:<7} {:>3} registers, {} bytes spilled, {:>9}", "  backward", "",
+                        "", backward.registers, backward.spill_bytes,
+                        print_bytes(static_cast<double>(backward.image.size())));
+  }
+  return text;
 }
 
 nlohmann::json job_json(const Job& job, const Spec& spec) {
-  const Binary& binary = job.result.binary;
+  const Binary& binary = job.results.front().binary;
+  const BundleKernel kernel = kernel_of(job);
   return {{"spec", spec_json(spec)},
           {"arch", job.arch},
-          {"plan", job.plan},
-          {"backward", job.is_backward},
+          {"plan", kernel.plan},
+          {"buckets", buckets_json(kernel)},
+          {"backward", backward_json(kernel)},
           {"registers", binary.registers},
           {"spill_bytes", binary.spill_bytes},
-          {"cubin_bytes", binary.image.size()},
-          {"from_disk", job.result.from_disk},
+          {"cubin_bytes", cubin_bytes(job)},
+          {"from_disk", is_from_disk(job)},
           {"milliseconds", job.milliseconds}};
 }
 
@@ -256,8 +311,7 @@ int run_build(const BuildArguments& arguments) {
     const Interruptible interruptible;
     build_jobs(jobs, specs, arguments.no_cache);
   } catch (const Interrupted&) {
-    const auto built =
-        std::ranges::count_if(jobs, [](const Job& job) { return !job.result.binary.image.empty(); });
+    const auto built = std::ranges::count_if(jobs, &Job::is_built);
     report_error(
         fmt::format("interrupted: {} of {} kernels are built, the bundle is not written", built, jobs.size()),
         arguments.no_cache ? "" : "the cache keeps those that are: building again goes on from there");
@@ -267,15 +321,10 @@ int run_build(const BuildArguments& arguments) {
   contents.nvrtc = Nvrtc::get().version();
   nlohmann::json report = nlohmann::json::array();
   std::string lines;  // printed after the bundle is written, so that an error of stdout does not lose it
-  for (Job& job : jobs) {
+  for (const Job& job : jobs) {
     report.push_back(job_json(job, specs[job.spec].spec));
     lines += print_job(job, specs[job.spec].spec) + "\n";
-    if (job.is_backward) {
-      contents.kernels.back().backward = {.plan = job.plan, .binary = std::move(job.result.binary)};
-      continue;
-    }
-    contents.kernels.push_back(
-        {.spec = job.spec, .arch = job.arch, .plan = job.plan, .binary = std::move(job.result.binary)});
+    contents.kernels.push_back(kernel_of(job));
   }
   const std::string path = write_bundle(arguments.output, contents);
   const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;

@@ -12,6 +12,7 @@
 #include "tools/command/json_option.h"
 #include "tools/command/validators.h"
 #include "tools/console/text.h"
+#include "tools/plans/bundle_json.h"
 #include "tools/problem/describe.h"
 
 namespace fa::tools {
@@ -38,21 +39,18 @@ void extract(const BundleContents& contents, const std::string& folder) {
   if (error) throw Error(fmt::format("{}: cannot be made: {}", folder, error.message()));
   for (const BundleKernel& kernel : contents.kernels) {
     const Spec& spec = contents.specs[kernel.spec];
-    write_output(fmt::format("{}/{}_{}_d{}_{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
-                             spec.head_dim(), kernel.arch),
-                 kernel.binary.image);
-    if (kernel.backward)
-      write_output(fmt::format("{}/{}_{}_d{}_{}_backward.cubin", folder, spec.name(),
-                               dtype_name(spec.dtype()), spec.head_dim(), kernel.arch),
-                   kernel.backward->binary.image);
+    int number = 0;  // of the bucket
+    for_each_binary(kernel, [&](const Binary& binary) {
+      const bool is_backward = kernel.backward && &binary == &kernel.backward->binary;
+      const std::string which = is_backward  ? "_backward"
+                                : number > 0 ? fmt::format("_bucket{}", number)
+                                             : std::string();
+      ++number;
+      write_output(fmt::format("{}/{}_{}_d{}_{}{}.cubin", folder, spec.name(), dtype_name(spec.dtype()),
+                               spec.head_dim(), kernel.arch, which),
+                   binary.image);
+    });
   }
-}
-
-nlohmann::json binary_json(const std::string& plan, const Binary& binary) {
-  return {{"plan", plan},
-          {"registers", binary.registers},
-          {"spill_bytes", binary.spill_bytes},
-          {"cubin_bytes", binary.image.size()}};
 }
 
 int run_bundle(const BundleArguments& arguments) {
@@ -66,8 +64,8 @@ int run_bundle(const BundleArguments& arguments) {
     nlohmann::json json = binary_json(kernel.plan, kernel.binary);
     json["spec"] = spec_json(spec);
     json["arch"] = kernel.arch;
-    json["backward"] =
-        kernel.backward ? binary_json(kernel.backward->plan, kernel.backward->binary) : nlohmann::json();
+    json["buckets"] = buckets_json(kernel);
+    json["backward"] = backward_json(kernel);
     kernels.push_back(std::move(json));
   }
   arguments.json.write(
@@ -77,6 +75,10 @@ int run_bundle(const BundleArguments& arguments) {
     const Spec& spec = contents.specs[kernel.spec];
     fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", spec.name(), describe_spec(spec), kernel.arch,
                print_bytes(static_cast<double>(kernel.binary.image.size())), kernel.plan);
+    for (const BundleBucket& bucket : kernel.buckets)
+      fmt::print("{:<24} {:<28} {:<7} {:>9}  {}, for {}\n", "", "", "",
+                 print_bytes(static_cast<double>(bucket.binary.image.size())), bucket.plan,
+                 bucket.bucket.print());
     if (kernel.backward)
       fmt::print("{:<24} {:<28} {:<7} {:>9}  {}\n", "  backward", describe_spec(spec), kernel.arch,
                  print_bytes(static_cast<double>(kernel.backward->binary.image.size())),

@@ -16,6 +16,7 @@
 #include "tools/command/validators.h"
 #include "tools/console/progress.h"
 #include "tools/console/report.h"
+#include "tools/plans/plan_table.h"
 
 namespace fa::tools {
 
@@ -70,6 +71,15 @@ std::string backward_text(const EmitArguments& arguments, const CheckedSpec& spe
   return build_source(source).ptx;
 }
 
+/// The plan for large calls, then the table where there are several.
+std::string plan_text(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
+  std::string text = compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
+  if (compiled.plans.size() > 1)
+    for (const std::string& line : print_table(show_table(compiled.plans, spec, compiled.facts, target)))
+      text += line + "\n";
+  return text;
+}
+
 std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   const auto& checked = spec.checked();
   if (arguments.stage == "import") return normalised_text(checked);
@@ -82,7 +92,7 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   if (is_backward) return backward_text(arguments, checked, compiled, target);
   if (arguments.stage == "ir") return compiled.print_ir();
   if (arguments.stage == "facts") return compiled.facts.print();
-  if (arguments.stage == "plan") return compiled.choice.plan.print() + "\n" + compiled.choice.why + "\n";
+  if (arguments.stage == "plan") return plan_text(checked, compiled, target);
   const bool is_source = arguments.stage == "source";
   if (target.is_host()) {
     HostIr code = emit_for_host(checked, compiled, target);

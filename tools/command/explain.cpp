@@ -23,6 +23,7 @@
 #include "tools/console/progress.h"
 #include "tools/console/report.h"
 #include "tools/console/text.h"
+#include "tools/plans/plan_table.h"
 #include "tools/problem/describe.h"
 #include "tools/problem/workspace.h"
 #include "tools/tiles/tile_map.h"
@@ -38,7 +39,8 @@ constexpr const char* kFooter = R"(
 Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
 A100 where there is none. --gpu host explains the CPU kernel, as this machine's CPU has it.
 The plan is the compiler's own choice, or that of --plan. "compile takes" says which plan `fa::compile` would build:
-that one, or one that `facet tune` has measured or predicted, and since when it is remembered.
+that one, or one that `facet tune` has measured or predicted, and since when it is remembered. Where small calls have
+plans of their own, "plans by call" lists all of them: docs/tuning.md.
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
@@ -73,9 +75,11 @@ struct Explanation {
   Compiled compiled;
   PlanOrigin origin;  // of the plan that `compile` takes
   Traffic traffic;
-  double predicted_ms = 0;        // 0 on the host
-  double predicted_dense_ms = 0;  // were no tile left out
-  std::optional<double> share;    // of tiles that the mask leaves, where they are counted
+  double predicted_ms = 0;             // 0 on the host
+  double predicted_dense_ms = 0;       // were no tile left out
+  std::optional<double> share;         // of tiles that the mask leaves, where they are counted
+  std::vector<ShownPlan> own_plans;    // the compiler's own choice, or what --plan asks for
+  std::vector<ShownPlan> taken_plans;  // what `compile` takes
   std::optional<BuiltKernel> built;
   std::optional<TileReport> tiles;
   bool reads_files = false;            // and not only the example tensors
@@ -128,6 +132,8 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
       .predicted_ms = 0,
       .predicted_dense_ms = 0,
       .share = std::nullopt,
+      .own_plans = {},
+      .taken_plans = {},
       .built = std::nullopt,
       .tiles = std::nullopt,
       .reads_files = !arguments.tensors.empty(),
@@ -136,7 +142,12 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Plan& plan = result.compiled.choice.plan;
   Options options;
   options.plan = arguments.plan;
-  result.origin = origin_of_plan(spec, target, plan.print(), resolve(options, environment()));
+  result.origin = origin_of_plan(spec, target, result.compiled.plans, resolve(options, environment()));
+  const auto shown = [&](const PlanTable& table) {
+    return show_table(table, spec.checked(), result.compiled.facts, target);
+  };
+  result.own_plans = shown(result.compiled.plans);
+  result.taken_plans = shown(result.origin.table);
   result.traffic = count_traffic(spec.checked(), result.compiled.facts, plan, target, result.size);
   if (!target.is_host()) {
     if (arguments.build) {
@@ -254,6 +265,10 @@ void print_explanation(const Explanation& e) {
       line("workspace", fmt::format("{} for {}", print_bytes(static_cast<double>(e.backward_workspace)),
                                     describe_size(e.size)));
   }
+  if (e.taken_plans.size() > 1) {
+    title("plans by call, as compile takes them");
+    for (const std::string& text : print_table(e.taken_plans)) fmt::print("  {}\n", text);
+  }
 
   title(fmt::format("one forward pass: {}", describe_size(e.size)));
   const Traffic& t = e.traffic;
@@ -291,25 +306,28 @@ nlohmann::json to_json(const Explanation& e) {
                        {"line", read.line},
                        {"column", read.column}});
   }
-  nlohmann::json result{
-      {"spec", spec_json(e.spec)},
-      {"target", e.target.name},
-      {"facts", e.compiled.facts.print()},
-      {"clamped", clamped},
-      {"plan", plan.print()},
-      {"why", e.compiled.choice.why},
-      {"compile_takes",
-       {{"plan", e.origin.plan}, {"source", plan_source_name(e.origin.source)}, {"why", e.origin.why}}},
-      {"size", size_json(e.size)},
-      {"flops", t.flops},
-      {"exps", t.exps},
-      {"bytes",
-       {{"standard", t.standard_bytes},
-        {"standard_by_formula", t.standard_bytes_by_formula},
-        {"fused", t.fused_bytes},
-        {"fused_by_formula", t.fused_bytes_by_formula},
-        {"hbm", t.hbm_bytes},
-        {"least", t.least_bytes}}}};
+  nlohmann::json result{{"spec", spec_json(e.spec)},
+                        {"target", e.target.name},
+                        {"facts", e.compiled.facts.print()},
+                        {"clamped", clamped},
+                        {"plan", plan.print()},
+                        {"why", e.compiled.choice.why},
+                        {"compile_takes",
+                         {{"plan", e.origin.plan},
+                          {"source", plan_source_name(e.origin.source)},
+                          {"why", e.origin.why},
+                          {"plans", table_json(e.taken_plans)}}},
+                        {"plans", table_json(e.own_plans)},
+                        {"size", size_json(e.size)},
+                        {"flops", t.flops},
+                        {"exps", t.exps},
+                        {"bytes",
+                         {{"standard", t.standard_bytes},
+                          {"standard_by_formula", t.standard_bytes_by_formula},
+                          {"fused", t.fused_bytes},
+                          {"fused_by_formula", t.fused_bytes_by_formula},
+                          {"hbm", t.hbm_bytes},
+                          {"least", t.least_bytes}}}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   if (!e.backward_plan.empty())
     result["backward"] = {{"plan", e.backward_plan}, {"workspace_bytes", e.backward_workspace}};

@@ -151,18 +151,17 @@ ProblemInputs problem_inputs(const RunArguments& arguments) {
   }
   inputs.size = size.size();
   inputs.dropout = arguments.dropout;
-  inputs.dropout_seed = arguments.seed;
-  inputs.data_seed = arguments.seed;
+  inputs.dropout_seed = inputs.data_seed = arguments.seed;
   return inputs;
 }
 
 /// What was run and how it went.
 struct RunReport {
+  KernelPlan plan;
   TimingSummary time;
   CountedFlops counted;
   Outputs outputs;
-  std::int64_t empty_rows = 0;
-  std::int64_t nans = 0;
+  std::int64_t empty_rows = 0, nans = 0;
   std::optional<ErrorBound> bound;
   std::optional<Comparison> comparison;
   std::optional<GradientReport> gradients;
@@ -171,7 +170,6 @@ struct RunReport {
 
 RunReport compute(const RunArguments& arguments, Options options, const Problem& problem,
                   const Kernel& kernel, Progress& progress) {
-  RunReport report;
   const Layout layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd;
   Session session(problem, kernel.device(), options.cuda_device, layout);
   if (arguments.checked || arguments.verify) {
@@ -181,9 +179,11 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
   }
   session.poison_outputs();
   progress.relabel("running");
+  RunReport report;
+  report.plan = session.plan_of(kernel);
   const double first = session.time(kernel, 1)[0];  // also the warm-up
-  const int runs = arguments.repeat > 0 ? arguments.repeat : runs_that_fit(500, first, 20);
-  report.time = summarise(session.time(kernel, runs));
+  report.time = summarise(
+      session.time(kernel, arguments.repeat > 0 ? arguments.repeat : runs_that_fit(500, first, 20)));
   report.outputs = session.outputs();
   report.counted = count_flops(problem);
   report.empty_rows = std::count(report.outputs.lse.begin(), report.outputs.lse.end(), -HUGE_VALF);
@@ -280,7 +280,7 @@ void print_report(const Problem& problem, const Kernel& kernel, const Options& o
   const Spec& spec = problem.spec;
   fmt::print("{}  {}\n", styled(spec.name(), Style::bold, colour), describe_spec(spec));
   line("device", describe_device(kernel, options.cuda_device));
-  line("plan", kernel.plan());
+  line("plan", describe_plan_of_call(kernel, report.plan));
   line("compiled", describe_times(kernel.times()));
   if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
   if (!kernel.times().tuned.empty()) line("tuned", kernel.times().tuned);
@@ -320,7 +320,7 @@ void print_report(const Problem& problem, const Kernel& kernel, const Options& o
 
 nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunReport& report) {
   nlohmann::json result{{"spec", spec_json(problem.spec)},
-                        {"kernel", kernel_json(kernel)},
+                        {"kernel", kernel_json(kernel, report.plan)},
                         {"problem", problem_json(problem)},
                         {"time_ms", timing_json(report.time)},
                         {"tflops", report.counted.flops / report.time.median * 1e-9},

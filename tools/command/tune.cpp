@@ -31,9 +31,10 @@ namespace {
 
 constexpr const char* kFooter = R"(
 The legal plans (tile sizes and the rest of what `facet explain` prints as plan) are timed in turns with the best one so
-far, the most promising first, in rounds that each keep the better half; about a quarter of them is timed at all. With
-several lengths a plan's time is the geometric mean over them. The fastest plan is remembered for this spec, device,
-Facet and compiler, and `fa::compile` takes it from then on, unless Options::tune or FA_TUNE say never.
+far, the most promising first, in rounds that each keep the better half; about a quarter of them is timed at all. On a GPU each of
+several lengths is tuned for itself, in its share of the budget, and kernels take the plan of the length that is nearest;
+on the host a plan's time is the geometric mean over them. The fastest plan is remembered for this spec, device, Facet and
+compiler, and `fa::compile` takes it from then on, unless Options::tune or FA_TUNE say never.
 What is measured is kept at once: after Ctrl-C, or when the budget is used up, the same command goes on from there.
 The folder is FA_TUNE_DIR, else the kernel cache's with -tuned after its name; nothing in it is evicted.
 
@@ -122,23 +123,34 @@ class Tuning {
         target_(resolve_target(options_)),
         store_(open_plan_store(options_.cache_dir)) {
     search_.exhaustive = arguments.exhaustive;
-    search_.budget_seconds = !arguments.budget.empty() ? parse_seconds(arguments.budget)
-                             : arguments.exhaustive    ? kNoLimit
-                                                       : kBudget;
+    budget_ = !arguments.budget.empty() ? parse_seconds(arguments.budget)
+              : arguments.exhaustive    ? kNoLimit
+                                        : kBudget;
   }
 
-  TuneOutcome run(const Spec& spec, std::size_t num_specs) const {
+  /// What is timed together: on a GPU each size for itself, since calls of each may have a plan of their own; on the
+  /// host, whose kernels have one plan, all sizes.
+  std::vector<std::vector<ProblemInputs>> problems(const Spec& spec, std::size_t num_specs) const {
+    std::vector<std::vector<ProblemInputs>> all;
+    for (const ProblemSize& size : arguments_.size.sizes()) {
+      if (all.empty() || on_cuda()) all.emplace_back();
+      all.back().push_back(arguments_.inputs.of(spec, num_specs, size));
+    }
+    return all;
+  }
+
+  /// `share`: of the budget.
+  TuneOutcome run(const Spec& spec, const std::vector<ProblemInputs>& inputs, double share) {
+    search_.budget_seconds = budget_ < kNoLimit ? budget_ * share : budget_;
     Progress progress(fmt::format("{}: making tensors", spec.name()));
-    std::vector<ProblemInputs> inputs;
-    for (const ProblemSize& size : arguments_.size.sizes())
-      inputs.push_back(arguments_.inputs.of(spec, num_specs, size));
     SessionTimer timer(spec, inputs, options_.device, options_.cuda_device, target_);
     progress.relabel(fmt::format("{}: compiling", spec.name()));
     const TuneRequest request{.spec = spec,
                               .options = options_,
                               .size = inputs.front().size,
                               .problem = describe_timed(spec, inputs),
-                              .search = search_};
+                              .search = search_,
+                              .is_for_size = on_cuda()};
     const TuneWatch watch{.progress = [&](const TuneProgress& at) { show(progress, spec, at); },
                           .is_stopped = is_interrupted};
     return tune(request, target_, store_, timer, watch);
@@ -161,12 +173,13 @@ class Tuning {
   const Target& target_;
   PlanStore store_;
   SearchSettings search_;
+  double budget_ = kBudget;  // of a spec
 };
 
 int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
   if (!arguments.device.plan.empty())
     throw ArgumentError("--plan names a plan, and facet tune looks for one: leave it out");
-  const Tuning tuning(arguments);
+  Tuning tuning(arguments);
   const Interruptible interruptible;
   std::vector<TuneOutcome> outcomes;
   std::size_t finished = 0;
@@ -176,16 +189,20 @@ int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
     if (is_interrupted()) break;
     steps.next();
     try {
-      outcomes.push_back(tuning.run(spec, specs.size()));
+      const auto problems = tuning.problems(spec, specs.size());
+      for (const std::vector<ProblemInputs>& inputs : problems) {
+        if (is_interrupted()) break;
+        outcomes.push_back(tuning.run(spec, inputs, 1.0 / static_cast<double>(problems.size())));
+        const TuneOutcome& outcome = outcomes.back();
+        const ProgressHidden hidden;
+        if (arguments.json.shows_text()) print_outcome(outcome);
+        if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
+        all_kept = all_kept && outcome.not_kept.empty();
+      }
     } catch (const Interrupted&) {
       break;
     }
-    const TuneOutcome& outcome = outcomes.back();
     if (!is_interrupted()) ++finished;
-    const ProgressHidden hidden;
-    if (arguments.json.shows_text()) print_outcome(outcome);
-    if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
-    all_kept = all_kept && outcome.not_kept.empty();
   }
   const ProgressHidden hidden;
   nlohmann::json results = nlohmann::json::array();
@@ -253,8 +270,8 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
         const ProgressHidden hidden;
         if (arguments.json.shows_text()) print_prediction(outcome, label);
         if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
-        all_well = all_well && outcome.not_kept.empty() && outcome.best;
-        results.push_back(prediction_json(outcome, label));
+        all_well = all_well && outcome.not_kept.empty() && !outcome.found.empty();
+        for (nlohmann::json& report : prediction_json(outcome, label)) results.push_back(std::move(report));
       } catch (const SpecError& error) {  // this GPU cannot run it; others may
         const ProgressHidden hidden;
         for (const Diagnostic& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);

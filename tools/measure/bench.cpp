@@ -97,9 +97,11 @@ class Bench {
 
   BenchResult measure(const Kernel& kernel) {
     BenchResult result = base_;
-    result.plan = kernel.plan();
+    const KernelPlan used = session_->plan_of(kernel);
+    result.plan = used.plan;
+    result.plan_calls = used.calls;
     result.compile_ms = kernel.times().total;
-    progress_.relabel(fmt::format("{}: timing {}", spec_.name(), kernel.plan()));
+    progress_.relabel(fmt::format("{}: timing {}", spec_.name(), used.plan));
     session_->poison_outputs();
     result.time = time_kernel(*session_, kernel, settings_.time_ms);
     result.tflops = result.flops / result.time.median * 1e-9;

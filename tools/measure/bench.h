@@ -36,6 +36,7 @@ struct BenchResult {
   int head_dim = 0, head_dim_v = 0;
   ProblemSize size;
   std::string device, target, plan;
+  std::string plan_calls;  // which calls have this plan: KernelPlan::calls
   bool on_cuda = false;
   std::string error;  // why there is no result; the rest is then unset
   TimingSummary time;

@@ -135,11 +135,18 @@ nlohmann::json spec_json(const Spec& spec) {
           {"head_dim_v", spec.head_dim_v()}};
 }
 
-nlohmann::json kernel_json(const Kernel& kernel) {
+std::string describe_plan_of_call(const Kernel& kernel, const KernelPlan& used) {
+  const std::size_t count = kernel.plans().size();
+  return count == 1 ? used.plan : fmt::format("{}, for {}; {} plans", used.plan, used.calls, count);
+}
+
+nlohmann::json kernel_json(const Kernel& kernel, const KernelPlan& used) {
   const CompileTimes& times = kernel.times();
   return {{"device", kernel.device() == Device::cuda ? "cuda" : "host"},
           {"target", kernel.target()},
-          {"plan", kernel.plan()},
+          {"plan", used.plan},
+          {"plan_calls", used.calls},
+          {"num_plans", kernel.plans().size()},
           {"compile_ms",
            {{"front_end", times.front_end},
             {"build", times.build},

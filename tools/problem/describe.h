@@ -29,7 +29,9 @@ std::string json_text(const nlohmann::json& report);
 /// Facet's version and commit; with `cuda` also NVRTC's and the driver's.
 nlohmann::json versions_json(bool cuda, int cuda_device);
 nlohmann::json spec_json(const Spec& spec);
-nlohmann::json kernel_json(const Kernel& kernel);
+/// The plan that a call runs, and which calls do where not all of the kernel's have it.
+std::string describe_plan_of_call(const Kernel& kernel, const KernelPlan& used);
+nlohmann::json kernel_json(const Kernel& kernel, const KernelPlan& used);
 nlohmann::json size_json(const ProblemSize& size);
 nlohmann::json problem_json(const Problem& problem);
 nlohmann::json timing_json(const TimingSummary& time);

@@ -43,6 +43,8 @@ class Session {
   Session(const Problem& problem, Device device, int cuda_device = 0, Layout layout = Layout::bhsd,
           int copies = 1);
 
+  /// Which of its plans a kernel runs on this problem.
+  KernelPlan plan_of(const Kernel& kernel) const { return kernel.plan_for(copies_[0]); }
   void launch(const Kernel& kernel, int copy = 0, Stream stream = nullptr);
   void synchronize() { memory_->synchronize(); }
   /// Milliseconds of each of `runs` launches, taking turns on the copies. Throws Interrupted between two.

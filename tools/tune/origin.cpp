@@ -42,13 +42,6 @@ std::vector<TuneKey> keys_of(const Spec& spec, const Target& target, const Optio
   return keys;
 }
 
-/// Of the plans of this spec.
-const TunedPlan* find_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys) {
-  for (const TuneKey& key : keys)
-    if (const TunedPlan* const found = choose_tuned(plans, key)) return found;
-  return nullptr;
-}
-
 }  // namespace
 
 std::string_view plan_source_name(PlanSource source) {
@@ -65,12 +58,16 @@ std::string_view plan_source_name(PlanSource source) {
   return "";
 }
 
-PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const std::string& own,
+PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const PlanTable& own,
                           const Options& options) {
+  const std::string last_plan = own.back().choice.plan.print();
   if (!options.plan.empty())
-    return {.source = PlanSource::asked_for, .plan = own, .why = "asked for, whatever is remembered"};
+    return {.source = PlanSource::asked_for,
+            .plan = last_plan,
+            .why = "asked for, whatever is remembered",
+            .table = own};
   const auto own_plan = [&](std::string why) {
-    return PlanOrigin{.source = PlanSource::compiler, .plan = own, .why = std::move(why)};
+    return PlanOrigin{.source = PlanSource::compiler, .plan = last_plan, .why = std::move(why), .table = own};
   };
   if (options.tune == Tune::never) return own_plan("FA_TUNE=never: nothing that is remembered counts");
   StoredPlans stored = open_plan_store(options.cache_dir).list();
@@ -84,14 +81,20 @@ PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const std::str
     return own_plan(kNone);  // and NVRTC, whose version is part of a key, stays closed
   try {
     const std::vector<TuneKey> keys = keys_of(spec, target, options, stored.plans);
-    const TunedPlan* const found = find_remembered(stored.plans, keys);
-    if (found == nullptr) return own_plan(kNone);
-    if (const std::string why = why_unusable(*found, spec.checked(), target); !why.empty())
-      return own_plan(fmt::format("not used: plan '{}': {}", found->plan, why));
-    const bool is_elsewhere = is_of_target(found->key, target) && !is_here(target, options.cuda_device);
-    return {.source = found->predicted ? PlanSource::predicted : PlanSource::measured,
-            .plan = found->plan,
-            .why = describe_tuned(*found) + (is_elsewhere ? ", there alone: " + found->key.device : "")};
+    const auto describe = [&](const TunedPlan& tuned) {
+      const bool is_elsewhere = is_of_target(tuned.key, target) && !is_here(target, options.cuda_device);
+      return describe_tuned(tuned) + (is_elsewhere ? ", there alone: " + tuned.key.device : "");
+    };
+    const TunedChoice found = choose_remembered(stored.plans, keys, spec.checked(), target, describe);
+    if (found.plan.empty() && found.known.empty()) return own_plan(found.said.empty() ? kNone : found.said);
+    const PlanSource source = found.is_predicted ? PlanSource::predicted : PlanSource::measured;
+    if (found.known.empty()) {
+      PlanTable table = single_plan({.plan = parse_plan(found.plan, {}), .why = found.said});
+      return {.source = source, .plan = found.plan, .why = found.said, .table = std::move(table)};
+    }
+    PlanTable table = refine(own, found.known);
+    std::string taken = table.back().choice.plan.print();
+    return {.source = source, .plan = std::move(taken), .why = found.said, .table = std::move(table)};
   } catch (const BuildError& error) {
     return own_plan(
         fmt::format("what is remembered holds for an NVRTC, and there is none: {}", error.what()));

@@ -97,12 +97,12 @@ PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInput
   Shares shares(spec, inputs);
   PredictRequest request{
       .spec = spec,
-      .sizes = {},
-      .problem = describe_timed(spec, inputs),
+      .asked = {},
       .share_of_tiles = [&](const Plan& plan, const ProblemSize& size) { return shares.of(plan, size); },
       .budget_seconds = budget_seconds,
       .threads = threads > 0 ? threads : usable_cores()};
-  for (const ProblemInputs& input : inputs) request.sizes.push_back(input.size);
+  for (const ProblemInputs& input : inputs)
+    request.asked.push_back({.size = input.size, .problem = describe_timed(spec, {input})});
   const auto show = [&](const PredictProgress& at) {
     const std::size_t left = at.of - std::min(at.of, at.built);
     std::string text = fmt::format("{} for {}: {} built, {} left", spec.name(), target.name, at.built, left);
@@ -122,13 +122,12 @@ void print_prediction(const PredictOutcome& outcome, const std::string& label) {
   if (outcome.resumed > 0) how += fmt::format(", {} of them before", outcome.resumed);
   if (outcome.dropped > 0) how += fmt::format(", {} spill in their loops", outcome.dropped);
   if (failed > 0) how += fmt::format(", {} cannot be built", failed);
-  if (!outcome.best) {
+  if (outcome.found.empty())
     fmt::print("{}  stopped before the compiler's own choice was built ({})\n", label, how);
-  } else {
-    const TunedPlan& best = *outcome.best;
-    if (!best.finished) how += ", not to the end";
-    fmt::print("{}  {}  predicted {}\n  {}: {} ({})\n  why: {}\n", label, best.problem,
-               print_milliseconds(best.ms), best.plan, print_gain(best), how, outcome.why);
+  for (const auto& [best, why] : outcome.found) {
+    fmt::print("{}  {}  predicted {}\n  {}: {} ({}{})\n  why: {}\n", label, best.problem,
+               print_milliseconds(best.ms), best.plan, print_gain(best), how,
+               best.finished ? "" : ", not to the end", why);
     print_built("as built", outcome, best.plan);
     if (best.plan != best.default_plan) {
       fmt::print("  the default is {}\n", best.default_plan);
@@ -139,7 +138,7 @@ void print_prediction(const PredictOutcome& outcome, const std::string& label) {
   std::fflush(stdout);
 }
 
-nlohmann::json prediction_json(const PredictOutcome& outcome, const std::string& label) {
+std::vector<nlohmann::json> prediction_json(const PredictOutcome& outcome, const std::string& label) {
   nlohmann::json builds = nlohmann::json::array();
   for (const TunedBuild& build : outcome.builds) {
     nlohmann::json line = nlohmann::json::parse(encode(build));
@@ -147,15 +146,21 @@ nlohmann::json prediction_json(const PredictOutcome& outcome, const std::string&
       line.erase(key);  // of the plan, too
     builds.push_back(std::move(line));
   }
-  nlohmann::json report = outcome.best ? plan_json(*outcome.best) : nlohmann::json{{"label", label}};
-  report["why"] = outcome.why;
-  report["seconds"] = outcome.seconds;
-  report["resumed"] = outcome.resumed;
-  report["spilling"] = outcome.dropped;
-  report["failed"] = num_failed(outcome);
-  report["not_kept"] = outcome.not_kept;
-  report["builds"] = std::move(builds);
-  return report;
+  std::vector<nlohmann::json> reports;
+  for (const auto& [best, why] : outcome.found) {
+    reports.push_back(plan_json(best));
+    reports.back()["why"] = why;
+  }
+  if (reports.empty()) reports.push_back({{"label", label}, {"why", ""}});
+  for (nlohmann::json& report : reports) {
+    report["seconds"] = outcome.seconds;
+    report["resumed"] = outcome.resumed;
+    report["spilling"] = outcome.dropped;
+    report["failed"] = num_failed(outcome);
+    report["not_kept"] = outcome.not_kept;
+    report["builds"] = builds;
+  }
+  return reports;
 }
 
 }  // namespace fa::tools

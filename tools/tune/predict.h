@@ -10,13 +10,14 @@
 
 namespace fa::tools {
 
-/// Predicts a plan and remembers it, and shows how far it is. `inputs`: the sizes, one at least, and what
-/// masks read at them. `threads` build; 0: one for each core. Throws as predict_plan does.
+/// Predicts a plan for each size and remembers it, and shows how far it is. `inputs`: the sizes, one at least, and
+/// what masks read at them. `threads` build; 0: one for each core. Throws as predict_plan does.
 PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
                                 const Target& target, const PlanStore& store, double budget_seconds,
                                 int threads);
 
 void print_prediction(const PredictOutcome& outcome, const std::string& label);
-nlohmann::json prediction_json(const PredictOutcome& outcome, const std::string& label);
+/// One report a size.
+std::vector<nlohmann::json> prediction_json(const PredictOutcome& outcome, const std::string& label);
 
 }  // namespace fa::tools

@@ -220,3 +220,33 @@ TEST_CASE("flags", "[runtime][nvrtc]") {
         std::vector<std::string>{"--gpu-architecture=sm_90", "-std=c++17", "--ptxas-options=-v", "-lineinfo",
                                  "-G"});
 }
+
+TEST_CASE("several sources are built at once, and each is kept under its own key",
+          "[runtime][nvrtc][bucket]") {
+  if (skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), 1 << 20);
+  std::vector<Source> sources(3, doubling());
+  for (std::size_t i = 1; i < sources.size(); ++i)
+    sources[i].text += "extern \"C\" __global__ void more" + std::to_string(i) + "() {}\n";
+  const auto all = [&] {
+    std::vector<BuildRequest> requests;
+    for (const Source& source : sources) requests.push_back({.source = &source, .label = "several"});
+    return build_all(requests, cache);
+  };
+  const std::vector<BuildResult> built = all();
+  REQUIRE(built.size() == 3);
+  CHECK(cache.list().size() == 3);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CHECK_FALSE(built[i].from_disk);
+    const BuildResult again = build(sources[i], cache, "several");
+    CHECK(again.from_disk);
+    CHECK(again.binary.image == built[i].binary.image);
+  }
+
+  // Where one fails, the others are still built and kept, and the failure is thrown.
+  sources[0].text += "extern \"C\" __global__ void another() {}\n";
+  sources[1].text += "no CUDA\n";
+  CHECK_THROWS_AS(all(), BuildError);
+  CHECK(build(sources[0], cache, "several").from_disk);
+}

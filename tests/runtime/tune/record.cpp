@@ -72,6 +72,20 @@ TEST_CASE("a prediction is a plan that says so", "[tune][store]") {
   CHECK_FALSE(decode_plan(line).has_value());
 }
 
+TEST_CASE("a plan of one size says which", "[tune][store]") {
+  TunedPlan plan = tuned("s", "a", "p", 5);
+  CHECK(encode(plan).find("size") == std::string::npos);  // lines of no single size are as they always were
+  plan.size = {.batch = 2, .num_q_heads = 16, .num_kv_heads = 4, .q_len = 512, .kv_len = 1024};
+  CHECK(decode_plan(encode(plan)) == plan);
+  const std::string line = encode(plan);
+  for (const char* to :
+       {"\"q_len\":0", "\"q_len\":-1", "\"q_len\":1.5", "\"q_len\":9999999999", "\"other\":512"}) {
+    std::string changed = line;
+    changed.replace(changed.find("\"q_len\":512"), 11, to);
+    CHECK_FALSE(decode_plan(changed).has_value());
+  }
+}
+
 TEST_CASE("a prediction never replaces a measurement, however late it comes", "[tune][store]") {
   const TunedPlan measured = tuned("s", "a", "measured", 5);
   TunedPlan predicted = tuned("s", "a", "predicted", 9);
