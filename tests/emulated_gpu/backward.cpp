@@ -99,6 +99,8 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
                              of("full", "t4", DType::f16, 256),
                              of("full", "a100", DType::f16, 40, 104),
                              of("sliding_window", "a100", DType::bf16, 192, 128),
+                             of("causal", "a100", DType::f16, 16),
+                             of("t5_bias", "a100", DType::bf16, 32),
                              of("dropout", "a100", DType::bf16, 32),
                              of("dropout", "t4", DType::f16, 128),
                              of("dropout", "rtx4090", DType::f16, 128),

@@ -206,6 +206,16 @@ Options DeviceArguments::options(bool backward, bool deterministic) const {
   return options;
 }
 
+void declare_deterministic(CLI::App& command, bool& deterministic) {
+  command.add_flag("--deterministic", deterministic,
+                   "With --backward: gradients whose bits repeat from run to run; the host's always do");
+}
+
+std::string describe_repeats(Device device) {
+  return std::string("every gradient has the same bits in every run") +
+         (device == Device::cuda ? "" : ", as the host's always have");
+}
+
 const Target& named_target(const std::string& name) {
   const Target& target = find_target(name);
   return target.is_host() ? host_target() : target;

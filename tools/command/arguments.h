@@ -86,6 +86,11 @@ struct DeviceArguments {
   Options options(bool backward = false, bool deterministic = false) const;
 };
 
+/// --deterministic, of a command that runs the backward pass or prints it.
+void declare_deterministic(CLI::App& command, bool& deterministic);
+/// What --deterministic comes to where a kernel runs, for people.
+std::string describe_repeats(Device device);
+
 /// A target by name. Throws ArgumentError listing the names.
 const Target& named_target(const std::string& name);
 /// A plan that the user forces, and where it came from, for messages: "--plan \"tile_q=64\"".

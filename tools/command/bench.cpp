@@ -79,8 +79,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
   command.add_flag("--backward", arguments.backward, "Time the backward pass, too, and both passes together");
-  command.add_flag("--deterministic", arguments.deterministic,
-                   "With --backward: gradients whose bits repeat from run to run; the host's always do");
+  declare_deterministic(command, arguments.deterministic);
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 

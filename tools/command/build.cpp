@@ -74,11 +74,10 @@ struct Job {
   TableSources sources;                   // and, the last, that of the backward pass
   std::string backward_plan = {};         // empty: it has none
   std::vector<BuildResult> results = {};  // of each source; the first is for all other calls
-  double milliseconds = 0;                // of all builds together
+  std::size_t num_built = 0;
+  double milliseconds = 0;  // of all builds together
 
-  bool is_built() const {
-    return std::ranges::none_of(results, [](const BuildResult& one) { return one.binary.image.empty(); });
-  }
+  bool is_built() const { return num_built == results.size(); }
   bool has_backward() const { return !backward_plan.empty(); }
 };
 
@@ -207,9 +206,9 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
   std::vector<std::pair<Job*, std::size_t>> builds;  // which of a job's sources
   for (Job& job : jobs)
     for (std::size_t at = 0; at < job.sources.sources.size(); ++at) builds.emplace_back(&job, at);
-  Steps steps(builds.size());
+  Steps steps(jobs.size());
   steps.next("building with NVRTC");
-  std::mutex mutex;
+  std::mutex mutex;  // of what counts how far it is
   parallel_for(static_cast<std::int64_t>(builds.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
       stop_if_interrupted();
@@ -232,7 +231,7 @@ void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no
       const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - start;
       const std::lock_guard lock(mutex);
       job->milliseconds += passed.count();
-      steps.next("building with NVRTC");
+      if (++job->num_built == job->results.size()) steps.next("building with NVRTC");
     }
   });
 }
@@ -312,8 +311,11 @@ int run_build(const BuildArguments& arguments) {
     build_jobs(jobs, specs, arguments.no_cache);
   } catch (const Interrupted&) {
     const auto built = std::ranges::count_if(jobs, &Job::is_built);
+    std::size_t cubins = 0;
+    for (const Job& job : jobs) cubins += job.num_built;
     report_error(
-        fmt::format("interrupted: {} of {} kernels are built, the bundle is not written", built, jobs.size()),
+        fmt::format("interrupted: {} of {} kernels are built ({} cubins), the bundle is not written", built,
+                    jobs.size(), cubins),
         arguments.no_cache ? "" : "the cache keeps those that are: building again goes on from there");
     return kInterrupted;
   }

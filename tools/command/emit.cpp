@@ -135,8 +135,7 @@ void add_emit_command(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->check(file_name());
   command->add_flag("--backward", arguments->backward, "The backward pass's plan, source or ptx");
-  command->add_flag("--deterministic", arguments->deterministic,
-                    "With --backward: gradients whose bits repeat from run to run; the host's always do");
+  declare_deterministic(*command, arguments->deterministic);
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")

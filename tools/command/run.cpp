@@ -57,9 +57,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string layout = "bhsd";
   int repeat = 0;
-  bool verify = false;
-  bool checked = false;
-  bool backward = false, deterministic = false;
+  bool verify = false, checked = false, backward = false, deterministic = false;
   std::int64_t verify_rows = 0;
   JsonOption json;
 };
@@ -105,8 +103,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
   command.add_flag("--backward", arguments.backward,
                    "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
-  command.add_flag("--deterministic", arguments.deterministic,
-                   "With --backward: gradients whose bits repeat from run to run; the host's always do");
+  declare_deterministic(command, arguments.deterministic);
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -271,15 +268,14 @@ void print_comparison(const Problem& problem, const RunReport& report, std::int6
     line("", fmt::format("nearest to it, {:.0f}%: {}", comparison.worst * 100, comparison.print_worst()));
 }
 
-void print_report(const Problem& problem, const Kernel& kernel, const Options& options,
-                  const RunReport& report) {
+void print_report(const Problem& problem, const Kernel& kernel, int cuda_device, const RunReport& report) {
   const bool colour = takes_colour(STDOUT_FILENO);
   const auto line = [&](std::string_view label, const std::string& text) {
     fmt::print("  {} {}\n", styled(fmt::format("{:<10}", label), Style::cyan, colour), text);
   };
   const Spec& spec = problem.spec;
   fmt::print("{}  {}\n", styled(spec.name(), Style::bold, colour), describe_spec(spec));
-  line("device", describe_device(kernel, options.cuda_device));
+  line("device", describe_device(kernel, cuda_device));
   line("plan", describe_plan_of_call(kernel, report.plan));
   line("compiled", describe_times(kernel.times()));
   if (const std::string cache = describe_cache(kernel.times()); !cache.empty()) line("cache", cache);
@@ -312,10 +308,6 @@ void print_report(const Problem& problem, const Kernel& kernel, const Options& o
   }
   if (report.comparison) print_comparison(problem, report, rows, line);
   if (report.gradients) print_gradients(*report.gradients, line, colour);
-  if (report.gradients && options.deterministic)
-    line("repeats", kernel.device() == Device::cuda
-                        ? "every gradient has the same bits in every run"
-                        : "every gradient has the same bits in every run, as the host's always have");
 }
 
 nlohmann::json to_json(const Problem& problem, const Kernel& kernel, const RunReport& report) {
@@ -381,9 +373,10 @@ int run_run(const RunArguments& arguments) {
   if (!arguments.lse.empty()) write_npy(arguments.lse, lse_tensor(report.outputs));
   if (arguments.json.asked()) arguments.json.write(to_json(*problem, *kernel, report));
   if (arguments.json.shows_text()) {
-    print_report(*problem, *kernel, options, report);
-    if (!arguments.out.empty()) fmt::print("  wrote {}\n", arguments.out);
-    if (!arguments.lse.empty()) fmt::print("  wrote {}\n", arguments.lse);
+    print_report(*problem, *kernel, options.cuda_device, report);
+    if (options.deterministic) fmt::print("  repeats    {}\n", describe_repeats(kernel->device()));
+    for (const std::string& path : {arguments.out, arguments.lse})
+      if (!path.empty()) fmt::print("  wrote {}\n", path);
   }
   if (report.is_interrupted) {
     report_error("interrupted: computed and timed, not verified");

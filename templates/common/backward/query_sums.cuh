@@ -47,6 +47,8 @@ struct QueryPart {
   static constexpr int kGroups = Config::kWarps / kRowTiles;  // of columns
   static_assert(Config::kWarps % kRowTiles == 0);
   static constexpr int kTilesOfGroup = (Sums::kColumnTiles / 2 + kGroups - 1) / kGroups * 2;
+  // The last groups have fewer columns, or none.
+  static constexpr bool kHasRest = kGroups * kTilesOfGroup > Sums::kColumnTiles;
 
   /// `ds` and `k`: those tiles in shared memory.
   static __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, int q0, unsigned ds,
@@ -65,7 +67,7 @@ struct QueryPart {
       ldmatrix_x4_trans(rows, ds_lane + step * 16 * 128);
 #pragma unroll
       for (int d = 0; d < kTilesOfGroup; d += 2) {
-        if (Sums::kColumnTiles % kTilesOfGroup != 0 && first + d >= Sums::kColumnTiles) break;
+        if (kHasRest && first + d >= Sums::kColumnTiles) break;
         unsigned columns[4];
         ldmatrix_x4_trans(columns, KTile::at(k_lane, step * 16, (first + d) / 2));
         mma_m16n8k16<Element>(sums[0][d], rows, columns[0], columns[1]);
@@ -75,7 +77,7 @@ struct QueryPart {
     float* const to = Sums::of_rows(params, b, h, q0 + 16 * row_tile) + first * Sums::kFloatsOfTile + lane;
 #pragma unroll
     for (int d = 0; d < kTilesOfGroup; ++d) {
-      if (Sums::kColumnTiles % kTilesOfGroup != 0 && first + d >= Sums::kColumnTiles) break;
+      if (kHasRest && first + d >= Sums::kColumnTiles) break;
 #pragma unroll
       for (int i = 0; i < 4; ++i) atomicAdd(to + d * Sums::kFloatsOfTile + 32 * i, sums[0][d][i]);
     }
