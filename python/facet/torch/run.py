@@ -43,7 +43,7 @@ def forward(call: Call, q: Tensor, k: Tensor, v: Tensor, tensors: Sequence[Tenso
     q, k, v = _rows(q, alignment), _rows(k, alignment), _rows(v, alignment)
     tensors = [tensor.contiguous() for tensor in tensors]
     o, lse = new_output(q, v.shape[3]), new_lse(q)
-    views = [kernels.view(tensor) for tensor in (q, k, v, o, lse)]
+    views = kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse)
     captured = kernels.captured(kernel.spec, tensors, _values(call, scalars))
     if not on_gpu:
         kernel._core.forward(*views, captured, call.dropout, _number(seed))
@@ -67,7 +67,8 @@ def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Ten
     marked = [(info.name, tensor) for info, tensor in zip(kernel.spec.tensors, tensors) if info.grad]
     gradients = {name: tensor.new_empty(tensor.shape, dtype=torch.float32) for name, tensor in marked}
     gradients.update({info.name: q.new_empty((), dtype=torch.float32) for info in kernel.spec.params if info.grad})
-    views = [kernels.view(tensor) for tensor in (q, k, v, o, lse.contiguous(), d_o, d_q, d_k, d_v)]
+    views = (kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse.contiguous()), kernels.view(d_o),
+             kernels.view(d_q), kernels.view(d_k), kernels.view(d_v))
     d_lse = None if d_lse is None else d_lse.contiguous()
     arguments = (*views[:5], kernels.captured(kernel.spec, tensors, _values(call, scalars)), call.dropout, _number(seed), views[5],
                  None if d_lse is None else kernels.view(d_lse), *views[6:],
@@ -116,4 +117,4 @@ def _values(call: Call, scalars: Sequence[Tensor]) -> Sequence[float]:
 
 
 def _number(seed: Optional[Tensor]) -> int:
-    return 0 if seed is None else seed.item() & (1 << 64) - 1
+    return 0 if seed is None else seed.item() & (1 << 64) - 1  # type: ignore[operator]  # item() of an int64 is an int
