@@ -62,12 +62,13 @@ def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Ten
     kernel = kernels.kernel_for(call.spec, q.device, backward=True)
     alignment = 16 if kernel.device == "cuda" else 1
     q, k, v, o, d_o = (_rows(tensor, alignment) for tensor in (q, k, v, o, d_o))
+    lse = lse.contiguous()  # under a name, which keeps its memory as a view does not
     tensors = [tensor.contiguous() for tensor in tensors]
     d_q, d_k, d_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     marked = [(info.name, tensor) for info, tensor in zip(kernel.spec.tensors, tensors) if info.grad]
     gradients = {name: tensor.new_empty(tensor.shape, dtype=torch.float32) for name, tensor in marked}
     gradients.update({info.name: q.new_empty((), dtype=torch.float32) for info in kernel.spec.params if info.grad})
-    views = (kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse.contiguous()), kernels.view(d_o),
+    views = (kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse), kernels.view(d_o),
              kernels.view(d_q), kernels.view(d_k), kernels.view(d_v))
     d_lse = None if d_lse is None else d_lse.contiguous()
     arguments = (*views[:5], kernels.captured(kernel.spec, tensors, _values(call, scalars)), call.dropout, _number(seed), views[5],

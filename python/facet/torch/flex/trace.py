@@ -121,8 +121,8 @@ class Tracer(TorchFunctionMode):
         tensors = operands + [value for value in keywords.values() if isinstance(value, Value)]
         shape = torch.broadcast_shapes(*(value.facet_shape for value in tensors))
         given: List[Optional[Value]] = [*operands]
-        if name in ("clamp", "clip") and settings:  # clamp(x, None, high)
-            given.insert(1, None)
+        if name in ("clamp", "clip") and settings:  # clamp(x, None, high), clamp(x, low, None)
+            given = [None if arg is None else self.value(arg) for arg in args]
             settings = []
 
         def element(value: Any, ix: Sequence[Node]) -> Any:
