@@ -142,23 +142,22 @@ class Kernel:
         Raises ArgumentError that names what does not fit.
         """
         bound = self.bind(captured, **tensors_and_params)
-        names, views = ("q", "k", "v", "o", "lse", "d_o"), []
-        for name, array in zip(names, (q, k, v, o, lse, d_o)):
-            views.append(self._view(array, name))
-        out = [arrays.empty(like, views[i].shape, views[i].dtype) for i, like in enumerate((q, k, v))]
+        views = (self._view(q, "q"), self._view(k, "k"), self._view(v, "v"), self._view(o, "o"), self._view(lse, "lse"),
+                 self._view(d_o, "d_o"))
+        d_q, d_k, d_v = (arrays.empty(like, view.shape, view.dtype) for like, view in zip((q, k, v), views))
         of_tensors, of_params = self._gradients
         gradients = {name: arrays.empty(q, bound._tensors[name].shape, "f32") for name in of_tensors if name in bound._tensors}
         gradients.update({name: arrays.empty(q, (), "f32") for name in of_params})
         arguments = (
             *views[:5], bound._captured, dropout, seed, views[5], None if d_lse is None else self._view(d_lse, "d_lse"),
-            *(self._view(array, name) for array, name in zip(out, ("d_q", "d_k", "d_v"))),
+            self._view(d_q, "d_q"), self._view(d_k, "d_k"), self._view(d_v, "d_v"),
             {name: self._view(array, name) for name, array in gradients.items()})
         if self.device == "cpu":
             self._core.backward(*arguments)
         else:
             workspace = arrays.Workspace(q)
             self._core.backward(*arguments, arrays.current_stream(q) if stream is None else stream, workspace)
-        return Gradients(*out, gradients)
+        return Gradients(d_q, d_k, d_v, gradients)
 
     def explain(self, **problem: Any) -> Explanation:
         """As `Spec.explain`, for the kernel's own target and plan."""
@@ -200,13 +199,13 @@ class BoundKernel:
                  seed: int = 0, stream: Optional[int] = None) -> Union[Any, Tuple[Any, Any]]:
         """As `Kernel.__call__`."""
         kernel, core = self.kernel, self.kernel._core
-        views = [kernel._view(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
-        if len(views[0].shape) != 4:
-            raise ArgumentError(f"q has {len(views[0].shape)} dimensions: it must have four, [batch, heads, length, dim]")
-        rows = views[0].shape[:3]
+        inputs = kernel._view(q, "q"), kernel._view(k, "k"), kernel._view(v, "v")
+        if len(inputs[0].shape) != 4:
+            raise ArgumentError(f"q has {len(inputs[0].shape)} dimensions: it must have four, [batch, heads, length, dim]")
+        rows = inputs[0].shape[:3]
         o = out if out is not None else arrays.empty(q, (*rows, kernel.spec.head_dim_v), kernel.spec.dtype)
         lse = arrays.empty(q, rows, "f32") if return_lse else None
-        views += [kernel._view(o, "out"), None if lse is None else kernel._view(lse, "lse")]
+        views = *inputs, kernel._view(o, "out"), None if lse is None else kernel._view(lse, "lse")
         if kernel.device == "cpu":
             core.forward(*views, self._captured, dropout, seed)
         else:

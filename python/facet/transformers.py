@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from .errors import ArgumentError
-from .torch import AuxRequest, BlockMask, and_masks, create_block_mask, flex_attention
+from .torch import BlockMask, and_masks, create_block_mask, flex_attention
 
 
 def register(name: str = "facet") -> None:
@@ -33,9 +33,9 @@ def mask(batch_size: int, q_length: int, kv_length: int, q_offset: int = 0, kv_o
     """What transformers calls to make a mask, and passes to `attention_forward`. Nothing is computed."""
     from transformers import masking_utils
 
-    function = mask_function or masking_utils.causal_mask_function
-    if attention_mask is not None:
-        padding = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset)
+    function: Callable = mask_function or masking_utils.causal_mask_function
+    padding = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset)
+    if padding is not None:
         function = and_masks(function, masking_utils.padding_mask_function(padding))
     function = masking_utils.add_offsets_to_mask_function(function, q_offset, kv_offset)
     return create_block_mask(function, batch_size, None, q_length, kv_length, device)
@@ -70,10 +70,10 @@ def attention_forward(module: torch.nn.Module, query: Tensor, key: Tensor, value
             score = score + term(b, h, q_idx, kv_idx)
         return score
 
-    o, aux = flex_attention(query, key, value, score_mod if terms or softcap is not None else None, block_mask, scaling,
-                            query.shape[1] != key.shape[1], return_aux=AuxRequest(lse=True))
+    o, lse = flex_attention(query, key, value, score_mod if terms or softcap is not None else None, block_mask, scaling,
+                            query.shape[1] != key.shape[1], return_lse=True)
     if s_aux is not None:  # a sink a head: one more logit, which takes its share of each row
-        o = o * torch.sigmoid(aux.lse - s_aux.to(aux.lse).view(1, -1, 1))[..., None].to(o.dtype)
+        o = o * torch.sigmoid(lse - s_aux.to(lse).view(1, -1, 1))[..., None].to(o.dtype)
     return o.transpose(1, 2).contiguous(), None
 
 

@@ -9,7 +9,7 @@ import torch
 import facet
 import facet.torch
 import reference
-from facet.torch import attention
+from facet.torch import attention, run
 from facet.torch.ops import attention_op
 
 ALIBI = """
@@ -87,6 +87,16 @@ def test_layout_of_the_result_is_that_of_q():
     assert attention(q, q, q, "attention plain").transpose(1, 2).is_contiguous()
     strided = torch.randn(2, 4, 24, 50).transpose(2, 3)  # rows that no kernel reads: copied
     torch.testing.assert_close(attention(strided, q, q, "attention plain"), attention(strided.contiguous(), q, q, "attention plain"))
+
+
+def test_lse_of_any_strides():
+    q, k, v = tensors(grad=False)
+    call = run.Call(facet.Spec("attention plain").with_head_dim(24).with_dtype("f32").text, [], [], None)
+    o, lse = run.forward(call, q, k, v, [], [], None)
+    d_o, d_lse = torch.randn_like(o), torch.randn_like(lse)
+    strided = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (lse, d_lse)]
+    gradients = run.backward(call, d_o, strided[1], q, k, v, o, strided[0], [], [], None)
+    torch.testing.assert_close(gradients, run.backward(call, d_o, d_lse, q, k, v, o, lse, [], [], None))
 
 
 def test_dropout_follows_the_generator():

@@ -53,6 +53,8 @@ SCORES = {
     "alibi": lambda s, b, h, q, k: s + SLOPES[h] * (k - q),
     "alibi, computed": lambda s, b, h, q, k: s + (k - q) * torch.exp2(-((h + 1) * 8.0 / H)),
     "softcap": lambda s, b, h, q, k: CAP * torch.tanh(s / CAP),
+    "clamped from below": lambda s, b, h, q, k: torch.clamp(s, 0.1, None),
+    "clamped from above": lambda s, b, h, q, k: torch.clamp(s, None, 0.1),
     "causal in the score": lambda s, b, h, q, k: torch.where(q >= k, s, float("-inf")),
     "inverse causal in the score": lambda s, b, h, q, k: torch.where(q < k, -float("inf"), s + 1),
     "relative": lambda s, b, h, q, k: s + (q - k),

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Tuple, Union
+from typing import Any, List, Literal, Mapping, Optional, Tuple, Union, overload
 
 import torch
 from torch import Tensor
 
 from ..errors import ArgumentError
-from ..spec import Spec
+from ..spec import ParamInfo, Spec, TensorInfo
 from . import kernels, run
 from .function import attend
 
+_Info = Union[TensorInfo, ParamInfo]
 
+
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: Literal[False] = ..., dropout_p: Optional[float] = ...,
+              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ..., **tensors_and_params: Any) -> Tensor: ...
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: Literal[True], dropout_p: Optional[float] = ...,
+              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ...,
+              **tensors_and_params: Any) -> Tuple[Tensor, Tensor]: ...
+@overload
+def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: bool, dropout_p: Optional[float] = ...,
+              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ...,
+              **tensors_and_params: Any) -> Union[Tensor, Tuple[Tensor, Tensor]]: ...
 def attention(
     q: Tensor,
     k: Tensor,
@@ -94,26 +107,27 @@ def _sorted(spec: kernels.Fitted, given: Mapping[str, Any], q: Tensor) -> Tuple[
             raise ArgumentError(f"tensor '{info.name}' is on {tensor.device} and q on {q.device}: move it there")
         _check_gradient(info, tensor)
         tensors.append(tensor)
-    for place, info in enumerate(spec.params):
-        value = given.get(info.name, info.default)
+    for place, param in enumerate(spec.params):
+        value = given.get(param.name, param.default)
         if isinstance(value, Tensor):
             if value.numel() != 1:
-                raise ArgumentError(f"param '{info.name}' is one number: its tensor has {value.numel()} elements")
-            _check_gradient(info, value)
+                raise ArgumentError(f"param '{param.name}' is one number: its tensor has {value.numel()} elements")
+            _check_gradient(param, value)
             scalars.append(value)
             places.append(place)
-            value = info.default
-        elif info.dtype == "i32" and int(value) != value:
-            raise ArgumentError(f"param '{info.name}' is an i32: {value} is none")
+            value = param.default
+        elif param.dtype == "i32" and int(value) != value:
+            raise ArgumentError(f"param '{param.name}' is an i32: {value} is none")
         numbers.append(float(value))
-    known = [info.name for info in (*spec.tensors, *spec.params)]
+    infos: Tuple[_Info, ...] = (*spec.tensors, *spec.params)
+    known = [info.name for info in infos]
     for name in given:
         if name not in known:
             raise ArgumentError(f"'{name}' is neither a tensor nor a param of the spec: it has {', '.join(known) or 'none'}")
     return tensors, scalars, places, numbers
 
 
-def _check_gradient(info: Any, tensor: Tensor) -> None:
+def _check_gradient(info: _Info, tensor: Tensor) -> None:
     if tensor.requires_grad and not info.grad and torch.is_grad_enabled():
         raise ArgumentError(f"'{info.name}' requires a gradient, and the spec does not mark it: write `grad` at the end of its "
                             "line, or detach() it")

@@ -40,7 +40,8 @@ def fitted(text: str, head_dim: int, head_dim_v: int, dtype: torch.dtype) -> Fit
 
 # torch.compile asks at compile time, and cannot look into an extension module. This is all that
 # torch.compiler.assume_constant_result does, but for a second of importing the compiler.
-fitted._dynamo_marked_constant = True
+# By setattr, as the type of a function has no such attribute.
+setattr(fitted, "_dynamo_marked_constant", True)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -43,7 +43,7 @@ def forward(call: Call, q: Tensor, k: Tensor, v: Tensor, tensors: Sequence[Tenso
     q, k, v = _rows(q, alignment), _rows(k, alignment), _rows(v, alignment)
     tensors = [tensor.contiguous() for tensor in tensors]
     o, lse = new_output(q, v.shape[3]), new_lse(q)
-    views = [kernels.view(tensor) for tensor in (q, k, v, o, lse)]
+    views = kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse)
     captured = kernels.captured(kernel.spec, tensors, _values(call, scalars))
     if not on_gpu:
         kernel._core.forward(*views, captured, call.dropout, _number(seed))
@@ -62,12 +62,14 @@ def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Ten
     kernel = kernels.kernel_for(call.spec, q.device, backward=True)
     alignment = 16 if kernel.device == "cuda" else 1
     q, k, v, o, d_o = (_rows(tensor, alignment) for tensor in (q, k, v, o, d_o))
+    lse = lse.contiguous()  # under a name, which keeps its memory as a view does not
     tensors = [tensor.contiguous() for tensor in tensors]
     d_q, d_k, d_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     marked = [(info.name, tensor) for info, tensor in zip(kernel.spec.tensors, tensors) if info.grad]
     gradients = {name: tensor.new_empty(tensor.shape, dtype=torch.float32) for name, tensor in marked}
     gradients.update({info.name: q.new_empty((), dtype=torch.float32) for info in kernel.spec.params if info.grad})
-    views = [kernels.view(tensor) for tensor in (q, k, v, o, lse.contiguous(), d_o, d_q, d_k, d_v)]
+    views = (kernels.view(q), kernels.view(k), kernels.view(v), kernels.view(o), kernels.view(lse), kernels.view(d_o),
+             kernels.view(d_q), kernels.view(d_k), kernels.view(d_v))
     d_lse = None if d_lse is None else d_lse.contiguous()
     arguments = (*views[:5], kernels.captured(kernel.spec, tensors, _values(call, scalars)), call.dropout, _number(seed), views[5],
                  None if d_lse is None else kernels.view(d_lse), *views[6:],
@@ -116,4 +118,4 @@ def _values(call: Call, scalars: Sequence[Tensor]) -> Sequence[float]:
 
 
 def _number(seed: Optional[Tensor]) -> int:
-    return 0 if seed is None else seed.item() & (1 << 64) - 1
+    return 0 if seed is None else seed.item() & (1 << 64) - 1  # type: ignore[operator]  # item() of an int64 is an int

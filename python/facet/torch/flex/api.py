@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Literal, NamedTuple, Optional, Tuple, Union, overload
 
 import torch
 from torch import Tensor
@@ -21,6 +21,22 @@ from .masks import mask_mod_of
 from .program import Bound, Sizes
 
 
+@overload
+def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable[..., Tensor]] = ..., block_mask: Any = ...,
+                   scale: Optional[float] = ..., enable_gqa: bool = ..., return_lse: Literal[False] = ...,
+                   kernel_options: Optional[dict] = ..., *, return_aux: None = ...) -> Tensor: ...
+@overload
+def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable[..., Tensor]] = ..., block_mask: Any = ...,
+                   scale: Optional[float] = ..., enable_gqa: bool = ..., *, return_lse: Literal[True],
+                   kernel_options: Optional[dict] = ..., return_aux: None = ...) -> Tuple[Tensor, Tensor]: ...
+@overload
+def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable[..., Tensor]] = ..., block_mask: Any = ...,
+                   scale: Optional[float] = ..., enable_gqa: bool = ..., return_lse: Literal[False] = ...,
+                   kernel_options: Optional[dict] = ..., *, return_aux: AuxRequest) -> Tuple[Tensor, AuxOutput]: ...
+@overload
+def flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Optional[Callable[..., Tensor]] = ..., block_mask: Any = ...,
+                   scale: Optional[float] = ..., enable_gqa: bool = ..., return_lse: bool = ..., kernel_options: Optional[dict] = ...,
+                   *, return_aux: Optional[AuxRequest] = ...) -> Union[Tensor, Tuple[Tensor, Tensor], Tuple[Tensor, AuxOutput]]: ...
 def flex_attention(
     query: Tensor,
     key: Tensor,

@@ -126,7 +126,7 @@ def _walk_function(function: types.FunctionType, captures: Captures, seen: Dict[
             captures.add(("empty",))
             continue
         stands = _walk(content, captures, seen, stand_in)
-        if twin is not None:
+        if twin is not None and twin.__closure__ is not None:
             twin.__closure__[place].cell_contents = stands
     for name, default in (function.__kwdefaults__ or {}).items():
         captures.add(("keyword", name))

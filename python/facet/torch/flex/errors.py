@@ -5,6 +5,8 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from types import FrameType
+from typing import Optional
 
 from ...errors import Error
 
@@ -21,7 +23,7 @@ def error(message: str) -> TraceError:
 
 
 def place() -> str:
-    frame = sys._getframe(1)
+    frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith(_OURS) and f"{os.sep}torch{os.sep}" not in code.co_filename:

@@ -8,7 +8,7 @@ converted; a bool never is, so that it is made a number here.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
 I32, F32, BOOL = "i32", "f32", "bool"
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1
@@ -34,14 +34,14 @@ class Node:
     def __init__(self, op: str, type: str, args: Tuple["Node", ...], data: Any, may_be_negative: bool):
         self.op, self.type, self.args, self.data = op, type, args, data
         self.may_be_negative = may_be_negative  # of an i32
-        indices = frozenset().union(*(arg.indices for arg in args)) if args else frozenset()
+        indices: FrozenSet[int] = frozenset().union(*(arg.indices for arg in args)) if args else frozenset()
         if op == "index":
             indices = frozenset((data,))
         elif op in REDUCTIONS and data is not None:
             indices -= {data[0]}
-        self.indices = indices  # of reductions around it
-        self.uses_score = (op == "name" and data == "score") or any(arg.uses_score for arg in args)
-        self.only_params = op in ("literal", "param") or bool(args) and op != "read" and all(arg.only_params for arg in args)
+        self.indices: FrozenSet[int] = indices  # of reductions around it
+        self.uses_score: bool = (op == "name" and data == "score") or any(arg.uses_score for arg in args)
+        self.only_params: bool = op in ("literal", "param") or bool(args) and op != "read" and all(arg.only_params for arg in args)
 
 
 class Graph:

@@ -60,7 +60,7 @@ def create_block_mask(mask_mod: Callable, B: Optional[int], H: Optional[int], Q_
     """
     if device is None:
         device = torch.accelerator.current_accelerator() or "cpu"
-    block_size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+    block_size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else (*BLOCK_SIZE,)
     if pytorch._get_mod_type(mask_mod) != pytorch._ModificationType.MASK_MOD:
         raise ArgumentError(f"create_block_mask takes a mask_mod(b, h, q_idx, kv_idx), not {mask_mod}")
     return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN, device, block_size)
@@ -119,8 +119,9 @@ def _layout(block_mask: pytorch.BlockMask) -> Tuple[torch.Tensor, bool]:
         return marked[..., :columns]
 
     layout = dense(block_mask.kv_num_blocks, block_mask.kv_indices)
-    if block_mask.full_kv_num_blocks is not None:
-        layout = torch.maximum(layout, 2 * dense(block_mask.full_kv_num_blocks, block_mask.full_kv_indices))
+    full_counts, full_indices = block_mask.full_kv_num_blocks, block_mask.full_kv_indices
+    if full_counts is not None and full_indices is not None:  # PyTorch sees to it that a mask has both or neither
+        layout = torch.maximum(layout, 2 * dense(full_counts, full_indices))
     while layout.dim() < 4:
         layout = layout[None]
-    return layout.contiguous(), block_mask.full_kv_num_blocks is not None
+    return layout.contiguous(), full_counts is not None

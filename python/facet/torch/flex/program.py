@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 import torch
 
@@ -25,6 +25,9 @@ _PREFIX = {"neg": "-", "~": "~", "not": "not "}
 _DIVIDING = {"/", "%", "<<", ">>"}
 MOST_PARAMS = 16  # of a spec
 MOST_TENSORS = 16
+
+_Dimension = Tuple[int, int]  # a tensor and which of its dimensions
+_Chosen = Tuple[Set[int], List[_Dimension]]  # the divisors and the extents that are params
 
 
 class Sizes(NamedTuple):
@@ -61,7 +64,7 @@ class Program:
         sources = differentiable_sources(self.score) if self.score is not None else []
         self._grad_places = {node.data.place for node in sources if node.op == "read" or node.data.source == "tensor"}
         self._indices = _indices_of(self._nodes)
-        self._texts: Dict[Any, Tuple[str, List[int]]] = {}
+        self._texts: Dict[Any, Tuple[str, _Chosen]] = {}
 
     def bind(self, numbers: Sequence[Any], tensors: Sequence[torch.Tensor], sizes: Sizes) -> Bound:
         """The program with captured numbers and the trace's tensors. Raises ArgumentError where one does not fit."""
@@ -77,7 +80,9 @@ class Program:
             found = self._texts[key] = self._general(extents, soft, grads, tables)
         text, (soft_params, extent_params) = found
 
-        scalars, places, given = [], [], []
+        scalars: List[torch.Tensor] = []
+        places: List[int] = []
+        given: List[float] = []
         softs = iter(range(len(soft)))
         for param, value, is_soft in zip(self.params, values, self._soft):
             if is_soft and next(softs) not in soft_params:
@@ -102,7 +107,7 @@ class Program:
                 return name
         return size
 
-    def _general(self, extents: Tuple, soft: Tuple, grads: frozenset, tables: List[torch.Tensor]) -> Tuple[str, Tuple[Set[int], List]]:
+    def _general(self, extents: Tuple, soft: Tuple, grads: frozenset, tables: List[torch.Tensor]) -> Tuple[str, _Chosen]:
         """The text for these extents and divisors, where those that were met with another value before are params."""
         numbered = [(t, d) for t, of_table in enumerate(extents) for d, extent in enumerate(of_table) if not isinstance(extent, str)]
         values = (*soft, *(extents[t][d] for t, d in numbered))
@@ -112,13 +117,14 @@ class Program:
         with _lock:
             first, changed = _met.setdefault(template, (values, set()))
             changed |= {i for i, (value, before) in enumerate(zip(values, first)) if value != before}
-            changed = sorted(changed)[:max(room, 0)]
-        chosen = {i for i in changed if i < len(soft)}, [numbered[i - len(soft)] for i in changed if i >= len(soft)]
+            fitting = sorted(changed)[:max(room, 0)]
+        chosen = {i for i in fitting if i < len(soft)}, [numbered[i - len(soft)] for i in fitting if i >= len(soft)]
         return self._print(extents, soft, grads, tables, *chosen), chosen
 
     def _print(self, extents: Tuple, soft: Tuple, grads: frozenset, tables: List[torch.Tensor], soft_params: Set[int],
-               extent_params: List[Tuple[int, int]]) -> str:
-        lines, names = ["attention flex"], {}
+               extent_params: List[_Dimension]) -> str:
+        lines = ["attention flex"]
+        names: Dict[Union[Node, _Dimension], str] = {}
         softs = iter(range(len(soft)))
         declared = 0
         for param, is_soft in zip(self.params, self._soft):
@@ -129,7 +135,7 @@ class Program:
             grad = " grad" if param.data.source == "tensor" and param.data.place in grads else ""
             lines.append(f"param p{declared} : {param.type} = {'1.0' if param.type == F32 else '1'}{grad}")
             declared += 1
-        extent_names = {}
+        extent_names: Dict[_Dimension, str] = {}
         for t, d in extent_params:
             extent_names[t, d] = f"n{len(extent_names)}"
             lines.append(f"param {extent_names[t, d]} : i32 = 1")
@@ -150,7 +156,7 @@ _met: Dict[str, Tuple[Tuple, Set[int]]] = {}  # by the text with params for all:
 
 
 class _Printer:
-    def __init__(self, nodes: List[Node], names: Dict[Any, str], tables: Dict[int, int]):
+    def __init__(self, nodes: List[Node], names: Dict[Union[Node, _Dimension], str], tables: Dict[int, int]):
         self._nodes, self._names, self._tables = nodes, names, tables
         self._uses: Dict[Node, int] = {}
         for node in nodes:
@@ -226,9 +232,9 @@ def _with_mask(trace: Trace) -> Tuple[Optional[Node], Optional[Node]]:
     return score, mask
 
 
-def _indices_of(nodes: Sequence[Node]) -> Dict[Tuple[int, int], frozenset]:
+def _indices_of(nodes: Sequence[Node]) -> Dict[_Dimension, frozenset]:
     """By tensor and dimension: the names of its indices, "" for any that is more than a name."""
-    found: Dict[Tuple[int, int], Set[str]] = {}
+    found: Dict[_Dimension, Set[str]] = {}
     for node in nodes:
         if node.op == "read":
             for d, index in enumerate(node.args):

@@ -31,8 +31,9 @@ def bind(score_mod: Optional[Callable], mask_mod: Optional[Callable], device: to
     numbers = [number for captures in found for number in captures.numbers]
     tensors = [tensor for captures in found for tensor in captures.tensors]
     key = None
-    if all(captures.signature is not None for captures in found):
-        key = (score_mod is None, mask_mod is None, device.type, *(tuple(captures.signature) for captures in found))
+    signatures = [captures.signature for captures in found if captures.signature is not None]
+    if len(signatures) == len(found):
+        key = (score_mod is None, mask_mod is None, device.type, *map(tuple, signatures))
         with _lock:
             for entry in _entries.get(key, ()):
                 if all(_same(numbers[place], number) for place, number in entry.fixed):

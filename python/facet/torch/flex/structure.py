@@ -26,6 +26,8 @@ def _named(*names: str) -> Callable:
 
 # Indexing.
 
+_Place = Callable[[Sequence[Node]], Node]  # where a dimension is read, from the indices of the result
+
 
 @_named("getitem")
 def getitem(tracer: Any, base: Value, index: Any) -> Value:
@@ -40,7 +42,7 @@ def getitem(tracer: Any, base: Value, index: Any) -> Value:
 
     shape: List[int] = []
     extents: List[Optional[Node]] = []
-    places: List[Callable[[Sequence[Node]], Node]] = []  # of each dimension of `base`, from the indices of the result
+    places: List[_Place] = []  # of each dimension of `base`
     for item in items:
         if item is None:
             shape.append(1)
@@ -49,12 +51,11 @@ def getitem(tracer: Any, base: Value, index: Any) -> Value:
         size, extent = base.facet_shape[len(places)], base.facet_extents[len(places)]
         if isinstance(item, slice):
             start, stop, step = _bounds(item, size)
-            places.append(lambda ix, d=len(shape), start=start, step=step: _line(tracer, ix[d], start, step))
+            places.append(_sliced(tracer, len(shape), start, step))
             shape.append(len(range(start, stop, step)))
             extents.append(extent if item == slice(None) else None)
         else:
-            node = _wrapped(tracer, _index(tracer, item), size, extent)
-            places.append(lambda ix, node=node: node)
+            places.append(_fixed(_wrapped(tracer, _index(tracer, item), size, extent)))
     return make(tracer, shape, lambda *ix: base.facet_at(*(place(ix) for place in places)), base.facet_dtype, extents)
 
 
@@ -84,6 +85,14 @@ def _bounds(item: slice, size: int) -> Tuple[int, int, int]:
     if any(isinstance(part, Value) for part in (item.start, item.stop, item.step)):
         raise error("a slice whose bounds are known only in a kernel")
     return item.indices(size)
+
+
+def _sliced(tracer: Any, d: int, start: int, step: int) -> _Place:
+    return lambda ix: _line(tracer, ix[d], start, step)
+
+
+def _fixed(node: Node) -> _Place:
+    return lambda ix: node
 
 
 def _line(tracer: Any, index: Node, start: int, step: int) -> Node:

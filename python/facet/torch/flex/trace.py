@@ -111,7 +111,7 @@ class Tracer(TorchFunctionMode):
         if "other" in kwargs:
             args = (*args, kwargs.pop("other"))
         keywords = {key: self.value(value) if key in ("min", "max") and value is not None else value for key, value in kwargs.items()}
-        operands = []
+        operands: List[Value] = []
         settings: List[Any] = []
         for arg in args:
             if arg is None or isinstance(arg, str) or name in _SETTINGS and operands and len(operands) >= _SETTINGS[name]:
@@ -120,8 +120,9 @@ class Tracer(TorchFunctionMode):
                 operands.append(self.value(arg))
         tensors = operands + [value for value in keywords.values() if isinstance(value, Value)]
         shape = torch.broadcast_shapes(*(value.facet_shape for value in tensors))
-        if name in ("clamp", "clip") and settings:  # clamp(x, None, high)
-            operands.append(None) if len(args) == 2 else operands.insert(1, None)
+        given: List[Optional[Value]] = [*operands]
+        if name in ("clamp", "clip") and settings:  # clamp(x, None, high), clamp(x, low, None)
+            given = [None if arg is None else self.value(arg) for arg in args]
             settings = []
 
         def element(value: Any, ix: Sequence[Node]) -> Any:
@@ -132,7 +133,7 @@ class Tracer(TorchFunctionMode):
             return value.facet_at(*(zero if size == 1 else i for i, size in zip(own, value.facet_shape)))
 
         def at(*ix: Node) -> Node:
-            return function(self.graph, *(element(value, ix) for value in operands), *settings,
+            return function(self.graph, *(element(value, ix) for value in given), *settings,
                             **{key: element(value, ix) for key, value in keywords.items()})
 
         if not shape:
@@ -215,7 +216,7 @@ def trace_as(operator: Any, function: Callable) -> None:
 _SETTINGS = {"gelu": 1, "softplus": 1, "leaky_relu": 1, "elu": 1, "relu": 1, "round": 1}
 
 
-def _name_of(func: Callable) -> str:
+def _name_of(func: Any) -> str:  # a function, an operator, or an attribute's __get__
     name = getattr(func, "__name__", str(func))
     if name == "__get__":
         return "get:" + func.__self__.__name__
