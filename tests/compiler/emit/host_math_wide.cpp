@@ -113,9 +113,9 @@ TEST_CASE("host math: NaN goes in and comes out, but where C says that the other
 
 TEST_CASE("host math: the logarithm of a row's sum, beside its maximum, is the nearest float") {
   for (const float exponent : {0.0f, 17.25f, -40.7f, 3e4f}) {
-    const VectorFunction function = compiled(
-        [&](HostMath& math, llvm::Value* x) { return math.log_scaled(constant(x, exponent), x); }, true,
-        host_cpu());
+    const VectorFunction function =
+        compiled([&](HostMath& math, llvm::Value* x) { return math.log_scaled(constant(x, exponent), x); },
+                 true, host_cpu());
     double found = 0;
     for (std::uint32_t bits = 0x00800000; bits < 0x7f800000; bits += 20011) {
       const float x = std::bit_cast<float>(bits);
