@@ -87,8 +87,7 @@ DriverTable load_driver(const std::string& library) {
   FA_DRIVER_FUNCTIONS(FA_DRIVER_RESOLVE)
 #undef FA_DRIVER_RESOLVE
   check_driver(table, table.init(0), "starting the CUDA driver");
-  // Kept for good: contexts and kernels of static lifetime call into it until the process ends.
-  static_cast<void>(new DynLib(std::move(lib)));
+  lib.keep_loaded();  // contexts and kernels of static lifetime call into it until the process ends
   return table;
 }
 

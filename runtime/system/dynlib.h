@@ -21,6 +21,8 @@ class DynLib {
   explicit operator bool() const { return handle_ != nullptr; }
   /// The address of a symbol, or null.
   void* symbol(const char* name) const;
+  /// Leaves it loaded until the process ends, whatever becomes of this object, which then has none.
+  void keep_loaded() { handle_ = nullptr; }
   /// The file it was loaded from, or empty.
   std::string path() const;
 
