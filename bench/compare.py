@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Facet beside every attention that PyTorch has here, in one run: the same inputs, in turns, outputs checked before anything is timed.
 
-    bench/compare.py [--device cuda] [--rows dense causal f32 variants] [--only NAME ...] [--backward] [--cold] [--json results.json]
+    bench/compare.py [--device cuda] [--rows dense causal f32 variants] [--only NAME ...] [--backward] [--cold] [--tune]
+                     [--json results.json]
 
 Sides: facet (facet.torch.flex_attention), FlashAttention-2 and cuDNN by scaled_dot_product_attention, its memory-efficient kernel in f32,
-FlashAttention-3 and -4 where they can be imported, FlexAttention compiled (and with its FLASH back end), and standard: S and P in memory.
+FlashAttention-3 and -4 where they can be imported, FlexAttention compiled (and with its FLASH back end; autotuned with --tune), and
+standard: S and P in memory. FA_TARGET=a100 makes facet's the kernels of that older GPU.
 A side that is wrong or fails is shown with its reason; that it does not take a problem, and why, is in the record.
 
 Columns: ms of a forward pass; ms of the backward pass alone (--backward); mask, ms to make the block mask for a length, compiled and
@@ -134,7 +136,7 @@ def compare(arguments, problem):
         tensor.requires_grad_(arguments.backward)
     sets, ready = problem.input_sets(), []
     for side in SIDES:
-        if arguments.sides and side.name not in arguments.sides:
+        if side.name not in arguments.sides if arguments.sides else side.is_slow and not arguments.tune:
             continue
         if reason := side.why_not(problem):
             row["sides"][side.name] = {"not_taken": reason}
@@ -170,7 +172,8 @@ def show(row):
 
 def versions():
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else common.cpu_name()
-    return {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda, "threads": torch.get_num_threads()}
+    return {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda, "threads": torch.get_num_threads(),
+            "kernels_of": os.environ.get("FA_TARGET", "this GPU")}
 
 
 def main():
@@ -182,6 +185,7 @@ def main():
     parser.add_argument("--length", type=int, help="of the variants [8192, on a CPU 1024]")
     parser.add_argument("--programs", help="a Python file with more variants")
     parser.add_argument("--backward", action="store_true")
+    parser.add_argument("--tune", action="store_true", help="FlexAttention autotuned, too (a minute a problem)")
     parser.add_argument("--cold", action="store_true", help="first calls in new processes (up to a minute each)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.25, help="of each measurement [0.25]")

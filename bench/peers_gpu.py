@@ -11,7 +11,6 @@ f32      with the memory-efficient kernel, the only fused one of PyTorch's for f
 TFLOP/s count every score, with the mask half of them. Both sides are timed one after the other, the peer before and after Facet, and the better of the peer's two medians counts.
 """
 import math
-import statistics
 import sys
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 import common
+from events import median_ms
 
 LENGTHS = [(32, 512), (8, 2048), (2, 8192), (1, 16384)]  # with their batches
 
@@ -45,22 +45,6 @@ ROWS = {"bf16": [Row(b, h, n, d) for d, h in ((64, 32), (128, 16), (256, 8)) for
 BACKENDS = {"bf16": {"fa2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION},
             "f32": {"memory-efficient": SDPBackend.EFFICIENT_ATTENTION}}
 TORCH_TYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
-
-
-def median_ms(run, seconds=0.25):
-    """Median of launches timed by events, after a warm-up, as `facet bench` times its own: all are enqueued before the first is waited
-    for, so that the GPU never waits for Python. The inputs rotate so that no L2 holds them."""
-    def times(count):
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-        for begin, end in events:
-            begin.record()
-            run()
-            end.record()
-        torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in events]
-
-    once = statistics.median(times(5)[2:])
-    return statistics.median(times(max(10, min(1000, int(seconds * 1000 / once)))))
 
 
 def rotate(batch, heads, n, d, dtype="bf16", group=1):

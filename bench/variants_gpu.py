@@ -15,10 +15,11 @@ import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import common
+from events import median_ms
 from flex import further
 from flex import shipped
 from flex.variant import BATCH, DIM, HEADS
-from peers_gpu import facet, median_ms, rotate, versions
+from peers_gpu import facet, rotate, versions
 
 SETS = {"shipped": shipped.variants, "further": further.variants}
 torch._dynamo.config.cache_size_limit = 1000

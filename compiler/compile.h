@@ -15,7 +15,7 @@
 #include "compiler/emit/cuda/source.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/ir/hook_ir.h"
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 #include "compiler/schedule/buckets/plan_table.h"
 #include "compiler/schedule/plan.h"
 

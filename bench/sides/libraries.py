@@ -15,6 +15,7 @@ class Side(NamedTuple):
     why_not: Callable  # from a Problem to why it is not taken, or None
     prepare: Callable  # from a Problem to what takes (q, k, v) and returns o; making the mask is part of it
     has_backward: Callable = lambda problem: True
+    is_slow: bool = False  # to compile: minutes a problem
     module: Optional[str] = None  # that must be importable, where PyTorch does not bring it
 
 
@@ -32,8 +33,8 @@ def sizes(problem):
             problem.length, problem.length)
 
 
-def by_flex(options):
-    compiled, make = torch.compile(flex_attention, dynamic=False), torch.compile(create_block_mask)
+def by_flex(options, mode=None):
+    compiled, make = torch.compile(flex_attention, dynamic=False, mode=mode), torch.compile(create_block_mask)
 
     def prepare(problem):
         variant, mask = problem.variant, None
@@ -119,5 +120,6 @@ SIDES = [
     Side("sdpa", only(ON_CPU, PLAIN), by_sdpa([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH])),
     Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda"),
     Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}})),
+    Side("flex, autotuned", only(ON_GPU), by_flex({}, "max-autotune-no-cudagraphs"), is_slow=True),
     Side("standard", only(FITS), standard),
 ]

@@ -4,31 +4,21 @@ import time
 
 import torch
 
+from events import median_ms
 from sides.problem import Problem
 
 
 def timed(run, device, seconds):
-    """Median milliseconds of a call, after a warm-up: on a GPU by events, all calls enqueued before the first is waited for."""
+    """Median milliseconds of a call, after a warm-up."""
     run()
-    if device == "cpu":
-        times, end = [], time.perf_counter() + seconds
-        while len(times) < 3 or (time.perf_counter() < end and len(times) < 1000):
-            begin = time.perf_counter()
-            run()
-            times.append((time.perf_counter() - begin) * 1000)
-        return statistics.median(times)
-
-    def by_events(count):
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
-        for begin, end in events:
-            begin.record()
-            run()
-            end.record()
-        torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in events]
-
-    once = statistics.median(by_events(5)[2:])
-    return statistics.median(by_events(max(10, min(1000, int(seconds * 1000 / once)))))
+    if device != "cpu":
+        return median_ms(run, seconds)
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < 1000):
+        begin = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - begin) * 1000)
+    return statistics.median(times)
 
 
 def in_turn(calls):

@@ -11,7 +11,7 @@
 
 namespace fa {
 
-/// Where a cubin lies, counted from the end of the manifest's padding.
+/// The place of a cubin in the file. Its offset is from the byte after the manifest's padding.
 struct ImagePlace {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;

@@ -84,6 +84,12 @@ Pass parse_pass(Fields& fields, Direction direction) {
   return pass;
 }
 
+/// Whether a pass of this grid stands alone in its program: what it leaves in the workspace, or makes of that, is there once.
+bool is_alone(Grid grid, Direction direction) {
+  if (direction == Direction::forward) return grid == Grid::tile_map;
+  return grid == Grid::row_stats || grid == Grid::d_q_sums || grid == Grid::exact_sums;
+}
+
 }  // namespace
 
 json print_passes(const Program& program) {
@@ -104,16 +110,6 @@ json print_passes(const Program& program) {
   }
   return passes;
 }
-
-namespace {
-
-/// Whether a pass of this grid stands alone in its program: what it leaves in the workspace, or makes of that, is there once.
-bool is_alone(Grid grid, Direction direction) {
-  if (direction == Direction::forward) return grid == Grid::tile_map;
-  return grid == Grid::row_stats || grid == Grid::d_q_sums || grid == Grid::exact_sums;
-}
-
-}  // namespace
 
 Program parse_passes(Fields& kernel, Direction direction) {
   std::vector<Fields> passes = kernel.objects("passes");

@@ -45,9 +45,7 @@ TunedChoice known_plans(std::vector<const TunedPlan*> plans, const CheckedSpec& 
 TunedChoice choose_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
                               const CheckedSpec& spec, const Target& target,
                               const std::function<std::string(const TunedPlan&)>& describe) {
-  const TunedPlan* chosen = nullptr;
-  for (auto key = keys.begin(); key != keys.end() && chosen == nullptr; ++key)
-    chosen = choose_tuned(plans, *key);
+  const TunedPlan* const chosen = choose_first_tuned(plans, keys);
   if (chosen == nullptr) return {};
   if (chosen->size && !target.is_host()) {
     std::vector<const TunedPlan*> of_sizes;
@@ -82,7 +80,7 @@ TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, 
   std::vector<TuneKey> keys{tune_key(spec, device, target, options)};
   if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
   std::string problem;
-  const std::vector<TunedPlan> plans = store.find_all(keys, problem);
+  const std::vector<TunedPlan> plans = store.find(keys, problem);
   TunedChoice choice = problem.empty() ? choose_remembered(plans, keys, spec.checked(), target)
                                        : TunedChoice{.plan = {}, .said = "not used: " + problem};
   if (options.tune != Tune::once || !choice.plan.empty() || !choice.known.empty()) return choice;

@@ -48,18 +48,7 @@ PlanStore::PlanStore(const std::string& folder, bool shared)
       timings_(folder, "timings.jsonl", shared),
       builds_(folder, "builds.jsonl", shared) {}
 
-std::optional<TunedPlan> PlanStore::find(const TuneKey& key, std::string& problem) const {
-  return find_first({key}, problem);
-}
-
-std::optional<TunedPlan> PlanStore::find_first(const std::vector<TuneKey>& keys, std::string& problem) const {
-  const std::vector<TunedPlan> plans = find_all(keys, problem);
-  for (const TuneKey& key : keys)
-    if (const TunedPlan* const chosen = choose_tuned(plans, key)) return *chosen;
-  return {};
-}
-
-std::vector<TunedPlan> PlanStore::find_all(const std::vector<TuneKey>& keys, std::string& problem) const {
+std::vector<TunedPlan> PlanStore::find(const std::vector<TuneKey>& keys, std::string& problem) const {
   const std::optional<std::string> bytes = plans_.read(problem);
   if (!bytes || bytes->empty() || keys.empty()) return {};
   std::vector<TunedPlan> plans = decode_plans(*bytes, keys.front().spec).records;

@@ -25,12 +25,8 @@ class PlanStore {
 
   const std::string& folder() const { return folder_; }
 
-  /// The plan for a key, or nothing. `problem`: why the store could not be read, or empty.
-  std::optional<TunedPlan> find(const TuneKey& key, std::string& problem) const;
-  /// The same for the first of several keys of one spec that has a plan.
-  std::optional<TunedPlan> find_first(const std::vector<TuneKey>& keys, std::string& problem) const;
-  /// All plans of any of the keys, which are of one spec.
-  std::vector<TunedPlan> find_all(const std::vector<TuneKey>& keys, std::string& problem) const;
+  /// All plans of any of the keys, which are of one spec. `problem`: why the store could not be read, or empty.
+  std::vector<TunedPlan> find(const std::vector<TuneKey>& keys, std::string& problem) const;
   /// Keeps plans, each the latest of its key and problem only. Returns why it could not, or an empty string.
   std::string keep(const std::vector<TunedPlan>& plans) const;
   /// Adds one measurement. Returns as `keep` does.

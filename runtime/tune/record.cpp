@@ -305,6 +305,12 @@ const TunedPlan* choose_tuned(const std::vector<TunedPlan>& plans, const TuneKey
   return chosen;
 }
 
+const TunedPlan* choose_first_tuned(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys) {
+  for (const TuneKey& key : keys)
+    if (const TunedPlan* const chosen = choose_tuned(plans, key)) return chosen;
+  return nullptr;
+}
+
 std::vector<TunedTiming> last_of_each(const std::vector<TunedTiming>& timings, const TuneKey& key,
                                       std::string_view problem) {
   std::vector<TunedTiming> last;

@@ -92,6 +92,8 @@ Records<TunedBuild> decode_builds(std::string_view bytes, std::string_view with)
 std::vector<TunedPlan> merge(const std::vector<TunedPlan>& plans);
 /// The plan for a key: of its problems the one that was tuned last. Measured ones come before predicted ones.
 const TunedPlan* choose_tuned(const std::vector<TunedPlan>& plans, const TuneKey& key);
+/// The same for the first of several keys that has a plan.
+const TunedPlan* choose_first_tuned(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys);
 /// The last of each plan's timings, for one key and problem.
 std::vector<TunedTiming> last_of_each(const std::vector<TunedTiming>& timings, const TuneKey& key,
                                       std::string_view problem);

@@ -127,7 +127,7 @@ class Tuner final : public PlanTimer {
     if (request.options.device != Device::cuda || request.search.exhaustive) return all;
     std::string ignored;  // an unreadable store is said where the result is kept
     const auto predicted =
-        find_prediction(store.find_all({predicted_key(request.spec, target)}, ignored), request);
+        find_prediction(store.find({predicted_key(request.spec, target)}, ignored), request);
     if (!predicted || !predicted->finished || predicted->worth_timing.empty()) return all;
     is_predicted_ = true;
     return predicted_candidates(all.front(), predicted->worth_timing, spec, target);

@@ -5,5 +5,5 @@
 #include "sm75/placement.cuh"
 #include "sm75/tile.cuh"
 // after the architecture's own
-#include "common/backward.cuh"
+#include "common/backward/backward.cuh"
 #include "common/ffma.cuh"

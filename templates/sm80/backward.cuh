@@ -6,5 +6,5 @@
 #include "sm80/tf32x3.cuh"
 #include "sm80/tile.cuh"
 // after the architecture's own
-#include "common/backward.cuh"
+#include "common/backward/backward.cuh"
 #include "common/ffma.cuh"

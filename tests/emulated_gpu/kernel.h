@@ -8,7 +8,7 @@
 #include <string>
 
 #include "compiler/emit/cuda/source.h"
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 #include "fa/kernel.h"
 #include "fa/spec.h"
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/bundle/format.h"
 #include "tests/catch.h"
 #include "tests/fuzz/targets.h"
 
@@ -38,6 +39,20 @@ TEST_CASE("what fuzzers start from and once found passes", "[fuzz]") {
       for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 300); ++size)
         CHECK_NOTHROW(target.run(std::string_view(bytes).substr(0, size)));
     }
+  }
+}
+
+TEST_CASE("the bundle fuzzer starts from bundles that the reader takes", "[fuzz]") {
+  const std::filesystem::path folder = std::filesystem::path(FA_SOURCE_DIR) / "tests/fuzz/seeds/bundle";
+  for (const auto& [name, cubins] :
+       {std::pair("manifest.json", 2), std::pair("buckets_and_backward.json", 4)}) {
+    INFO(name);
+    int found = 0;
+    const fa::BundleContents contents =
+        fa::decode_bundle(bundle_around(bytes_of(folder / name).substr(1)), name);
+    for (const fa::BundleKernel& kernel : contents.kernels)
+      fa::for_each_binary(kernel, [&](const fa::Binary&) { ++found; });
+    CHECK(found == cubins);
   }
 }
 

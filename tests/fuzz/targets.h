@@ -16,6 +16,9 @@ void fuzz_compile(std::string_view bytes);
 /// A bundle's file; or its manifest, after a byte 'm', with the file made around it (@launch@ and @check@
 /// stand for the checksums that no fuzzer finds).
 void fuzz_bundle(std::string_view bytes);
+/// The file around a manifest: a cubin of 64 equal bytes for each @check@, and right checksums. Written after
+/// docs/bundles.md, without code of Facet's.
+std::string bundle_around(std::string manifest);
 /// A cache entry's file and its name; after a byte 'c' with the checksum put right.
 void fuzz_cache(std::string_view bytes);
 /// The file of a hook, as text: refused with one finding, or it becomes a kernel's source. Bitcode is refused

@@ -51,7 +51,7 @@ T handle(std::uintptr_t number) {
   return reinterpret_cast<T>(number);
 }
 
-/// The end of an ELF file: of the section table or of the program table, whichever lies behind.
+/// How long an ELF file is: up to the end of its section table or of its program table, the later of the two.
 std::size_t bytes_of_elf(const char* image) {
   std::uint64_t programs = 0, sections = 0;
   std::uint16_t program_bytes = 0, num_programs = 0, section_bytes = 0, num_sections = 0;

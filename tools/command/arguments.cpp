@@ -186,12 +186,11 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);
 }
 
-Options DeviceArguments::options(bool backward, bool deterministic) const {
-  if (deterministic && !backward)
-    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
+Options DeviceArguments::options(const BackwardArguments& backward) const {
+  backward.check();
   Options options;
-  options.backward = backward;
-  options.deterministic = deterministic;
+  options.backward = backward.asked;
+  options.deterministic = backward.repeats();
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
   if (!gpu.empty()) options.target = named_target(gpu).name;
@@ -206,10 +205,18 @@ Options DeviceArguments::options(bool backward, bool deterministic) const {
   return options;
 }
 
-void declare_deterministic(CLI::App& command, bool& deterministic) {
-  command.add_flag("--deterministic", deterministic,
-                   "With --backward: gradients whose bits repeat from run to run; the host's always do");
+void BackwardArguments::declare(CLI::App& app, const std::string& what) {
+  app.add_flag("--backward", asked, what);
+  app.add_flag("--deterministic", deterministic,
+               "With --backward: gradients whose bits repeat from run to run; the host's always do");
 }
+
+void BackwardArguments::check() const {
+  if (deterministic && !asked)
+    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
+}
+
+bool BackwardArguments::repeats() const { return asked && (deterministic || environment().deterministic); }
 
 std::string describe_repeats(Device device) {
   return std::string("every gradient has the same bits in every run") +

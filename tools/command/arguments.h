@@ -72,6 +72,19 @@ struct InputArguments {
   ProblemInputs of(const Spec& spec, std::size_t num_specs, const ProblemSize& size) const;
 };
 
+/// --backward and --deterministic, of a command that runs, builds or shows the backward pass.
+struct BackwardArguments {
+  bool asked = false, deterministic = false;
+
+  /// `what`: what --backward does there.
+  void declare(CLI::App& app, const std::string& what);
+  /// Throws ArgumentError where --deterministic stands without --backward.
+  void check() const;
+  Passes passes() const { return asked ? Passes::forward_and_backward : Passes::forward; }
+  /// Whether the gradients' bits are to repeat, by --deterministic or FA_DETERMINISTIC.
+  bool repeats() const;
+};
+
 /// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.
 struct DeviceArguments {
   std::string device = "auto";
@@ -83,11 +96,9 @@ struct DeviceArguments {
 
   /// `gpus`: where --gpu takes a list, for kernels that are not run.
   void declare(CLI::App& app, std::vector<std::string>* gpus = nullptr);
-  Options options(bool backward = false, bool deterministic = false) const;
+  Options options(const BackwardArguments& backward = {}) const;
 };
 
-/// --deterministic, of a command that runs the backward pass or prints it.
-void declare_deterministic(CLI::App& command, bool& deterministic);
 /// What --deterministic comes to where a kernel runs, for people.
 std::string describe_repeats(Device device);
 

@@ -51,7 +51,7 @@ struct BenchArguments {
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
-  bool backward = false, deterministic = false;
+  BackwardArguments backward;
   JsonOption json;
 };
 
@@ -78,8 +78,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->check(positive());
   command.add_flag("--every-score", arguments.every_score, "Count scores that the mask drops as well");
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
-  command.add_flag("--backward", arguments.backward, "Time the backward pass, too, and both passes together");
-  declare_deterministic(command, arguments.deterministic);
+  arguments.backward.declare(command, "Time the backward pass, too, and both passes together");
   arguments.json.declare(command, "the results, with versions, device, date and command,");
 }
 
@@ -211,14 +210,13 @@ int run_bench(const BenchArguments& arguments) {
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = arguments.size.sizes();
-  const BenchSettings settings{
-      .options = arguments.device.options(arguments.backward, arguments.deterministic),
-      .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
-      .all_plans = arguments.plans == "all",
-      .time_ms = arguments.time_ms,
-      .every_score = arguments.every_score,
-      .verify = arguments.verify,
-      .backward = arguments.backward};
+  const BenchSettings settings{.options = arguments.device.options(arguments.backward),
+                               .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
+                               .all_plans = arguments.plans == "all",
+                               .time_ms = arguments.time_ms,
+                               .every_score = arguments.every_score,
+                               .verify = arguments.verify,
+                               .backward = arguments.backward.asked};
 
   if (settings.options.device == Device::cuda) {
     const std::string& reason = why_no_cuda(settings.options.cuda_device);

@@ -50,7 +50,7 @@ struct BuildArguments {
   std::string output;
   JsonOption json;
   bool no_cache = false;
-  bool backward = false, deterministic = false;
+  BackwardArguments backward;
 };
 
 /// An architecture and what is built for it; a dtype of "" is the spec's own.
@@ -157,8 +157,7 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
 /// The plans that `compile` would take on the first GPU of that architecture, whether or not it is here.
 Job plan_job(std::size_t number, const Spec& spec, const Target& target, const std::string& arch,
              const BuildArguments& arguments) {
-  Compiled compiled =
-      front_end(spec, target, "", arguments.backward ? Passes::forward_and_backward : Passes::forward);
+  Compiled compiled = front_end(spec, target, "", arguments.backward.passes());
   PlanTable taken = origin_of_plan(spec, target, compiled.plans, resolve({}, environment())).table;
   const Plan& plan = taken.back().choice.plan;
   if (plan != compiled.choice.plan) compiled.source = emit_for_gpu(spec.checked(), compiled, plan, target);
@@ -166,8 +165,9 @@ Job plan_job(std::size_t number, const Spec& spec, const Target& target, const s
   compiled.plans = taken;
   TableSources sources = take_sources(spec.checked(), compiled, target);
   Job job{.spec = number, .arch = arch, .plans = std::move(taken), .sources = std::move(sources)};
-  if (arguments.backward) {
-    const BackwardPlan backward = plan_backward(spec.checked(), compiled, target, arguments.deterministic);
+  if (arguments.backward.asked) {
+    const BackwardPlan backward =
+        plan_backward(spec.checked(), compiled, target, arguments.backward.repeats());
     job.backward_plan = backward.print();
     job.sources.sources.push_back(emit_backward_for_gpu(spec.checked(), compiled, backward, target));
   }
@@ -294,8 +294,7 @@ nlohmann::json job_json(const Job& job, const Spec& spec) {
 
 int run_build(const BuildArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  if (arguments.deterministic && !arguments.backward)
-    throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
+  arguments.backward.check();
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   arguments.json.check_apart_from({arguments.output}, "--output");
   const std::vector<Wanted> wanted = wanted_archs(arguments);
@@ -340,7 +339,7 @@ int run_build(const BuildArguments& arguments) {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);
     fmt::print("{}wrote {}: {} kernels for {}{}, {}, in {}\n", lines, path, contents.kernels.size(),
-               join(archs), arguments.backward ? ", forward and backward" : "",
+               join(archs), arguments.backward.asked ? ", forward and backward" : "",
                print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
   }
   return kOk;
@@ -381,11 +380,7 @@ void add_build_command(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({"f16", "bf16", "f32"}));
-  command->add_flag("--backward", arguments->backward,
-                    "Build the backward pass of every kernel, too: Kernel::backward");
-  command->add_flag(
-      "--deterministic", arguments->deterministic,
-      "With --backward: gradients whose bits repeat from run to run, at a cost (docs/backward.md)");
+  arguments->backward.declare(*command, "Build the backward pass of every kernel, too: Kernel::backward");
   command->add_flag("--no-cache", arguments->no_cache,
                     "Build even what the cache has, and keep nothing but the bundle");
   arguments->json.declare(*command, "what was built");

@@ -42,7 +42,7 @@ Examples:
 
 struct EmitArguments {
   std::string spec_path, stage = "source", gpu, plan, output;
-  bool backward = false, deterministic = false;
+  BackwardArguments backward;
   SpecArguments spec;
 };
 
@@ -63,7 +63,7 @@ std::string backward_text(const EmitArguments& arguments, const CheckedSpec& spe
     HostIr code = emit_backward_for_host(spec, compiled, target);
     return arguments.stage == "source" ? code.print() : host_asm(std::move(code));
   }
-  const BackwardPlan plan = plan_backward(spec, compiled, target, arguments.deterministic);
+  const BackwardPlan plan = plan_backward(spec, compiled, target, arguments.backward.repeats());
   if (arguments.stage == "plan") return plan.print() + "\n";
   const Source source = emit_backward_for_gpu(spec, compiled, plan, target);
   if (arguments.stage == "source") return source.text;
@@ -86,7 +86,7 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   if (arguments.stage == "ast") return print_ast(import_hooks(checked));
   if (arguments.stage == "derive") return derive(checked, lower(checked)).print();
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
-  const bool is_backward = arguments.backward && is_of_backward(arguments.stage);
+  const bool is_backward = arguments.backward.asked && is_of_backward(arguments.stage);
   const Compiled compiled =
       front_end(spec, target, arguments.plan, is_backward ? Passes::forward_and_backward : Passes::forward);
   if (is_backward) return backward_text(arguments, checked, compiled, target);
@@ -104,6 +104,7 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
 }
 
 int run_emit(const EmitArguments& arguments) {
+  arguments.backward.check();
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   std::string text = stage_text(arguments, spec);
@@ -134,8 +135,7 @@ void add_emit_command(CLI::App& app, Action& action) {
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
       ->type_name("FILE")
       ->check(file_name());
-  command->add_flag("--backward", arguments->backward, "The backward pass's plan, source or ptx");
-  declare_deterministic(*command, arguments->deterministic);
+  arguments->backward.declare(*command, "The backward pass's plan, source or ptx");
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())
       ->type_name("NAME")

@@ -57,7 +57,8 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string layout = "bhsd";
   int repeat = 0;
-  bool verify = false, checked = false, backward = false, deterministic = false;
+  bool verify = false, checked = false;
+  BackwardArguments backward;
   std::int64_t verify_rows = 0;
   JsonOption json;
 };
@@ -101,9 +102,8 @@ void declare(CLI::App& command, RunArguments& arguments) {
   command.add_flag("--verify", arguments.verify,
                    "Compare with the fp64 reference, and check as --checked does");
   command.add_flag("--checked", arguments.checked, "Refuse hooks that read outside their tensors");
-  command.add_flag("--backward", arguments.backward,
-                   "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
-  declare_deterministic(command, arguments.deterministic);
+  arguments.backward.declare(command,
+                             "The backward pass, too: dq, dk, dv and the gradients of what is marked grad");
   command
       .add_option("--verify-rows", arguments.verify_rows,
                   "Rows to compare [all, or a sample where that is long]")
@@ -195,7 +195,7 @@ RunReport compute(const RunArguments& arguments, Options options, const Problem&
     stop_if_interrupted();
     progress.update(done);
   };
-  if (arguments.backward)
+  if (arguments.backward.asked)
     report.gradients = report_gradients(
         kernel, problem,
         {.layout = layout,
@@ -353,7 +353,7 @@ int run_run(const RunArguments& arguments) {
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
-  const Options options = arguments.device.options(arguments.backward, arguments.deterministic);
+  const Options options = arguments.device.options(arguments.backward);
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;
@@ -374,7 +374,7 @@ int run_run(const RunArguments& arguments) {
   if (arguments.json.asked()) arguments.json.write(to_json(*problem, *kernel, report));
   if (arguments.json.shows_text()) {
     print_report(*problem, *kernel, options.cuda_device, report);
-    if (options.deterministic) fmt::print("  repeats    {}\n", describe_repeats(kernel->device()));
+    if (arguments.backward.repeats()) fmt::print("  repeats    {}\n", describe_repeats(kernel->device()));
     for (const std::string& path : {arguments.out, arguments.lse})
       if (!path.empty()) fmt::print("  wrote {}\n", path);
   }

@@ -104,7 +104,8 @@ struct AdjointSums {
       });
   }
 
-  /// The same of the head: `of_warps` has kIterations x warps sums. A barrier lies between the two.
+  /// After the last tile of a head, for an element of the head: each warp writes its sums to `of_warps` (kIterations x warps), then,
+  /// after a barrier, finish_head adds them up.
   __device__ __forceinline__ void give_head(const BackwardParams& params, int b, float* of_warps, int warps) {
     Adjoint::for_each_iteration(params.forward.call, b, [&](const Iteration& i) {
       const float sum = warp_sum(sums[i.number]);

@@ -1,11 +1,13 @@
 // Sums by distance, q_idx - kv_idx: what a warp's elements of a tile give to each diagonal, added up in registers
 // and by shuffles, always in the same order.
 //
-// A thread's element of 8 rows x 8 columns (row g = lane / 4, columns 2 (lane % 4) and the next) lies on the diagonal
-// 8 (n - line) + 2 (lane % 4) + pair - g of the warp's part, n being the group of columns and `line` the group of
-// rows. So one register each is enough for all groups on the same 8 diagonals, and three shuffles then gather the 8
-// lanes and pairs of a diagonal: each step gives what a lane has to the lane that lies on the same diagonal, further
-// up. What would leave at the top belongs to the next 8 diagonals, and waits for them.
+// A warp has its part of the tile in blocks of 8 x 8: block (line, n) is the `line`th down and the `n`th across. In a
+// block a thread has two elements, in row g = lane / 4 and in columns 2 (lane % 4) + pair, where pair is 0 or 1. Their
+// diagonal is column - row = 8 (n - line) + 2 (lane % 4) + pair - g.
+//
+// Blocks with the same n - line share 8 diagonals, so a thread adds their elements to the same registers. Three
+// shuffles then add up each diagonal: in each, a lane passes its sum to a lane further up on the same diagonal. A
+// sum that would leave the block at the top belongs to the next 8 diagonals; it is kept for them.
 #pragma once
 
 #include "common/placement.cuh"

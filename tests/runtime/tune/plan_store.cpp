@@ -53,10 +53,16 @@ TunedTiming timing(int spec, int plan) {
           .ms = 1};
 }
 
+std::string plan_of(const PlanStore& store, const std::vector<TuneKey>& keys, std::string& problem) {
+  const std::vector<TunedPlan> plans = store.find(keys, problem);
+  const TunedPlan* const found = choose_first_tuned(plans, keys);
+  return found != nullptr ? found->plan : "none";
+}
+
 std::string plan_of(const PlanStore& store, int spec) {
   std::string problem;
-  const auto found = store.find(key_of(spec), problem);
-  return found ? found->plan : problem.empty() ? "none" : problem;
+  const std::string found = plan_of(store, {key_of(spec)}, problem);
+  return problem.empty() ? found : problem;
 }
 
 /// Runs `work` in a process of its own.
@@ -108,11 +114,11 @@ TEST_CASE("of several keys the first that has a plan counts", "[tune][store]") {
   REQUIRE(store.keep({predicted}) == "");
   std::string problem;
   const std::vector<TuneKey> keys{key_of(1), predicted.key};
-  CHECK(store.find_first(keys, problem)->plan == "predicted");
+  CHECK(plan_of(store, keys, problem) == "predicted");
   REQUIRE(store.keep({tuned(1, "measured")}) == "");
-  CHECK(store.find_first(keys, problem)->plan == "measured");
-  CHECK(store.find(predicted.key, problem)->plan == "predicted");
-  CHECK_FALSE(store.find_first({key_of(2), key_of(3)}, problem));
+  CHECK(plan_of(store, keys, problem) == "measured");
+  CHECK(plan_of(store, {predicted.key}, problem) == "predicted");
+  CHECK(plan_of(store, {key_of(2), key_of(3)}, problem) == "none");
   CHECK(problem == "");
 }
 

@@ -4,6 +4,7 @@
 #include "tests/catch.h"
 #include "tests/skip.h"
 #include "tests/tools/command/command.h"
+#include "tests/tools/temporary.h"
 
 using namespace fa;
 using namespace fa::tools;
@@ -29,6 +30,26 @@ TEST_CASE("FA_PLAN and FA_TARGET reach explain and emit", "[tools][options]") {
     CHECK(missing(both.out, {"tile_q=128 "}) == "");
   }
   CHECK(missing(facet_with("FA_TARGET=l4", explain).out, {"for l4"}) == "");
+}
+
+TEST_CASE("FA_DETERMINISTIC reaches what builds or shows a backward pass", "[tools][options][backward]") {
+  const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa"), "--gpu", "a100"};
+  const std::vector<std::string> emit = {"emit", source_path("specs/causal.fa"), "--gpu", "a100", "--stage",
+                                         "plan"};
+  for (const auto& words : {explain, emit}) {
+    CHECK(missing(facet_with("FA_DETERMINISTIC=1", words, {"--backward"}).out, {"deterministic=1"}) == "");
+    CHECK(facet_with("FA_DETERMINISTIC=0", words, {"--backward"}).out.find("deterministic=1") ==
+          std::string::npos);
+    CHECK(facet_with("FA_DETERMINISTIC=1", words).status == 0);  // forward alone has nothing that differs
+    CHECK(missing(facet_with("FA_DETERMINISTIC=0", words, {"--deterministic"}).err, {"add --backward"}) ==
+          "");
+  }
+  if (tests::skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  const std::vector<std::string> build = {"build", source_path("specs/causal.fa"), "--arch",    "sm_80",
+                                          "-o",    folder.file("b.facet"),         "--backward"};
+  REQUIRE(facet_with("FA_DETERMINISTIC=1", build).status == 0);
+  CHECK(missing(facet({"bundle", folder.file("b.facet")}).out, {"deterministic=1"}) == "");
 }
 
 TEST_CASE("FA_CPU keeps host kernels from newer instructions", "[tools][options]") {

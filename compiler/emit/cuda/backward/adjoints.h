@@ -11,7 +11,7 @@
 #include "compiler/derive/derive.h"
 #include "compiler/ir/lower/part.h"
 #include "compiler/program/pass.h"
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 
 namespace fa {
 

@@ -3,7 +3,7 @@
 
 #include "compiler/derive/derive.h"
 #include "compiler/emit/cuda/source.h"
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 
 namespace fa {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/emit/cuda/passes/passes.h"
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 
 namespace fa {
 

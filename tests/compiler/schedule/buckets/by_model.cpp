@@ -41,7 +41,7 @@ TEST_CASE("a table ends with the plan that a kernel with one plan has", "[schedu
           CHECK_FALSE(one.choice.why.empty());
           if (line + 1 == table.size()) continue;
           CHECK_FALSE(one.bucket == Bucket{});
-          // The shape that stands for a bucket lies in it.
+          // A bucket's example shape is in the bucket.
           CHECK(&line_for(table, size_of(one.shape)) == &one);
           CHECK(one.single_ms > one.choice.predicted_ms);
         }

@@ -1,4 +1,4 @@
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The schedule of a backward pass on a GPU.
-#include "compiler/schedule/backward_plan.h"
+#include "compiler/schedule/backward/backward_plan.h"
 
 #include "fa/error.h"
 #include "tests/catch.h"
