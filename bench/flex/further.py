@@ -7,7 +7,7 @@ import torch
 
 from flex.variant import BATCH, HEADS, Variant
 
-SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "variants"))
+SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "variants"))
 
 
 def causal(b, h, q, k):

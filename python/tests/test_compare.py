@@ -11,7 +11,7 @@ import torch
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
-from flex import shipped  # noqa: E402
+from flex import further, shipped  # noqa: E402
 from sides.libraries import SIDES  # noqa: E402
 from sides.problem import Problem  # noqa: E402
 
@@ -24,6 +24,11 @@ def output_of(name, of, tensors):
     side = next(side for side in SIDES if side.name == name)
     assert side.why_not(of) is None
     return side.prepare(of)(*tensors)
+
+
+def test_each_further_variant_has_its_spec():
+    for name, variant in further.variants(48, "cpu").items():
+        assert pathlib.Path(variant.spec).is_file(), name
 
 
 @pytest.mark.parametrize("name", ["facet", "standard"])

@@ -104,7 +104,12 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
                              of("dropout", "a100", DType::bf16, 32),
                              of("dropout", "t4", DType::f16, 128),
                              of("dropout", "rtx4090", DType::f16, 128),
-                             of("causal", "l4", DType::bf16, 128)};
+                             of("causal", "l4", DType::bf16, 128),
+                             of("causal", "h100", DType::bf16, 128),  // warps that share keys, a delayed dQ
+                             of("dropout", "h100", DType::f16, 128),
+                             of("sliding_window", "h100", DType::f16, 256),
+                             of("document", "h100", DType::bf16, 192),
+                             of("softcap", "h100", DType::bf16, 96, 32)};
   for (const char* target : {"a100", "t4", "rtx4090"}) {  // by tf32, and by FFMA with either family's copies
     cases.push_back(of("causal", target, DType::f32, 64));
     cases.push_back(of("dropout", target, DType::f32, 40));

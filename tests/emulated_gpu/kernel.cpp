@@ -152,7 +152,9 @@ std::array<Kernel, 2> emulated_kernels_with_backward(const Spec& spec, const std
                                                      bool deterministic) {
   const CheckedSpec& checked = spec.checked();
   const Target& gpu = find_target(target);
-  const Compiled compiled = compile_front_end(checked, gpu, {}, Passes::forward_and_backward);
+  // Hopper's own forward kernels are not emulated.
+  const std::string forward_plan = gpu.families.front() == Family::sm90 ? "sm80" : "";
+  const Compiled compiled = compile_front_end(checked, gpu, forward_plan, Passes::forward_and_backward);
   BackwardPlan plan = plan_backward(checked, compiled, gpu, deterministic);
   if (change) change(plan);
   const Source& forward = *compiled.source;

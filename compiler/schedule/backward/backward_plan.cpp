@@ -16,7 +16,10 @@ constexpr int kSwizzledRows = 1024;  // bytes: tiles begin at whole groups of ei
 constexpr int kRowsOfWarp = 16;
 // Registers of a thread beside accumulators: fragments, addresses, what hooks need.
 constexpr int kOtherRegisters = 62;
-constexpr int kMapRegisters = 8;  // of a walk that reads a tile map
+// More, and NVRTC 13.0 spills some of them at d64, though the sum of all registers is no larger than at d128, where it does not.
+constexpr int kMostScores = 64;
+constexpr int kDropoutRegisters = 8;  // of what has been drawn
+constexpr int kMapRegisters = 8;      // of a walk that reads a tile map
 
 int tile_bytes(int rows, int head_dim, const CheckedSpec& spec) {
   return rows * pages(head_dim, spec.dtype) * kPageRowBytes;
@@ -30,17 +33,58 @@ int pair_bytes(int rows, const CheckedSpec& spec) {
 /// Accumulators of 16 rows, a thread's share.
 int sum_registers(int head_dim, DType dtype) { return padded_head_dim(head_dim, dtype) / 2; }
 
+/// Keys of a warp.
+int rows_of_warp(const TilePass& keys) { return keys.tile_kv / (keys.warps / keys.column_warps); }
+
+/// S and dP that a thread has at a time.
+int scores_registers(const TilePass& keys) {
+  return rows_of_warp(keys) / kRowsOfWarp * keys.tile_q / keys.column_warps / keys.parts;
+}
+
+/// Of what a tile adds to dQ, where that is summed by the pass: QueryPart in templates/common/backward/query_sums.cuh.
+int query_part_registers(const CheckedSpec& spec, const TilePass& keys) {
+  const int pairs = padded_head_dim(spec.head_dim, spec.dtype) / kRowsOfWarp;
+  const int twos = keys.tile_q / (2 * kRowsOfWarp);  // of 32 rows
+  const bool has_two = twos > 0 && keys.warps % twos == 0 && keys.warps / twos <= pairs;
+  const int groups = std::max(1, keys.warps / (has_two ? twos : keys.tile_q / kRowsOfWarp));
+  return (has_two ? 2 : 1) * ((pairs + groups - 1) / groups) * 8;
+}
+
 /// Of the pass that sums dK and dV, or the larger of the two.
-int keys_registers(const CheckedSpec& spec, int tile_q, bool apart, const BackwardNeeds& needs) {
+int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, const BackwardNeeds& needs) {
   const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
-  const int scores = tile_q / 2;  // of S, and as many of dP
-  return (apart ? std::max(dk, dv) : dk + dv) + 2 * scores + kOtherRegisters + needs.registers +
-         (needs.has_tile_map ? kMapRegisters : 0);
+  const int parts = rows_of_warp(keys) / kRowsOfWarp;
+  const int scores = scores_registers(keys);
+  return (apart ? std::max(dk, dv) : dk + dv) * parts / keys.column_warps +
+         std::max(scores, query_part_registers(spec, keys)) + kOtherRegisters + needs.registers +
+         (needs.has_tile_map ? kMapRegisters : 0) + (spec.has_dropout ? kDropoutRegisters : 0);
+}
+
+/// Bytes that a pair of a query and a key costs in shared memory, whose 128 bytes a clock are what limits the pass that sums
+/// dK, dV and dQ where mma.sync multiplies: tensor cores are busy 40% of the time beside it (docs/performance.md). In 16 bits.
+double shared_bytes_of_pair(const CheckedSpec& spec, const TilePass& keys) {
+  constexpr int kBytes = 2, kRowsOfQueryPart = 32;
+  const double d = spec.head_dim, d_v = spec.head_dim_v;
+  const double rows = rows_of_warp(keys), columns = static_cast<double>(keys.tile_q) / keys.column_warps;
+  const bool shares = keys.column_warps > 1;
+  double of_warp = (rows * keys.parts + columns) * (d + d_v);  // S and dP
+  of_warp += keys.tile_q * (d + d_v) / keys.column_warps;      // Q and dO, for dK and dV
+  if (shares) of_warp += 2 * rows * keys.tile_q;               // dS and P
+  const double row_groups = std::max(1, keys.tile_q / kRowsOfQueryPart);
+  of_warp += keys.tile_kv * (kRowsOfQueryPart + d * row_groups / keys.warps);  // dQ
+  const double pairs = static_cast<double>(keys.tile_q) * keys.tile_kv;
+  const double written = keys.tile_q * (d + d_v) + pairs * (shares ? 2 : 1);
+  return kBytes * (keys.warps * of_warp + written) / pairs;
+}
+
+/// Whether that many warps can part the columns of head_dim: by pairs of 8-column tiles.
+bool parts_columns(int head_dim, const CheckedSpec& spec, int column_warps) {
+  return padded_head_dim(head_dim, spec.dtype) / kRowsOfWarp % column_warps == 0;
 }
 
 std::string print(const TilePass& pass) {
-  return fmt::format("(tile_q={} tile_kv={} warps={} stages={})", pass.tile_q, pass.tile_kv, pass.warps,
-                     pass.stages);
+  return fmt::format("(tile_q={} tile_kv={} warps={} column_warps={} parts={} stages={})", pass.tile_q,
+                     pass.tile_kv, pass.warps, pass.column_warps, pass.parts, pass.stages);
 }
 
 /// The finding that no tiles fit: it is about all of the spec.
@@ -79,18 +123,69 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
   return {};
 }
 
+/// The time that a pair takes in the pass that sums dK, dV and dQ, in bytes of shared memory. Fitted to 20 plans on an H100 and
+/// an H200, d64 to d256, within 5% where nothing is spilled.
+double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_dq) {
+  constexpr double kProducts = 0.19;  // a column of head_dim: tensor cores' time that reads do not hide
+  // A tile: warps that share keys wait until dS and P are there.
+  constexpr double kExchange = 80000;
+  constexpr double kOneStage = 1.09;       // copies that nothing hides
+  constexpr double kSecondBarrier = 1.02;  // warps wait for each other once more
+  const double exchange = keys.column_warps > 1 ? kExchange / (keys.tile_q * keys.tile_kv) : 0;
+  return (shared_bytes_of_pair(spec, keys) + kProducts * (spec.head_dim + spec.head_dim_v) + exchange) *
+         (keys.stages == 1 ? kOneStage : 1) * (delays_dq ? 1 : kSecondBarrier);
+}
+
+/// The tiles of that pass, and whether it delays dQ, that cost least of those that fit, if any do. In 16 bits.
+template <class Fits>
+std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, BackwardPlan& plan, Fits fits) {
+  constexpr int kWarps = 8;
+  std::optional<TilePass> best;
+  double least = 0;
+  bool best_delays = false;
+  for (const int stages : {2, 1})
+    for (const int tile_kv : {128, 64})
+      for (const int tile_q : {128, 64, 32})
+        for (const int column_warps : {1, 2, 4}) {
+          const TilePass pass = {.tile_q = tile_q,
+                                 .tile_kv = tile_kv,
+                                 .warps = kWarps,
+                                 .column_warps = column_warps,
+                                 .parts = column_warps == 1 && tile_q == 128 ? 2 : 1,
+                                 .stages = stages};
+          if (tile_q > tile_kv || scores_registers(pass) > kMostScores ||
+              !parts_columns(spec.head_dim, spec, column_warps) ||
+              !parts_columns(spec.head_dim_v, spec, column_warps) || rows_of_warp(pass) % kRowsOfWarp != 0 ||
+              tile_q / column_warps % kRowsOfWarp != 0)
+            continue;
+          for (const bool delays : {plan.dq_by_sums, false}) {
+            plan.delays_dq = delays;
+            const double cost = cost_of_keys(spec, pass, delays);
+            if (!fits(pass) || (best && cost >= least)) continue;
+            best = pass;
+            least = cost;
+            best_delays = delays;
+          }
+        }
+  plan.delays_dq = best_delays;
+  return best;
+}
+
 }  // namespace
 
 std::string BackwardPlan::print() const {
-  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d} deterministic={:d}", family_name(family),
-                     fa::print(keys), fa::print(queries), apart, dq_by_sums, deterministic);
+  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d} delays_dq={:d} deterministic={:d}",
+                     family_name(family), fa::print(keys), fa::print(queries), apart, dq_by_sums, delays_dq,
+                     deterministic);
 }
 
 int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
   const TilePass& pass = plan.keys;
   const int stats = round_up(2 * pass.tile_q * static_cast<int>(sizeof(float)), kSwizzledRows);
-  const int d_scores = plan.dq_by_sums ? tile_bytes(pass.tile_kv, pass.tile_q, spec) : 0;
-  return pair_bytes(pass.tile_kv, spec) + pass.stages * (pair_bytes(pass.tile_q, spec) + stats) + d_scores;
+  const bool shares = pass.column_warps > 1;
+  const int scores = (shares ? 2 : plan.dq_by_sums ? 1 : 0) + (plan.dq_by_sums && plan.delays_dq ? 1 : 0);
+  return pair_bytes(pass.tile_kv, spec) + pass.stages * (pair_bytes(pass.tile_q, spec) + stats) +
+         scores * tile_bytes(pass.tile_kv, pass.tile_q, spec);
 }
 
 int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
@@ -106,20 +201,27 @@ int captured_shared_memory(const TilePass& keys, const BackwardNeeds& needs) {
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs) {
   BackwardPlan plan;
   plan.family = backward_family(target);
-  constexpr int kLeastTileQ = 32;
-  plan.apart = keys_registers(spec, kLeastTileQ, false, needs) > kMaxRegisters;
-  // sm_75 has little shared memory, and slow additions to memory.
   plan.deterministic = needs.deterministic;
-  plan.dq_by_sums = plan.family == Family::sm80 && spec.dtype != DType::f32 && !plan.apart && !needs.rows &&
-                    !plan.deterministic;
+  // sm_75 has little shared memory, and slow additions to memory.
+  const bool has_room = plan.family == Family::sm80 && spec.dtype != DType::f32;
+  plan.dq_by_sums = has_room && !needs.rows && !plan.deterministic;
   const auto fits = [&](const TilePass& pass) {
     plan.keys = pass;
     return keys_shared_memory(plan, spec) + captured_shared_memory(pass, needs) <=
                target.max_smem_per_block &&
-           keys_registers(spec, pass.tile_q, plan.apart, needs) <= kMaxRegisters &&
+           keys_registers(spec, pass, plan.apart, needs) <= kMaxRegisters &&
            (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);
   };
-  const std::optional<TilePass> keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
+  std::optional<TilePass> keys;
+  if (has_room && !needs.captures) keys = cheapest_keys(spec, plan, fits);
+  if (!keys) {
+    constexpr TilePass kLeast = {.tile_q = 32, .tile_kv = kRowsOfWarp, .warps = 1};
+    plan.apart = keys_registers(spec, kLeast, false, needs) > kMaxRegisters;
+    plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
+    keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
+    plan.delays_dq = plan.dq_by_sums;
+    plan.delays_dq = plan.delays_dq && keys && fits(*keys);
+  }
   const std::optional<TilePass> queries =
       largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
         plan.queries = pass;

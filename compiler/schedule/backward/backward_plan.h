@@ -10,10 +10,12 @@ namespace fa {
 
 /// The sizes of one of the passes that walk tiles.
 struct TilePass {
-  int tile_q = 0;   // query rows of a tile
-  int tile_kv = 0;  // keys of a tile
-  int warps = 0;    // of 32 threads; each owns 16 or more of the rows or keys that stay
-  int stages = 1;   // buffers for what passes by
+  int tile_q = 0;        // query rows of a tile
+  int tile_kv = 0;       // keys of a tile
+  int warps = 0;         // of 32 threads; each owns 16 or more of the rows or keys that stay
+  int column_warps = 1;  // warps that share those, and part the tile's columns between them
+  int parts = 1;         // of the rows that pass by, one after the other: fewer scores at a time
+  int stages = 1;        // buffers for what passes by
 
   bool operator==(const TilePass&) const = default;
 };
@@ -26,11 +28,14 @@ struct BackwardPlan {
   // How dQ comes about: in the keys' pass, which adds each tile's part to sums in the call's workspace by atomic additions, five
   // products in all; or by a pass of its own, whose bits never differ, but which computes S and dP once more.
   bool dq_by_sums = false;
+  // Such a part is added while the next tile is worked on: a barrier a tile less, and a second room for dS.
+  bool delays_dq = false;
   // Every gradient has the same bits from run to run: dQ has a pass of its own, and captured gradients are summed in integers
   // (templates/common/backward/exact_sum.cuh), which takes room in the call's workspace and a pass.
   bool deterministic = false;
 
-  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0 deterministic=0"
+  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0 delays_dq=0
+  /// deterministic=0"
   std::string print() const;
   bool operator==(const BackwardPlan&) const = default;
 };
@@ -42,11 +47,12 @@ int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
 
 /// What the plan has to know of the hooks.
 struct BackwardNeeds {
-  int distances = 0;     // adjoints that each warp sums by diagonals of the tile, in shared memory
-  int heads = 0;         // and sums of the head, one number a warp
-  int table_floats = 0;  // and elements of small tables
-  int registers = 0;     // of a thread, for the sums of others
-  bool rows = false;     // whether some go to elements of the query row, which the queries' pass adds up
+  bool captures = false;  // gradients of captured tensors or params
+  int distances = 0;      // adjoints that each warp sums by diagonals of the tile, in shared memory
+  int heads = 0;          // and sums of the head, one number a warp
+  int table_floats = 0;   // and elements of small tables
+  int registers = 0;      // of a thread, for the sums of others
+  bool rows = false;      // whether some go to elements of the query row, which the queries' pass adds up
   bool has_tile_map = false;
   bool deterministic = false;  // asked for
 };

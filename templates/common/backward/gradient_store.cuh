@@ -23,39 +23,49 @@ __device__ __forceinline__ GradientRows gradient_rows(void* tensor, const Tensor
           length};
 }
 
-/// Writes a warp's accumulators, times a factor, to its rows of a `Tile` in shared memory.
-template <class Tile, int kRowsPerWarp, int kM, int kD>
-__device__ __forceinline__ void stage_rows(unsigned char* room, const float (&acc)[kM][kD][4], float factor) {
+/// Where a warp's accumulators belong in a tile: their first row, and their first 8-column tile, a multiple of how many
+/// they have.
+struct WarpPart {
+  int row, column_tile;
+};
+
+/// Writes a warp's accumulators, times a factor, to their place of a `Tile` in shared memory.
+template <class Tile, int kM, int kD>
+__device__ __forceinline__ void stage_rows(unsigned char* room, const float (&acc)[kM][kD][4], float factor,
+                                           WarpPart part) {
   using Element = typename Tile::Element;
   const int lane = lane_of_warp();
 #pragma unroll
   for (int m = 0; m < kM; ++m)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = warp_of_cta() * kRowsPerWarp + m * 16 + half * 8 + lane / 4;
+      const int row = part.row + m * 16 + half * 8 + lane / 4;
 #pragma unroll
       for (int d = 0; d < kD; ++d) {
-        const int chunk = (d % 8) ^ (row & 7);
-        *reinterpret_cast<unsigned*>(room + (d / 8) * Tile::kPageBytes + row * 128 + chunk * 16 +
+        // Where their number divides 8, the first one's bits and d's are others.
+        const int tile = 8 % kD == 0 ? part.column_tile ^ d : part.column_tile + d;
+        const int chunk = (tile % 8) ^ (row & 7);
+        *reinterpret_cast<unsigned*>(room + (tile / 8) * Tile::kPageBytes + row * 128 + chunk * 16 +
                                      (lane % 4) * 4) =
             pack<Element>(acc[m][d][2 * half] * factor, acc[m][d][2 * half + 1] * factor);
       }
     }
 }
 
-/// `Tile` is the gradient's in `room`, which no other warp uses any more, as far as it holds this warp's rows.
-template <class Tile, int kRowsPerWarp, int kM, int kD>
+/// `Tile` is the gradient's in `room`, which no other warp uses any more, as far as it holds this warp's part.
+template <class Tile, int kM, int kD>
 __device__ __forceinline__ void store_gradient(const GradientRows& to, unsigned char* room,
-                                               const float (&acc)[kM][kD][4], float factor) {
+                                               const float (&acc)[kM][kD][4], float factor, WarpPart part) {
   using Element = typename Tile::Element;
   if constexpr (Products<Element>::kStagesOutput) {
-    stage_rows<Tile, kRowsPerWarp>(room, acc, factor);
-    __syncwarp();  // a warp stores the rows it staged
-    constexpr int kChunks = Tile::kDim / 8;
-    for (int i = lane_of_warp(); i < kRowsPerWarp * kChunks; i += 32) {
-      const int row = warp_of_cta() * kRowsPerWarp + i / kChunks;
-      const int chunk = i % kChunks;
+    stage_rows<Tile>(room, acc, factor, part);
+    __syncwarp();  // a warp stores what it staged
+    constexpr int kRows = 16 * kM, kChunks = kD < Tile::kDim / 8 ? kD : Tile::kDim / 8;
+    for (int i = lane_of_warp(); i < kRows * kChunks; i += 32) {
+      const int row = part.row + i / kChunks;
+      const int chunk = part.column_tile + i % kChunks;
       if (to.first + row >= to.length) break;
+      if (kD < Tile::kDim / 8 && chunk >= Tile::kDim / 8) continue;  // of the padding
       *reinterpret_cast<uint4*>(to.base + Element::kBytes * ((to.first + row) * to.row_stride) + chunk * 16) =
           *reinterpret_cast<const uint4*>(room + (chunk / 8) * Tile::kPageBytes + row * 128 +
                                           ((chunk % 8) ^ (row & 7)) * 16);
@@ -65,7 +75,7 @@ __device__ __forceinline__ void store_gradient(const GradientRows& to, unsigned 
     for (int m = 0; m < kM; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int row = to.first + warp_of_cta() * kRowsPerWarp + 16 * m + 8 * half + lane_of_warp() / 4;
+        const int row = to.first + part.row + 16 * m + 8 * half + lane_of_warp() / 4;
         if (row < to.length)
           store_row_f32<Tile::kDim>(to.base + Element::kBytes * (row * to.row_stride), acc[m], half, factor);
       }

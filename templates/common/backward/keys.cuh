@@ -4,11 +4,16 @@
 // Transposed   S^T = K Q^T and dP^T = V dO^T have keys down their rows. P^T and dS^T are then left operands of
 //              dV += P^T dO and dK += dS^T Q as they lie in registers, and a warp keeps the rows it owns: nothing
 //              of a score passes through shared memory.
-// Warps        all alike; each owns tile_kv / warps keys.
-// Shared       K | V | (Q | dO | lse | D) x stages | dS | sums of what is captured. dK and dV leave through K's and V's
-//              room. dS is there where dQ is summed, too (query_sums.cuh).
+//              Where column_warps warps share their keys (kShares), each makes the scores of its part of the rows of Q and
+//              sums its part of the columns of dK and dV. P^T and dS^T then pass through shared memory, but a warp has
+//              more keys, and what it reads of Q and dO serves all of them.
+// Warps        all alike; each owns tile_kv / warps keys, or shares column_warps times as many.
+// Shared       K | V | (Q | dO | lse | D) x stages | dS, or two of it | P | sums of what is captured. dK and dV leave through K's and V's
+//              room. dS is there where dQ is summed, too (query_sums.cuh), or warps share keys; P in the latter case.
 // Protocol     per q tile: Q, dO, lse and D arrive -> barrier -> (with two stages the next copies start) -> S^T, dP^T
-//              -> P^T, dS^T -> dV, dK (-> barrier -> dQ's part). With one stage a second barrier ends the step, and the next copies start then.
+//              -> P^T, dS^T -> dV, dK (-> barrier -> dQ's part). With one stage a second barrier ends the step, and the next
+//              copies start then. A delayed dQ (Config::kDelaysQ) has two rooms for dS: its part is added in the next step,
+//              behind that step's first barrier, and no barrier of its own keeps warps in step.
 // Ragged edge  rows past q_len have lse +inf and dO 0; keys past kv_len are computed and not stored.
 // Wide heads   where dK and dV together take more registers than a thread has, a pass computes one of them
 //              (Config::kGradients), and P or dS again.
@@ -51,14 +56,21 @@ struct BackwardKeys {
   using QTile = Tile<Element, Config::kTileQ, Config::kHeadDim>;
   using DoTile = Tile<Element, Config::kTileQ, Config::kHeadDimV>;
   static constexpr int kThreads = Config::kWarps * 32;
-  static constexpr int kRowsPerWarp = Config::kTileKv / Config::kWarps;
+  static constexpr bool kShares = Config::kColumnWarps > 1;
+  static constexpr int kRowWarps = Config::kWarps / Config::kColumnWarps;
+  static constexpr int kRowsPerWarp = Config::kTileKv / kRowWarps;
+  // What a warp works on at a time of the rows of Q: S and dP of more would take too many registers.
+  static constexpr int kColumnsPerWarp = Config::kTileQ / Config::kColumnWarps / Config::kParts;
   static constexpr int kM = kRowsPerWarp / 16;
-  static constexpr int kN = Config::kTileQ / 8;
+  static constexpr int kN = kColumnsPerWarp / 8;
   static constexpr bool kHasK = (kGradients & kGradientK) != 0;
   static constexpr bool kHasV = (kGradients & kGradientV) != 0;
   static constexpr bool kHasQ = (kGradients & kGradientQ) != 0;  // common/backward/query_sums.cuh
+  static constexpr bool kDelaysQ = kHasQ && Config::kDelaysQ;
   using DsTile = Tile<Element, Config::kTileKv, Config::kTileQ>;
-  static_assert(kRowsPerWarp % 16 == 0 && Config::kTileQ % 16 == 0);
+  static_assert(kRowsPerWarp % 16 == 0 && kColumnsPerWarp % 16 == 0);
+  static_assert(!kShares || (kHasK && kHasV && Config::kParts == 1),
+                "shared keys have both gradients in one pass");
 
   static constexpr int kVOffset = KTile::kBytes;
   static constexpr int kStagesOffset = kVOffset + VTile::kBytes;
@@ -67,16 +79,20 @@ struct BackwardKeys {
   static constexpr int kDOffset = kLseOffset + 4 * Config::kTileQ;
   static constexpr int kStageBytes = (kDOffset + 4 * Config::kTileQ + 1023) / 1024 * 1024;
   static constexpr int kDsOffset = kStagesOffset + Config::kStages * kStageBytes;
-  static constexpr int kCapturedOffset = kDsOffset + (kHasQ ? DsTile::kBytes : 0);
+  static constexpr int kDsRooms = kDelaysQ ? 2 : kHasQ || kShares ? 1 : 0;
+  static constexpr int kPOffset = kDsOffset + kDsRooms * DsTile::kBytes;
+  static constexpr int kCapturedOffset = kPOffset + (kShares ? DsTile::kBytes : 0);
   // What hooks capture goes with dK.
   using OfElements = Elements<Config, Hooks, Derivatives, true, kM, kN, kHasK>;
   using Captured = typename OfElements::Captured;
   static constexpr bool kCaptures = OfElements::kCaptures;
   static constexpr bool kHasDistances = kCaptures && Captured::kHasDistances;
+  static_assert(!kCaptures || (!kShares && Config::kParts == 1),
+                "sums of what is captured belong to one warp a key");
   static constexpr int kSharedBytes = kCapturedOffset + (kCaptures ? Captured::kSharedBytes : 0);
 
   template <class Tile>
-  using Sums = float[kM][kColumnTilesOf<Tile>][4];
+  using Sums = float[kM][kColumnTilesOf<Tile> / Config::kColumnWarps][4];
   using Scores = float[kM][kN][4];
   enum Base { kBaseQ, kBaseDo, kBaseLse, kBaseD };  // places in the LaneStore
   using Walk = typename WalkOf<QueryTiles<Classes, Config::kTileQ, Config::kTileKv, KeysItem>>::Type;
@@ -146,6 +162,7 @@ struct BackwardKeys {
       Walk walk{{{b, h, kv_tile}}};
       WalkStep now = walk.first(forward);
       int stage = 0;
+      DelayedQ delayed;
       __syncthreads();  // the head before is done with its last tiles
       if (now.exists()) load(now.tile(), 0);
       close_copies();
@@ -157,9 +174,17 @@ struct BackwardKeys {
         __syncthreads();
         if (Config::kStages == 2 && then.exists()) load(then.tile(), other);
         close_copies();
+        if constexpr (kDelaysQ) delayed.add(params, b, h, smem);
         const int q0 = now.tile() * Config::kTileQ;
-        visit(dk, dv, captured, params, {b, h, q0, kv0, q0, kv0}, now.full(), smem, shared,
-              kStagesOffset + stage * kStageBytes);
+#pragma unroll 1
+        for (int part = 0; part < Config::kParts; ++part)
+          visit(dk, dv, captured, params, {b, h, q0, kv0, q0, kv0}, part, now.full(), smem, shared,
+                kStagesOffset + stage * kStageBytes, delayed.room());
+        if constexpr (kHasQ && !kDelaysQ) {
+          if constexpr (!kShares) __syncthreads();  // dS is there
+          QueryPart<Config>::add(params, b, h, q0, smem + kDsOffset, smem);
+        }
+        if constexpr (kDelaysQ) delayed.keep(q0);
         if constexpr (kHasDistances) {
           __syncthreads();
           Captured::flush(params, room, b, h, q0, kv0);
@@ -172,12 +197,15 @@ struct BackwardKeys {
         now = then;
         stage = other;
       }
+      if constexpr (kDelaysQ) {
+        __syncthreads();  // the last dS is there
+        delayed.add(params, b, h, smem);
+      }
       if constexpr (kCaptures)
         captured.finish(
             params, b, h,
             [&](int line) {
-              const int kv_idx =
-                  kv0 + warp_of_cta() * kRowsPerWarp + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
+              const int kv_idx = kv0 + row_of_warp() + 16 * (line / 2) + 8 * (line % 2) + lane_of_warp() / 4;
               return kv_idx < kv_len ? kv_idx : -1;
             },
             room);
@@ -185,43 +213,83 @@ struct BackwardKeys {
     await_copies<0>();  // K and V, where there was no tile
     __syncthreads();
     if constexpr (kHasK)
-      store_gradient<KTile, kRowsPerWarp>(
-          gradient_rows<Element>(params.d_k, params.d_k_strides, b, kv_head, kv0, kv_len), shared, dk,
-          call.scale);
+      store_gradient<KTile>(gradient_rows<Element>(params.d_k, params.d_k_strides, b, kv_head, kv0, kv_len),
+                            shared, dk, call.scale, part_of(dk));
     if constexpr (kHasV)
-      store_gradient<VTile, kRowsPerWarp>(
-          gradient_rows<Element>(params.d_v, params.d_v_strides, b, kv_head, kv0, kv_len), shared + kVOffset,
-          dv, Config::kDropout ? call.keep_scale : 1.0f);
+      store_gradient<VTile>(gradient_rows<Element>(params.d_v, params.d_v_strides, b, kv_head, kv0, kv_len),
+                            shared + kVOffset, dv, Config::kDropout ? call.keep_scale : 1.0f, part_of(dv));
   }
 
  private:
-  /// `stage_offset`: of the tile's stage, in shared memory.
+  /// The first of this warp's keys, and its number among those that share them.
+  static __device__ __forceinline__ int row_of_warp() {
+    return static_cast<int>(warp_of_cta()) % kRowWarps * kRowsPerWarp;
+  }
+  static __device__ __forceinline__ int column_warp() {
+    return kShares ? static_cast<int>(warp_of_cta()) / kRowWarps : 0;
+  }
+  /// The first row of Q, of the tile, that the warp works on.
+  static __device__ __forceinline__ int first_column(int part) {
+    return (kShares ? column_warp() : part) * kColumnsPerWarp;
+  }
+  /// Of a tile with keys down its rows: what these accumulators are.
+  template <int kD>
+  static __device__ __forceinline__ WarpPart part_of(const float (&)[kM][kD][4]) {
+    return {row_of_warp(), column_warp() * kD};
+  }
+
+  /// dS of the tile before, whose part of dQ is still to be added.
+  struct DelayedQ {
+    int q0 = -1;       // the tile's first query row
+    bool odd = false;  // the room that the next dS goes to
+
+    /// Where in shared memory the next dS goes.
+    __device__ __forceinline__ int room() const { return kDsOffset + (kDelaysQ && odd ? DsTile::kBytes : 0); }
+    __device__ __forceinline__ void keep(int first_row) {
+      q0 = first_row;
+      odd = !odd;
+    }
+    __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, unsigned smem) const {
+      if (q0 >= 0)
+        QueryPart<Config>::add(params, b, h, q0, smem + kDsOffset + (odd ? 0 : DsTile::kBytes), smem);
+    }
+  };
+
+  /// `stage_offset`, `ds_offset`: of the tile's stage and of its dS, in shared memory.
   static __device__ __forceinline__ void visit(Sums<KTile>& dk, Sums<VTile>& dv, Captured& captured,
-                                               const BackwardParams& params, ElementsPlace place, bool full,
-                                               unsigned smem, unsigned char* shared, int stage_offset) {
+                                               const BackwardParams& params, ElementsPlace place, int part,
+                                               bool full, unsigned smem, unsigned char* shared,
+                                               int stage_offset, int ds_offset) {
     const unsigned stage = smem + stage_offset;
     Scores s, dp;
-    const unsigned warp_rows = smem + warp_of_cta() * kRowsPerWarp * 128;
-    multiply_rows<KTile, QTile>(s, warp_rows, stage);
+    const int column = first_column(part);
+    const WarpPart scores = {row_of_warp(), column / 8};  // of dS and P
+    const unsigned warp_rows = smem + row_of_warp() * 128, warp_columns = stage + column * 128;
+    multiply_rows<KTile, QTile>(s, warp_rows, warp_columns);
     if constexpr (kHasK)
-      multiply_rows<VTile, DoTile>(dp, warp_rows + kVOffset, stage + kDoOffset);
+      multiply_rows<VTile, DoTile>(dp, warp_rows + kVOffset, warp_columns + kDoOffset);
     else
       clear(dp);
-    place.kv0 += warp_of_cta() * kRowsPerWarp;
+    place.kv0 += row_of_warp();
+    place.q0 += column;
     const OfElements elements(params, place);
-    const auto* const lse = reinterpret_cast<const float*>(shared + stage_offset + kLseOffset);
+    const auto* const lse = reinterpret_cast<const float*>(shared + stage_offset + kLseOffset) + column;
     const StatsOfColumns of_columns = {lse, lse + Config::kTileQ};
     auto* const room = reinterpret_cast<float*>(shared + kCapturedOffset);
     if (full)
       elements.template apply<false>(s, dp, of_columns, captured, room);
     else
       elements.template apply<true>(s, dp, of_columns, captured, room);
-    if constexpr (kHasQ) stage_rows<DsTile, kRowsPerWarp>(shared + kDsOffset, dp, 1.0f);
-    if constexpr (kHasV) add_product<DoTile>(dv, s, stage + kDoOffset);
-    if constexpr (kHasK) add_product<QTile>(dk, dp, stage);
-    if constexpr (kHasQ) {
-      __syncthreads();  // dS is there
-      QueryPart<Config>::add(params, place.b, place.h, place.tile_q0, smem + kDsOffset, smem);
+    if constexpr (kHasQ || kShares) stage_rows<DsTile>(shared + ds_offset, dp, 1.0f, scores);
+    if constexpr (kShares) {
+      stage_rows<DsTile>(shared + kPOffset, s, 1.0f, scores);
+      __syncthreads();  // dS and P are there
+      add_product_of_tiles<DsTile, DoTile>(dv, warp_rows + kPOffset, stage + kDoOffset,
+                                           part_of(dv).column_tile);
+      add_product_of_tiles<DsTile, QTile>(dk, warp_rows + ds_offset, stage, part_of(dk).column_tile);
+    } else {
+      if constexpr (kHasV) add_product<DoTile>(dv, s, warp_columns + kDoOffset);
+      if constexpr (kHasK) add_product<QTile>(dk, dp, warp_columns);
     }
   }
 };

@@ -130,9 +130,8 @@ struct BackwardQueries {
           nullptr);
     await_copies<0>();  // Q, where there was no tile
     __syncthreads();
-    store_gradient<QTile, kRowsPerWarp>(
-        gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, q0, q_len), shared, dq,
-        forward.call.scale);
+    store_gradient<QTile>(gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, q0, q_len), shared, dq,
+                          forward.call.scale, {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
   }
 
  private:

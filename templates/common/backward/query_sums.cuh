@@ -36,17 +36,22 @@ struct QuerySums {
   }
 };
 
-/// The part that a tile of dS adds. Warps share the tile's rows of Q, 16 each, and the columns of a row.
+/// The part that a tile of dS adds. Warps share the tile's rows of Q, 16 or 32 each, and the columns of a row: keys that
+/// are read once serve 32 rows, but where there are fewer columns than warps.
 template <class Config>
 struct QueryPart {
   using Element = typename Config::Element;
   using KTile = Tile<Element, Config::kTileKv, Config::kHeadDim>;
   using DsTile = Tile<Element, Config::kTileKv, Config::kTileQ>;  // keys down, as in registers
   using Sums = QuerySums<Element, Config::kHeadDim>;
-  static constexpr int kRowTiles = Config::kTileQ / 16;
-  static constexpr int kGroups = Config::kWarps / kRowTiles;  // of columns
-  static_assert(Config::kWarps % kRowTiles == 0);
-  static constexpr int kTilesOfGroup = (Sums::kColumnTiles / 2 + kGroups - 1) / kGroups * 2;
+  static constexpr int kPairs = Sums::kColumnTiles / 2;
+  static constexpr bool kHasTwo = Config::kTileQ % 32 == 0 && Config::kWarps % (Config::kTileQ / 32) == 0 &&
+                                  Config::kWarps / (Config::kTileQ / 32) <= kPairs;
+  static constexpr int kM = kHasTwo ? 2 : 1;
+  static constexpr int kRowGroups = Config::kTileQ / (16 * kM);
+  static constexpr int kGroups = Config::kWarps / kRowGroups;  // of columns
+  static_assert(Config::kWarps % kRowGroups == 0);
+  static constexpr int kTilesOfGroup = (kPairs + kGroups - 1) / kGroups * 2;
   // The last groups have fewer columns, or none.
   static constexpr bool kHasRest = kGroups * kTilesOfGroup > Sums::kColumnTiles;
 
@@ -54,33 +59,41 @@ struct QueryPart {
   static __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, int q0, unsigned ds,
                                              unsigned k) {
     const int lane = lane_of_warp();
-    const int row_tile = warp_of_cta() % kRowTiles;
-    const int first = warp_of_cta() / kRowTiles * kTilesOfGroup;
+    const int row_group = warp_of_cta() % kRowGroups;
+    const int first = warp_of_cta() / kRowGroups * kTilesOfGroup;
     // Read transposed, a fragment of keys by rows is one of rows by keys.
-    const unsigned ds_lane = DsTile::at(ds + lane_offset_b(lane), 0, row_tile);
-    const unsigned k_lane = k + lane_offset_a(lane);
-    float sums[1][kTilesOfGroup][4];
+    const ColumnPairs<DsTile, kM> ds_rows(ds + lane_offset_b(lane), kM * row_group);
+    const ColumnPairs<KTile, kTilesOfGroup / 2> keys(k + lane_offset_a(lane), first / 2);
+    float sums[kM][kTilesOfGroup][4];
     fa::clear(sums);
 #pragma unroll 2
     for (int step = 0; step < Config::kTileKv / 16; ++step) {
-      unsigned rows[4];
-      ldmatrix_x4_trans(rows, ds_lane + step * 16 * 128);
+      unsigned rows[kM][4];
+#pragma unroll
+      for (int m = 0; m < kM; ++m) ldmatrix_x4_trans(rows[m], ds_rows.at(step * 16, m));
 #pragma unroll
       for (int d = 0; d < kTilesOfGroup; d += 2) {
         if (kHasRest && first + d >= Sums::kColumnTiles) break;
         unsigned columns[4];
-        ldmatrix_x4_trans(columns, KTile::at(k_lane, step * 16, (first + d) / 2));
-        mma_m16n8k16<Element>(sums[0][d], rows, columns[0], columns[1]);
-        mma_m16n8k16<Element>(sums[0][d + 1], rows, columns[2], columns[3]);
+        ldmatrix_x4_trans(columns, keys.at(step * 16, d / 2));
+#pragma unroll
+        for (int m = 0; m < kM; ++m) {
+          mma_m16n8k16<Element>(sums[m][d], rows[m], columns[0], columns[1]);
+          mma_m16n8k16<Element>(sums[m][d + 1], rows[m], columns[2], columns[3]);
+        }
       }
     }
-    float* const to = Sums::of_rows(params, b, h, q0 + 16 * row_tile) + first * Sums::kFloatsOfTile + lane;
+    float* const to =
+        Sums::of_rows(params, b, h, q0 + 16 * kM * row_group) + first * Sums::kFloatsOfTile + lane;
 #pragma unroll
-    for (int d = 0; d < kTilesOfGroup; ++d) {
-      if (kHasRest && first + d >= Sums::kColumnTiles) break;
+    for (int m = 0; m < kM; ++m)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) atomicAdd(to + d * Sums::kFloatsOfTile + 32 * i, sums[0][d][i]);
-    }
+      for (int d = 0; d < kTilesOfGroup; ++d) {
+        if (kHasRest && first + d >= Sums::kColumnTiles) break;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          atomicAdd(to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile + 32 * i, sums[m][d][i]);
+      }
   }
 };
 
@@ -104,10 +117,10 @@ struct QuerySumsPass {
     for (int d = 0; d < Sums::kColumnTiles; ++d)
 #pragma unroll
       for (int i = 0; i < 4; ++i) sums[0][d][i] = from[d * Sums::kFloatsOfTile + 32 * i];
-    store_gradient<QTile, kRowsPerWarp>(
-        gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row,
-                               Sequence::q_len(params.forward.call, b)),
-        shared, sums, params.forward.call.scale);
+    store_gradient<QTile>(gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row,
+                                                 Sequence::q_len(params.forward.call, b)),
+                          shared, sums, params.forward.call.scale,
+                          {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
   }
 };
 

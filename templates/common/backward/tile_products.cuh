@@ -26,8 +26,9 @@ __device__ __forceinline__ void multiply_rows(float (&s)[kM][kN][4], unsigned a,
   const unsigned a_lane = a + Product::lane_offset_q(lane);
   const unsigned b_lane = b + Product::lane_offset_k(lane);
   clear(s);
-  // Wide rows a few steps at a time: ptxas would start the loads of all, and has no registers for them.
-  constexpr int kMost = ATile::kSteps > 4 ? 2 : 4;
+  // Wide rows, and two fragments of rows, a few steps at a time: ptxas would start the loads of all, and has no registers
+  // for them.
+  constexpr int kMost = ATile::kSteps > 4 || kM > 1 ? 2 : 4;
   constexpr int kUnrolled = Product::kUnrolledSteps < kMost ? Product::kUnrolledSteps : kMost;
 #pragma unroll(kUnrolled)
   for (int step = 0; step < ATile::kSteps; ++step) {
@@ -59,6 +60,50 @@ __device__ __forceinline__ void add_product(float (&sums)[kM][kD][4], const floa
 #pragma unroll
     for (int d = 0; d < kD; d += Product::kColumnTiles)
       Product::template multiply_pv<BTile>(sums, d, words, b_lane, step);
+  }
+}
+
+/// The address by which this lane reads, of a tile in shared memory, kPairs pairs of 8-column tiles that begin at pair
+/// `first`, which is a multiple of kPairs.
+template <class Tile, int kPairs>
+struct ColumnPairs {
+  // Whether `first` leaves the swizzle bits of the pairs behind it alone: it is then part of the address.
+  static constexpr bool kIsAligned = kPairs % 4 == 0 || 4 % kPairs == 0;
+  unsigned lane;
+  int first;
+
+  __device__ __forceinline__ ColumnPairs(unsigned lane_, int first_)
+      : lane(kIsAligned ? (lane_ ^ ((first_ % 4) * 32)) + (first_ / 4) * Tile::kPageBytes : lane_),
+        first(kIsAligned ? 0 : first_) {}
+
+  __device__ __forceinline__ unsigned at(int row, int pair) const {
+    return Tile::at(lane, row, (kIsAligned ? 0 : first) + pair);
+  }
+};
+
+/// sums += X B: rows of X lie in shared memory from `x` on, B's columns from its 8-column tile `first` on. In 16 bits.
+template <class XTile, class BTile, int kM, int kD>
+__device__ __forceinline__ void add_product_of_tiles(float (&sums)[kM][kD][4], unsigned x, unsigned b,
+                                                     int first) {
+  using Element = typename BTile::Element;
+  const int lane = lane_of_warp();
+  const unsigned x_lane = x + lane_offset_a(lane);
+  const ColumnPairs<BTile, kD / 2> columns(b + lane_offset_a(lane), first / 2);
+#pragma unroll 2
+  for (int step = 0; step < XTile::kSteps; ++step) {
+    unsigned rows[kM][4];
+#pragma unroll
+    for (int m = 0; m < kM; ++m) ldmatrix_x4(rows[m], XTile::at(x_lane, m * 16, step));
+#pragma unroll
+    for (int d = 0; d < kD; d += 2) {
+      unsigned pair[4];
+      ldmatrix_x4_trans(pair, columns.at(step * 16, d / 2));
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        mma_m16n8k16<Element>(sums[m][d], rows[m], pair[0], pair[1]);
+        mma_m16n8k16<Element>(sums[m][d + 1], rows[m], pair[2], pair[3]);
+      }
+    }
   }
 }
 

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
+#include <vector>
 
+#include "fa/backward.h"
+#include "fa/memory.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/numeric/backward/cases.h"
@@ -93,13 +97,35 @@ TEST_CASE("gradients of what hooks capture on a GPU", "[backward][gpu]") {
 
 TEST_CASE("a backward call without queries or without keys gives zeros on a GPU", "[backward][gpu]") {
   if (skip_without_gpu()) return;
-  for (const auto& [q_len, kv_len] : {std::pair{0, 5}, {10, 0}}) {
-    const Spec spec = load_spec("causal").with_dtype(DType::f16).with_head_dim(64);
-    ProblemInputs inputs;
-    inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
-    const Problem problem = make_problem(spec, inputs);
-    for (const HostTensor& gradient :
-         run_backward(compile(spec, on_gpu("a100")), problem, random_output_gradients(problem, 1)).tensors)
-      for (std::int64_t i = 0; i < gradient.elements(); ++i) CHECK(gradient.get(i) == 0);
+  constexpr int kHeads = 2, kDim = 64, kMost = 10;
+  const Kernel kernel =
+      compile(load_spec("causal").with_dtype(DType::f16).with_head_dim(kDim), on_gpu("a100"));
+  for (const auto& [q_len, kv_len] : {std::pair{0, 5}, {kMost, 0}}) {
+    INFO(q_len << " queries, " << kv_len << " keys");
+    const std::vector<std::byte> poison(kHeads * kMost * kDim * 2, std::byte{0x55});
+    std::vector<GpuMemory> memory;
+    const auto make = [&](int length) {
+      memory.emplace_back(poison.size()).upload(poison.data(), poison.size());
+      return Tensor::bhsd(memory.back().data(), DType::f16, 1, kHeads, length, kDim);
+    };
+    BackwardArgs args;
+    args.forward.q = make(q_len);
+    args.forward.k = make(kv_len);
+    args.forward.v = make(kv_len);
+    args.forward.o = make(q_len);
+    args.forward.lse = static_cast<float*>(make(q_len).data);
+    args.d_o = make(q_len);
+    args.d_q = make(q_len);
+    args.d_k = make(kv_len);
+    args.d_v = make(kv_len);
+    CHECK(kernel.backward_workspace_bytes(args) == 0);
+    kernel.backward(args);
+    for (const auto& [gradient, length] : {std::pair{6, q_len}, {7, kv_len}, {8, kv_len}}) {
+      std::vector<std::byte> found(poison.size());
+      memory[static_cast<std::size_t>(gradient)].download(found.data(), found.size());
+      const auto written = static_cast<std::size_t>(kHeads * length * kDim * 2);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        CHECK(found[i] == (i < written ? std::byte{0} : std::byte{0x55}));
+    }
   }
 }

@@ -48,7 +48,9 @@ TEST_CASE("FA_DETERMINISTIC reaches what builds or shows a backward pass", "[too
   const TemporaryFolder folder;
   const std::vector<std::string> build = {"build", source_path("specs/causal.fa"), "--arch",    "sm_80",
                                           "-o",    folder.file("b.facet"),         "--backward"};
-  REQUIRE(facet_with("FA_DETERMINISTIC=1", build).status == 0);
+  const CommandResult built = facet_with("FA_DETERMINISTIC=1", build);
+  INFO(built.err);
+  REQUIRE(built.status == 0);
   CHECK(missing(facet({"bundle", folder.file("b.facet")}).out, {"deterministic=1"}) == "");
 }
 

@@ -279,6 +279,7 @@ BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, 
   if (facts.element_ops + facts.diagonal_ops > kFewOperations) needs.registers += kRoom;
   needs.has_tile_map = classes.map.has_value();
   const std::vector<Adjoint>& adjoints = derivatives.score_mod.adjoints;
+  needs.captures = !adjoints.empty();
   for (const Table& table : tables_of(spec, adjoints, deterministic)) needs.table_floats += table.elements;
   for (const Adjoint& adjoint : adjoints) {
     const std::string_view place = place_of_sums(adjoint);

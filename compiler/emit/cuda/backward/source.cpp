@@ -35,8 +35,8 @@ std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Ti
   return passes;
 }
 
-std::string print_config(std::string_view name, const TilePass& tiles, const CheckedSpec& spec,
-                         const Target& target) {
+std::string print_config(std::string_view name, const TilePass& tiles, bool delays_dq,
+                         const CheckedSpec& spec, const Target& target) {
   return fmt::format(R"(struct {} {{
   using Element = {};
   static constexpr int kHeadDim = {};
@@ -44,12 +44,16 @@ std::string print_config(std::string_view name, const TilePass& tiles, const Che
   static constexpr int kTileQ = {};
   static constexpr int kTileKv = {};
   static constexpr int kWarps = {};
+  static constexpr int kColumnWarps = {};
+  static constexpr int kParts = {};
   static constexpr int kStages = {};
+  static constexpr bool kDelaysQ = {};
   static constexpr bool kDropout = {};
 }};
 )",
                      name, element_type(spec.dtype, target), spec.head_dim, spec.head_dim_v, tiles.tile_q,
-                     tiles.tile_kv, tiles.warps, tiles.stages, spec.has_dropout);
+                     tiles.tile_kv, tiles.warps, tiles.column_warps, tiles.parts, tiles.stages, delays_dq,
+                     spec.has_dropout);
 }
 
 }  // namespace
@@ -93,8 +97,8 @@ namespace fa {{
                             : print_cases(spec, hooks, *cases)),
       fmt::arg("derivatives", printed.text),
       fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
-      fmt::arg("keys", print_config("KeysConfig", plan.keys, spec, target)),
-      fmt::arg("queries", print_config("QueriesConfig", plan.queries, spec, target)),
+      fmt::arg("keys", print_config("KeysConfig", plan.keys, plan.delays_dq, spec, target)),
+      fmt::arg("queries", print_config("QueriesConfig", plan.queries, false, spec, target)),
       fmt::arg("entries", entries), fmt::arg("params_bytes", sizeof(BackwardParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family, true),

@@ -21,7 +21,9 @@ TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
         INFO(name << " d" << head_dim << " v" << head_dim_v << ": " << plan.print());
         CHECK(keys_shared_memory(plan, spec) <= target.max_smem_per_block);
         CHECK(queries_shared_memory(plan, spec) <= target.max_smem_per_block);
-        CHECK(plan.keys.warps * 16 == plan.keys.tile_kv);
+        CHECK(plan.keys.tile_kv / (plan.keys.warps / plan.keys.column_warps) % 16 == 0);
+        CHECK(plan.keys.tile_q / plan.keys.column_warps / plan.keys.parts % 16 == 0);
+        CHECK((!plan.delays_dq || plan.dq_by_sums));
         CHECK(plan.queries.warps * 16 == plan.queries.tile_q);
         if (plan.dq_by_sums) CHECK(plan.keys.tile_kv >= plan.keys.tile_q);
       }
@@ -30,11 +32,19 @@ TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
 
 TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][backward]") {
   CHECK(choose_backward(plain_spec(64, 0, DType::bf16), find_target("a100")).print() ==
-        "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(tile_q=64 tile_kv=128 warps=4 stages=2) "
-        "apart=0 dq_by_sums=1 deterministic=0");
+        "sm80 keys(tile_q=128 tile_kv=128 warps=8 column_warps=1 parts=2 stages=2) "
+        "queries(tile_q=64 tile_kv=128 warps=4 column_warps=1 parts=1 stages=2) "
+        "apart=0 dq_by_sums=1 delays_dq=1 deterministic=0");
+  // Wide rows: warps share keys, so that dK and dV fit, but where they gather what is captured.
   const BackwardPlan wide = choose_backward(plain_spec(256, 0, DType::bf16), find_target("h100"));
-  CHECK(wide.apart);
-  CHECK_FALSE(wide.dq_by_sums);
+  CHECK(wide.keys.column_warps == 4);
+  CHECK_FALSE(wide.apart);
+  CHECK(wide.dq_by_sums);
+  const BackwardPlan captures =
+      choose_backward(plain_spec(256, 0, DType::bf16), find_target("h100"), {.captures = true});
+  CHECK(captures.keys.column_warps == 1);
+  CHECK(captures.apart);
+  CHECK_FALSE(captures.dq_by_sums);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("t4")).dq_by_sums);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f32), find_target("a100")).dq_by_sums);
   // Sums in memory have no order.
