@@ -100,12 +100,15 @@ def arranged(call: Call, gradients: Sequence[Tensor], scalars: Sequence[Tensor])
 
 def _rows(tensor: Tensor, alignment: int) -> Tensor:
     """The tensor with rows that a kernel can read."""
+    return tensor if is_readable(tensor, alignment) else tensor.clone(memory_format=torch.contiguous_format)
+
+
+def is_readable(tensor: Tensor, alignment: int) -> bool:
+    """Whether a kernel can read the tensor's rows, which begin at a multiple of `alignment` bytes."""
     strides = tensor.stride()
     bytes_of = tensor.element_size()
-    if strides[3] == 1 and (alignment == 1 or tensor.data_ptr() % alignment == 0 and all(
-            stride * bytes_of % alignment == 0 for stride in strides[:3])):
-        return tensor
-    return tensor.clone(memory_format=torch.contiguous_format)
+    return strides[3] == 1 and (alignment == 1 or tensor.data_ptr() % alignment == 0 and all(
+        stride * bytes_of % alignment == 0 for stride in strides[:3]))
 
 
 def _values(call: Call, scalars: Sequence[Tensor]) -> Sequence[float]:

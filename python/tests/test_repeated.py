@@ -1,0 +1,116 @@
+"""Calls that repeat take a shorter way (facet.torch.repeated): to the same results, and only where nothing is lost by it."""
+
+import pytest
+import torch
+
+import facet
+import facet.torch
+from facet.torch import create_block_mask, flex_attention, repeated
+
+SPEC = "attention a\nhead_dim 16\nparam bend : f32 = 0.5\nscore_mod = score * bend\nmask_mod = q_idx >= kv_idx\n"
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    repeated._known.clear()
+
+
+def tensors(length=20, **options):
+    return [torch.randn(2, 3, length, 16, **options) for _ in range(3)]
+
+
+def slow(q, k, v, **more):
+    """The same by the long way, which a returned lse takes."""
+    return facet.torch.attention(q, k, v, SPEC, return_lse=True, **more)[0]
+
+
+def is_known(q, k, v):
+    with torch.no_grad():
+        return repeated.call(SPEC, (), q, k, v) is not None
+
+
+def test_other_memory_of_the_same_layout():
+    for _ in range(3):
+        q, k, v = tensors()
+        assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
+    assert is_known(q, k, v) and len(repeated._known) == 1
+
+
+@pytest.mark.parametrize("change", ["length", "strides", "dtype", "one strides"])
+def test_another_layout_is_another_call(change):
+    first = tensors()
+    facet.torch.attention(*first, SPEC)
+    q, k, v = {"length": lambda: tensors(21), "strides": lambda: [x.transpose(1, 2).contiguous().transpose(1, 2) for x in tensors()],
+               "dtype": lambda: tensors(dtype=torch.bfloat16),
+               "one strides": lambda: [*tensors()[:2], torch.randn(2, 3, 20, 32)[..., ::2]]}[change]()
+    assert not is_known(q, k, v)
+    for _ in range(2):
+        o = facet.torch.attention(q, k, v, SPEC)
+        assert torch.equal(o, slow(q, k, v))
+        assert (o.stride(1) < o.stride(2)) == (q.stride(1) < q.stride(2))
+
+
+def test_gradients_are_recorded_after_calls_without():
+    q, k, v = tensors()
+    facet.torch.attention(q, k, v, SPEC)
+    q.requires_grad_()
+    facet.torch.attention(q, k, v, SPEC).sum().backward()
+    assert q.grad is not None and q.grad.abs().max() > 0
+    with torch.no_grad():
+        assert not facet.torch.attention(q, k, v, SPEC).requires_grad
+
+
+def test_params_and_dropout_are_not_forgotten():
+    q, k, v = tensors()
+    facet.torch.attention(q, k, v, SPEC)
+    assert torch.equal(facet.torch.attention(q, k, v, SPEC, bend=2.0), slow(q, k, v, bend=2.0))
+    drops = SPEC + "dropout 0.5\n"
+    torch.manual_seed(3)
+    first, second = (facet.torch.attention(q, k, v, drops) for _ in range(2))
+    assert not torch.equal(first, second)
+
+
+def test_autocast_and_threads():
+    q, k, v = tensors()
+    facet.torch.attention(q, k, v, SPEC)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert facet.torch.attention(q, k, v, SPEC).dtype == torch.bfloat16
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads + 1)
+        assert not is_known(q, k, v)
+        assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
+        assert is_known(q, k, v)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_tensors_that_do_not_fit_are_still_refused():
+    q, k, v = tensors()
+    facet.torch.attention(q, k, v, SPEC)
+    with pytest.raises(facet.ArgumentError, match="k is torch.float16"):
+        facet.torch.attention(q, k.half(), v, SPEC)
+    with pytest.raises(facet.ArgumentError):
+        facet.torch.attention(q, k[:, :2], v, SPEC)
+
+
+def test_numbers_that_a_program_captures():
+    q, k, v = tensors()
+    mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 20, 20, device="cpu")
+    for bend in (0.5, 2.0, 0.5, 3.0):
+        o = flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask)
+        assert torch.allclose(o, flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask, return_lse=True)[0])
+    assert len(repeated._known) in (1, 2, 3)
+
+
+def test_many_calls_do_not_fill_memory(monkeypatch):
+    monkeypatch.setattr(repeated, "_MOST", 4)
+    for length in range(1, 12):
+        facet.torch.attention(*tensors(length), SPEC)
+    assert len(repeated._known) <= 4
+
+
+def test_memory_without_elements():
+    q, k, v = torch.randn(1, 1, 0, 16), torch.randn(1, 1, 5, 16), torch.randn(1, 1, 5, 16)
+    for _ in range(2):
+        assert facet.torch.attention(q, k, v, SPEC).shape == (1, 1, 0, 16)
