@@ -15,8 +15,8 @@
 //              copies start then. A delayed dQ (Config::kDelaysQ) has two rooms for dS: its part is added in the next step,
 //              behind that step's first barrier, and no barrier of its own keeps warps in step.
 // Ragged edge  rows past q_len have lse +inf and dO 0; keys past kv_len are computed and not stored.
-// Wide heads   where dK and dV together take more registers than a thread has, a pass computes one of them
-//              (Config::kGradients), and P or dS again.
+// Wide heads   where dK and dV together take more registers than a thread has, and no warps share keys, a pass computes one
+//              of them (Config::kGradients), and P or dS again.
 #pragma once
 
 #include "common/backward/elements.cuh"
