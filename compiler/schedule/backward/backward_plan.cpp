@@ -50,14 +50,15 @@ int query_part_registers(const CheckedSpec& spec, const TilePass& keys) {
   return (has_two ? 2 : 1) * ((pairs + groups - 1) / groups) * 8;
 }
 
-/// Of the pass that sums dK and dV, or the larger of the two.
-int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, const BackwardNeeds& needs) {
+/// Of the pass that sums dK and dV, or the larger of the two; `query_part`: of what it adds to dQ, meanwhile.
+int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, int query_part,
+                   const BackwardNeeds& needs) {
   const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
   const int parts = rows_of_warp(keys) / kRowsOfWarp;
   const int scores = scores_registers(keys);
-  return (apart ? std::max(dk, dv) : dk + dv) * parts / keys.column_warps +
-         std::max(scores, query_part_registers(spec, keys)) + kOtherRegisters + needs.registers +
-         (needs.has_tile_map ? kMapRegisters : 0) + (spec.has_dropout ? kDropoutRegisters : 0);
+  return (apart ? std::max(dk, dv) : dk + dv) * parts / keys.column_warps + std::max(scores, query_part) +
+         kOtherRegisters + needs.registers + (needs.has_tile_map ? kMapRegisters : 0) +
+         (spec.has_dropout ? kDropoutRegisters : 0);
 }
 
 /// Bytes that a pair of a query and a key costs in shared memory, whose 128 bytes a clock are what limits the pass that sums
@@ -209,14 +210,15 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
     plan.keys = pass;
     return keys_shared_memory(plan, spec) + captured_shared_memory(pass, needs) <=
                target.max_smem_per_block &&
-           keys_registers(spec, pass, plan.apart, needs) <= kMaxRegisters &&
+           keys_registers(spec, pass, plan.apart, plan.dq_by_sums ? query_part_registers(spec, pass) : 0,
+                          needs) <= kMaxRegisters &&
            (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);
   };
   std::optional<TilePass> keys;
   if (has_room && !needs.captures) keys = cheapest_keys(spec, plan, fits);
   if (!keys) {
     constexpr TilePass kLeast = {.tile_q = 32, .tile_kv = kRowsOfWarp, .warps = 1};
-    plan.apart = keys_registers(spec, kLeast, false, needs) > kMaxRegisters;
+    plan.apart = keys_registers(spec, kLeast, false, 0, needs) > kMaxRegisters;
     plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
     keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
     plan.delays_dq = plan.dq_by_sums;

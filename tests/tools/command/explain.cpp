@@ -87,10 +87,10 @@ TEST_CASE("explain --backward prints the backward pass's plan and its workspace"
   constexpr int kStats = 2 * 4 * 128 * 2, kQuerySums = 4 * 128 * 64 * 2, kExactSums = 104 * 2 * 100;
   CHECK_FALSE(backward({}).contains("backward"));
   const nlohmann::json fast = backward({"--backward"})["backward"];
-  CHECK(missing(fast["plan"].get<std::string>(), {"dq_by_sums=1 deterministic=0"}) == "");
+  CHECK(missing(fast["plan"].get<std::string>(), {"dq_by_sums=1 delays_dq=1 deterministic=0"}) == "");
   CHECK(fast["workspace_bytes"] == kStats + kQuerySums);
   const nlohmann::json repeats = backward({"--backward", "--deterministic"})["backward"];
-  CHECK(missing(repeats["plan"].get<std::string>(), {"dq_by_sums=0 deterministic=1"}) == "");
+  CHECK(missing(repeats["plan"].get<std::string>(), {"dq_by_sums=0 delays_dq=0 deterministic=1"}) == "");
   CHECK(repeats["workspace_bytes"] == kStats + kExactSums);
   CHECK(first_line(facet({"explain", spec, "--deterministic"}).err) ==
         "facet: error: --deterministic is about gradients: add --backward, or leave it out");

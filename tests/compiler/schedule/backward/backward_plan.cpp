@@ -45,6 +45,9 @@ TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][back
   CHECK(captures.keys.column_warps == 1);
   CHECK(captures.apart);
   CHECK_FALSE(captures.dq_by_sums);
+  // Up to d128 both fit into one warp's registers.
+  for (const char* name : {"t4", "a100"})
+    CHECK_FALSE(choose_backward(plain_spec(128, 0, DType::f16), find_target(name), {.captures = true}).apart);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("t4")).dq_by_sums);
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f32), find_target("a100")).dq_by_sums);
   // Sums in memory have no order.
