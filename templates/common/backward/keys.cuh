@@ -223,7 +223,8 @@ struct BackwardKeys {
  private:
   /// The first of this warp's keys, and its number among those that share them.
   static __device__ __forceinline__ int row_of_warp() {
-    return static_cast<int>(warp_of_cta()) % kRowWarps * kRowsPerWarp;
+    const int warp = static_cast<int>(warp_of_cta());
+    return (kShares ? warp % kRowWarps : warp) * kRowsPerWarp;
   }
   static __device__ __forceinline__ int column_warp() {
     return kShares ? static_cast<int>(warp_of_cta()) / kRowWarps : 0;
