@@ -224,7 +224,8 @@ struct BackwardKeys {
   /// The first of this warp's keys, and its number among those that share them.
   static __device__ __forceinline__ int row_of_warp() {
     const int warp = static_cast<int>(warp_of_cta());
-    return (kShares ? warp % kRowWarps : warp) * kRowsPerWarp;
+    // In parts, too: the remainder tells ptxas the number's range, and it spills nothing (sigmoid_gate, d64).
+    return (kShares || Config::kParts > 1 ? warp % kRowWarps : warp) * kRowsPerWarp;
   }
   static __device__ __forceinline__ int column_warp() {
     return kShares ? static_cast<int>(warp_of_cta()) / kRowWarps : 0;
