@@ -54,9 +54,9 @@ int query_part_registers(const CheckedSpec& spec, const TilePass& keys) {
 int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, int query_part,
                    const BackwardNeeds& needs) {
   const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
-  const int parts = rows_of_warp(keys) / kRowsOfWarp;
+  const int row_tiles = rows_of_warp(keys) / kRowsOfWarp;
   const int scores = scores_registers(keys);
-  return (apart ? std::max(dk, dv) : dk + dv) * parts / keys.column_warps + std::max(scores, query_part) +
+  return (apart ? std::max(dk, dv) : dk + dv) * row_tiles / keys.column_warps + std::max(scores, query_part) +
          kOtherRegisters + needs.registers + (needs.has_tile_map ? kMapRegisters : 0) +
          (spec.has_dropout ? kDropoutRegisters : 0);
 }

@@ -83,5 +83,6 @@ def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
 
 
 def _key(text: str, numbers: _NUMBERS, q: Tensor, k: Tensor, v: Tensor) -> tuple:
-    return (text, numbers, q.dtype, q.device, q.shape, q.stride(), k.dtype, k.device, k.shape, k.stride(), v.dtype, v.device, v.shape,
+    exact = tuple(map(float.hex, numbers)) if numbers else numbers  # 0.0 and -0.0 are equal, and NaN is not even itself
+    return (text, exact, q.dtype, q.device, q.shape, q.stride(), k.dtype, k.device, k.shape, k.stride(), v.dtype, v.device, v.shape,
             v.stride())
