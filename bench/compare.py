@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Facet beside every attention that PyTorch has here, in one run: the same inputs, in turns, outputs checked before anything is timed.
+"""Facet beside every attention that PyTorch has here, in one run: the same inputs, in turns, outputs (with --backward,
+gradients) checked before anything is timed.
 
     bench/compare.py [--device cuda] [--rows dense causal f32 variants] [--only NAME ...] [--backward] [--cold] [--tune]
                      [--json results.json]
@@ -101,11 +102,13 @@ def print_first_call(arguments, side_name, line):
 class Prepared:
     """A side that takes the problem and is right."""
 
-    def __init__(self, side, problem, sets):
+    def __init__(self, side, problem, sets, with_backward):
         self.side, self.problem, self.sets = side, problem, sets
         self.forward = side.prepare(problem)
         with torch.no_grad():
             wrong = problem.why_wrong(self.forward(*sets[0]), *sets[0])
+        if not wrong and with_backward and side.has_backward(problem):
+            wrong = problem.why_gradients_wrong(self.forward, *sets[0])
         if wrong:
             raise ValueError(wrong)
 
@@ -142,7 +145,7 @@ def compare(arguments, problem):
             row["sides"][side.name] = {"not_taken": reason}
             continue
         try:
-            ready.append(Prepared(side, problem, sets))
+            ready.append(Prepared(side, problem, sets, arguments.backward))
         except Exception as error:  # of a peer as of Facet: the others are still worth having
             row["sides"][side.name] = {"error": (str(error).splitlines() or [type(error).__name__])[0][:200]}
     rounds = [{one.side.name: one.round(arguments) for one in ready} for _ in range(arguments.rounds)]

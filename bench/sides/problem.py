@@ -57,16 +57,36 @@ class Problem:
         return logits
 
     def exact(self, q, k, v, rows):
-        """Rows `rows` of the last head's output in fp64, and of the largest |v| that they could be: [B, R, D]."""
-        last = self.heads - 1
-        key, value = (tensor[:, -1:].double() for tensor in (k, v))
-        prob = torch.softmax(self.logits(q[:, last:, rows].double(), key, rows, last), -1)
-        return (torch.nan_to_num(prob) @ value)[:, 0], float(v[:, -1].abs().max())
+        """Rows `rows` of the last head's output in the type of q, k and v: [B, R, D]. An empty row's is zero."""
+        logits = self.logits(q[:, -1:, rows], k[:, -1:], rows, self.heads - 1)
+        empty = (logits == -math.inf).all(-1, keepdim=True)
+        prob = torch.softmax(logits.masked_fill(empty, 0), -1).masked_fill(empty, 0)
+        return (prob @ v[:, -1:])[:, 0]
 
     def why_wrong(self, output, q, k, v, samples=64):
         """Why an output [B, H, N, D] is not this problem's, or None: a sample of the last head's rows against fp64."""
         rows = torch.linspace(0, self.length - 1, min(samples, self.length), device=self.device).long()
-        exact, largest = self.exact(q, k, v, rows)
-        error = float((output[:, -1, rows].double() - exact).abs().max())
-        bound = 8 * torch.finfo(DTYPES[self.dtype]).eps * max(1.0, largest)
+        error = float((output[:, -1, rows].double() - self.exact(q.double(), k.double(), v.double(), rows)).abs().max())
+        bound = 8 * torch.finfo(DTYPES[self.dtype]).eps * max(1.0, float(v[:, -1].abs().max()))
         return None if error <= bound else f"off by {error:.2g}, more than {bound:.2g}"
+
+    def why_gradients_wrong(self, forward, q, k, v):
+        """Why the gradients of `forward` are not this problem's, or None: those of the last head's output against fp64, each by the norm
+        of its error over its own."""
+        learned = self.variant.learned
+        leaves = [tensor.detach().requires_grad_() for tensor in (q, k, v)]
+        output = forward(*leaves)
+        d_o = torch.zeros_like(output)
+        d_o[:, -1] = torch.randn_like(d_o[:, -1])
+        found = torch.autograd.grad(output, (*leaves, *learned), d_o)
+        exact_leaves = [leaf.detach()[:, -1:].double().requires_grad_() for leaf in leaves]
+        rows = torch.arange(self.length, device=self.device)
+        exact = torch.autograd.grad(self.exact(*exact_leaves, rows), (*exact_leaves, *learned), d_o[:, -1].double())
+        # P and dS are rounded to 16 bits before they are multiplied; f32 products may be three of TF32.
+        bound = max(4 * torch.finfo(DTYPES[self.dtype]).eps, 1e-5)
+        for i, name in enumerate(("dq", "dk", "dv", *(f"gradient {n} of what it learns" for n in range(len(learned))))):
+            value = found[i][:, -1:] if i < 3 else found[i]
+            error = float(torch.linalg.vector_norm(value.double() - exact[i]) / torch.linalg.vector_norm(exact[i].double()))
+            if not error <= bound:
+                return f"{name} is off by {error:.2g} of its norm, more than {bound:.2g}"
+        return None

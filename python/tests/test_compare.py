@@ -13,11 +13,19 @@ sys.path.insert(0, str(BENCH))
 
 from flex import further, shipped  # noqa: E402
 from sides.libraries import SIDES  # noqa: E402
+from flex.variant import Variant  # noqa: E402
 from sides.problem import Problem  # noqa: E402
 
 
 def problem(name="t5_bias", length=48):
     return Problem(name, shipped.variants(length, "cpu")[name], 2, 16, 16, length, 16, "f32", "cpu")
+
+
+def learned_problem():
+    of = problem()
+    for tensor in of.variant.learned:
+        tensor.requires_grad_()
+    return of
 
 
 def output_of(name, of, tensors):
@@ -44,6 +52,30 @@ def test_wrong_outputs_are_named():
     right = output_of("standard", of, tensors)
     for wrong in (right * 1.001, output_of("standard", problem("relative_bias"), tensors), torch.full_like(right, torch.nan)):
         assert "off by" in of.why_wrong(wrong, *tensors)
+
+
+@pytest.mark.parametrize("name", ["facet", "standard"])
+def test_right_gradients_pass(name):
+    of = learned_problem()
+    side = next(side for side in SIDES if side.name == name)
+    assert of.why_gradients_wrong(side.prepare(of), *of.inputs()) is None
+
+
+def test_wrong_gradients_are_named():
+    of = learned_problem()
+    forward = next(side for side in SIDES if side.name == "standard").prepare(of)
+    q, k, v = of.inputs()
+    assert "dq is off by" in of.why_gradients_wrong(lambda q, k, v: forward(q.detach() + q * 0, k, v), q, k, v)
+    assert "dk is off by" in of.why_gradients_wrong(lambda q, k, v: forward(q, k + 1e-3 * (k - k.detach()), v), q, k, v)
+    (table,) = of.variant.learned
+    half = lambda q, k, v: forward(q, k, v) + 1e-3 * table.sum()
+    assert "of what it learns is off by" in of.why_gradients_wrong(half, q, k, v)
+
+
+def test_empty_rows_have_gradients_of_zero():
+    padded = Variant("padded", mask_mod=lambda b, h, q, k: (q >= 5) & (k >= 5) & (q >= k))
+    of = Problem("padded", padded, 2, 16, 16, 48, 16, "f32", "cpu")
+    assert of.why_gradients_wrong(next(side for side in SIDES if side.name == "facet").prepare(of), *of.inputs()) is None
 
 
 def test_sides_say_what_they_do_not_take():
