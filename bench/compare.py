@@ -28,6 +28,7 @@ import tempfile
 import time
 
 import torch
+import torch._functorch.config
 
 import common
 from flex import further, shipped
@@ -199,6 +200,7 @@ def main():
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch._dynamo.config.cache_size_limit = 1000
+    torch._functorch.config.donated_buffer = False  # a backward pass is timed over and over again on one graph
     if arguments.first_call:
         print_first_call(arguments, *arguments.first_call)
         return 0

@@ -64,8 +64,9 @@ HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Ta
 HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target);
 
 /// The schedule of a GPU's backward pass, whose derivatives `compiled` must have.
+/// `forced_plan` (parse_backward_plan's form, may be empty) overrides the choice. Throws ArgumentError where it is bad.
 BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target,
-                           bool deterministic = false);
+                           bool deterministic = false, std::string_view forced_plan = {});
 /// The backward pass on a GPU, a source of its own.
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,
                              const Target& target);

@@ -129,14 +129,15 @@ std::vector<std::shared_ptr<const CudaKernel>> load_or_build_cuda(const CudaDevi
 /// The kernel's functions on a GPU: the programs of the forward pass, by bucket, and the backward pass.
 void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled,
               const TableSources& sources, const Target& target, const CudaDevice& device,
-              const DiskCache& cache, bool deterministic, CompileTimes& times) {
+              const DiskCache& cache, const Options& options, CompileTimes& times) {
   const std::string label = kernel_label(spec, target.name);
   std::vector<BuildRequest> requests;
   for (const Source& source : sources.sources) requests.push_back({&source, label});
   std::optional<Source> backward;
   if (compiled.derivatives) {
-    backward =
-        emit_backward_for_gpu(spec, compiled, plan_backward(spec, compiled, target, deterministic), target);
+    const BackwardPlan plan =
+        plan_backward(spec, compiled, target, options.deterministic, options.backward_plan);
+    backward = emit_backward_for_gpu(spec, compiled, plan, target);
     requests.push_back({&*backward, label + ", backward"});
   }
   const auto kernels = load_or_build_cuda(device, requests, cache, times);
@@ -179,7 +180,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .cuda = nullptr,
                                                             .host = nullptr});
   if (gpu != nullptr) {
-    add_cuda(*kernel, checked, compiled, sources, target, *gpu, cache, options.deterministic, times);
+    add_cuda(*kernel, checked, compiled, sources, target, *gpu, cache, options, times);
   } else {
     add_host(*kernel, checked, compiled, target, cache, options.num_threads, times);
   }
@@ -197,11 +198,12 @@ Kernel compile(const Spec& spec, const Options& requested) {
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
     // Settings of the other device are not part of the key, since they change nothing.
-    const Key key = device == Device::cuda
-                        ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target,
-                                     options.checked, options.tune, options.backward, options.deterministic)
-                        : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked,
-                                     options.tune, options.backward);
+    const Key key =
+        device == Device::cuda
+            ? memory_key(spec, device, options.cuda_device, 0, options.plan, options.target, options.checked,
+                         options.tune, options.backward, options.deterministic, options.backward_plan)
+            : memory_key(spec, device, 0, options.num_threads, options.plan, {}, options.checked,
+                         options.tune, options.backward);
     times.source = CompileTimes::Source::memory;  // unless it is made here
     loaded = MemoryCache::get().find_or_make(key, [&] {
       times.source = CompileTimes::Source::compiled;

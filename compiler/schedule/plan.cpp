@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
+
+#include "compiler/schedule/plan_text.h"
 
 namespace fa {
 namespace {
@@ -18,21 +19,11 @@ constexpr std::array kFields{Field{"tile_q", &Plan::tile_q}, Field{"tile_kv", &P
                              Field{"min_ctas", &Plan::min_ctas}};
 constexpr std::string_view kLoopOrder = "q_outer";
 constexpr std::string_view kQInRegisters = "q_in_registers";
-constexpr std::string_view kSpace = " \t\r\n,";
-
-int parse_number(std::string_view field, std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw ArgumentError(fmt::format("plan: {} = '{}' is not a number", field, text));
-  }
-  return number;
-}
 
 void set_field(Plan& plan, std::string_view name, std::string_view text) {
   for (const Field& field : kFields) {
     if (field.name == name) {
-      plan.*field.value = parse_number(name, text);
+      plan.*field.value = parse_plan_number(name, text);
       return;
     }
   }
@@ -42,10 +33,7 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
                     "q_in_registers, min_ctas",
                     name));
   }
-  const int number = parse_number(name, text);
-  if (number != 0 && number != 1)
-    throw ArgumentError(fmt::format("plan: q_in_registers = {} is neither 0 nor 1", number));
-  plan.q_in_registers = number == 1;
+  plan.q_in_registers = parse_plan_flag(name, text);
 }
 
 /// Sets the fields for warps, shared memory and registers to the one value each that the host accepts.
@@ -58,16 +46,6 @@ Plan as_on_host(const Plan& plan) {
           .stages = 1,
           .q_in_registers = false,
           .min_ctas = 1};
-}
-
-/// Calls `take` with each word of `text`.
-void for_each_word(std::string_view text, const auto& take) {
-  for (auto begin = text.find_first_not_of(kSpace); begin != std::string_view::npos;
-       begin = text.find_first_not_of(kSpace, begin)) {
-    const auto end = std::min(text.find_first_of(kSpace, begin), text.size());
-    take(text.substr(begin, end - begin));
-    begin = end;
-  }
 }
 
 void set_word(Plan& plan, std::string_view word) {

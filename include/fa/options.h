@@ -32,6 +32,9 @@ struct Options {
                           // clamp in silence, and throws ArgumentError that names the first. It waits for the
                           // stream and allocates: for debugging, and not while a graph is captured
   bool backward = false;  // Kernel::backward too, on the host and on GPUs (docs/backward.md)
+  // GPU: force the plan of the backward pass, or parts of it, as `explain --backward` prints it:
+  // "keys(tile_q=64 stages=1) delays_dq=0"; empty: choose
+  std::string backward_plan = {};
   // With `backward`: every gradient has the same bits in every run, those of captured tensors too. Off, a GPU adds some
   // of them up in whatever order its blocks come by. It costs time and workspace (docs/backward.md); on the
   // host, where bits always repeat, it changes nothing.

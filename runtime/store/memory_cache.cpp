@@ -42,7 +42,8 @@ void MemoryCache::clear() {
 }
 
 Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
-               std::string_view target, bool checked, Tune tune, bool backward, bool deterministic) {
+               std::string_view target, bool checked, Tune tune, bool backward, bool deterministic,
+               std::string_view backward_plan) {
   const std::array<int, 7> numbers = {
       static_cast<int>(device), checked ? 1 : 0,  cuda_device,          num_threads,
       static_cast<int>(tune),   backward ? 1 : 0, deterministic ? 1 : 0};
@@ -53,6 +54,7 @@ Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads
       bytes(content.score_from),
       bytes(content.mask_from),
       plan,
+      backward_plan,
       target,
       std::string_view(reinterpret_cast<const char*>(numbers.data()), sizeof numbers)};
   return hash_texts(texts);

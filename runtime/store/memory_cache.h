@@ -40,6 +40,6 @@ class MemoryCache {
 /// What identifies a compile: the spec's canonical text and where it runs, how.
 Key memory_key(const Spec& spec, Device device, int cuda_device, int num_threads, std::string_view plan,
                std::string_view target, bool checked = false, Tune tune = Tune::cached, bool backward = false,
-               bool deterministic = false);
+               bool deterministic = false, std::string_view backward_plan = {});
 
 }  // namespace fa

@@ -116,6 +116,15 @@ constexpr EnvironmentVariable kVariables[] = {
            e.plan = t;
            return std::string();
          }},
+    {.name = "FA_BACKWARD_PLAN",
+     .value = "a plan as `facet explain --backward` prints it, or part of one",
+     .initial = "chosen by the cost model",
+     .meaning = "forces the plan of every backward pass on a GPU",
+     .read =
+         [](std::string_view t, Environment& e) {
+           e.backward_plan = t;
+           return std::string();
+         }},
     {.name = "FA_TARGET",
      .value = "a target's name, as `facet explain --help` lists them",
      .initial = "the GPU's own",
@@ -269,6 +278,7 @@ Options resolve(const Options& options, const Environment& environment) {
   if (out.cuda_device == 0) out.cuda_device = environment.cuda_device;
   if (out.num_threads == 0) out.num_threads = environment.num_threads;
   if (out.plan.empty()) out.plan = environment.plan;
+  if (out.backward_plan.empty()) out.backward_plan = environment.backward_plan;
   if (out.target.empty()) out.target = environment.target;
   if (out.cache_dir.empty()) out.cache_dir = environment.cache_dir;
   out.disk_cache = out.disk_cache && environment.disk_cache;

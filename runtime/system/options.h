@@ -22,6 +22,7 @@ struct Environment {
   int num_threads = 0;
   CpuLevel cpu = CpuLevel::all;
   std::string plan;
+  std::string backward_plan;
   std::string target;
   bool disk_cache = true;
   std::string

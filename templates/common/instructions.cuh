@@ -26,6 +26,11 @@ __device__ __forceinline__ void store_shared_16(unsigned smem, uint4 piece) {
                : "memory");
 }
 
+/// Adds to a number in global memory, whatever else adds to it. atomicAdd asks what memory it is where ptxas cannot tell.
+__device__ __forceinline__ void add_to_global(float* to, float by) {
+  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "f"(by) : "memory");
+}
+
 /// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
 /// nothing. From sm_80 on.
 __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, bool valid) {

@@ -26,8 +26,13 @@ struct Copy {
 template <int kBytes, int kThreads>
 struct CopyPieces {
   __device__ __forceinline__ void start(unsigned to, const void* from) {
-    for (int at = 16 * thread_of_cta(); at < kBytes; at += 16 * kThreads)
-      cp_async_16(to + at, static_cast<const char*>(from) + at, true);
+    constexpr int kPass = 16 * kThreads;
+#pragma unroll
+    for (int pass = 0; pass < kBytes; pass += kPass) {
+      const int at = pass + 16 * static_cast<int>(thread_of_cta());
+      if (pass + kPass <= kBytes || at < kBytes)
+        cp_async_16(to + at, static_cast<const char*>(from) + at, true);
+    }
   }
   __device__ __forceinline__ void settle(unsigned) {}
 };

@@ -35,7 +35,7 @@ struct Emulated {
   ProblemInputs inputs;
   Layout layout;
   std::string target;
-  bool dq_has_a_pass = false;  // even where the plan would sum dQ
+  std::string plan = {};  // parts of the backward plan that are forced
 };
 
 /// What is wrong with its gradients, or an empty text.
@@ -43,7 +43,7 @@ std::string wrong_with(const Emulated& c, Order order) {
   try {
     return backward_failure(
         emulated_kernel_with_backward(c.spec, c.target, order,
-                                      [&](BackwardPlan& plan) { plan.dq_by_sums &= !c.dq_has_a_pass; }),
+                                      [&](BackwardPlan& plan) { plan = parse_backward_plan(c.plan, plan); }),
         make_problem(c.spec, c.inputs), c.layout);
   } catch (const BuildError& error) {
     return std::string(error.what()) + "\n" + error.log();
@@ -61,14 +61,16 @@ void check(const std::vector<Emulated>& cases) {
   });
   for (std::size_t i = 0; i < cases.size(); ++i) {
     INFO(cases[i].spec.text() << "on " << cases[i].target << ", " << cases[i].inputs.size.q_len << " x "
-                              << cases[i].inputs.size.kv_len);
+                              << cases[i].inputs.size.kv_len << " " << cases[i].plan);
     CHECK(wrong[i] == "");
   }
 }
 
 void check(const std::vector<Case>& cases) {
   std::vector<Emulated> all;
-  for (const Case& c : cases) all.push_back({c.load(), c.inputs(), c.layout, c.target, all.size() % 4 >= 2});
+  for (const Case& c : cases)
+    all.push_back(
+        {c.load(), c.inputs(), c.layout, c.target, all.size() % 4 >= 2 ? "dq_by_sums=0 delays_dq=0" : ""});
   check(all);
 }
 
@@ -123,6 +125,25 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
     c.size.kv_len = kv_len;
     cases.push_back(c);
   }
+  check(cases);
+}
+
+TEST_CASE("emulated backward kernels of forced plans", "[emulated][backward][slow]") {
+  std::vector<Emulated> cases;
+  const auto add = [&](const char* spec, DType dtype, int head_dim, const char* plan) {
+    const Case c = of(spec, "h100", dtype, head_dim);
+    cases.push_back({c.load(), c.inputs(), c.layout, c.target, plan});
+  };
+  // Warps that part the query rows.
+  add("causal", DType::bf16, 64, "keys(tile_q=64 tile_kv=64 warps=4 query_warps=2 parts=1 stages=1)");
+  add("dropout", DType::f16, 64, "keys(tile_q=128 tile_kv=128 warps=8 query_warps=2 parts=2) delays_dq=0");
+  add("document", DType::f16, 32, "keys(tile_q=64 tile_kv=128 warps=8 query_warps=4 parts=1 stages=1)");
+  add("sliding_window", DType::bf16, 64, "keys(query_warps=1 parts=2 stages=1)");
+  // One stage, whose copies start before dQ's part is added.
+  add("causal", DType::bf16, 128, "keys(stages=1)");
+  add("softcap", DType::f16, 128, "keys(stages=1) delays_dq=0");
+  add("causal", DType::bf16, 256, "keys(tile_q=32 stages=1 column_warps=2) delays_dq=0");
+  add("alibi", DType::bf16, 128, "keys(column_warps=1 stages=1) dq_by_sums=0 delays_dq=0");
   check(cases);
 }
 

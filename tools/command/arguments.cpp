@@ -191,6 +191,7 @@ Options DeviceArguments::options(const BackwardArguments& backward) const {
   Options options;
   options.backward = backward.asked;
   options.deterministic = backward.repeats();
+  options.backward_plan = backward.forced_plan;
   options.device = device == "cuda" ? Device::cuda : device == "host" ? Device::host : Device::automatic;
   options.cuda_device = cuda_device;
   if (!gpu.empty()) options.target = named_target(gpu).name;
@@ -209,14 +210,34 @@ void BackwardArguments::declare(CLI::App& app, const std::string& what) {
   app.add_flag("--backward", asked, what);
   app.add_flag("--deterministic", deterministic,
                "With --backward: gradients whose bits repeat from run to run; the host's always do");
+  app.add_option("--backward-plan", forced_plan,
+                 "With --backward, on a GPU: force its plan or parts of one: \"keys(tile_q=64 stages=1)\"")
+      ->type_name("PLAN");
 }
 
 void BackwardArguments::check() const {
   if (deterministic && !asked)
     throw ArgumentError("--deterministic is about gradients: add --backward, or leave it out");
+  if (!forced_plan.empty() && !asked)
+    throw ArgumentError("--backward-plan is about gradients: add --backward, or leave it out");
 }
 
 bool BackwardArguments::repeats() const { return asked && (deterministic || environment().deterministic); }
+
+BackwardPlan BackwardArguments::plan(const CheckedSpec& spec, const Compiled& compiled,
+                                     const Target& target) const {
+  const bool from_environment = forced_plan.empty();
+  const std::string& text = from_environment ? environment().backward_plan : forced_plan;
+  try {
+    return plan_backward(spec, compiled, target, repeats(), text);
+  } catch (const ArgumentError& error) {
+    if (text.empty()) throw;
+    throw ArgumentError(fmt::format("{}: {}",
+                                    from_environment ? fmt::format("FA_BACKWARD_PLAN='{}'", text)
+                                                     : fmt::format("--backward-plan \"{}\"", text),
+                                    error.what()));
+  }
+}
 
 std::string describe_repeats(Device device) {
   return std::string("every gradient has the same bits in every run") +

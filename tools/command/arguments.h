@@ -72,17 +72,21 @@ struct InputArguments {
   ProblemInputs of(const Spec& spec, std::size_t num_specs, const ProblemSize& size) const;
 };
 
-/// --backward and --deterministic, of a command that runs, builds or shows the backward pass.
+/// --backward, --backward-plan and --deterministic, of a command that runs, builds or shows the backward pass.
 struct BackwardArguments {
   bool asked = false, deterministic = false;
+  std::string forced_plan;
 
   /// `what`: what --backward does there.
   void declare(CLI::App& app, const std::string& what);
-  /// Throws ArgumentError where --deterministic stands without --backward.
+  /// Throws ArgumentError where one of the others stands without --backward.
   void check() const;
   Passes passes() const { return asked ? Passes::forward_and_backward : Passes::forward; }
   /// Whether the gradients' bits are to repeat, by --deterministic or FA_DETERMINISTIC.
   bool repeats() const;
+  /// The plan that is asked for, by --backward-plan or FA_BACKWARD_PLAN, else the chosen one. Throws ArgumentError that
+  /// says where a bad one came from.
+  BackwardPlan plan(const CheckedSpec& spec, const Compiled& compiled, const Target& target) const;
 };
 
 /// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.

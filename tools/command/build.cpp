@@ -166,8 +166,7 @@ Job plan_job(std::size_t number, const Spec& spec, const Target& target, const s
   TableSources sources = take_sources(spec.checked(), compiled, target);
   Job job{.spec = number, .arch = arch, .plans = std::move(taken), .sources = std::move(sources)};
   if (arguments.backward.asked) {
-    const BackwardPlan backward =
-        plan_backward(spec.checked(), compiled, target, arguments.backward.repeats());
+    const BackwardPlan backward = arguments.backward.plan(spec.checked(), compiled, target);
     job.backward_plan = backward.print();
     job.sources.sources.push_back(emit_backward_for_gpu(spec.checked(), compiled, backward, target));
   }

@@ -63,7 +63,7 @@ std::string backward_text(const EmitArguments& arguments, const CheckedSpec& spe
     HostIr code = emit_backward_for_host(spec, compiled, target);
     return arguments.stage == "source" ? code.print() : host_asm(std::move(code));
   }
-  const BackwardPlan plan = plan_backward(spec, compiled, target, arguments.backward.repeats());
+  const BackwardPlan plan = arguments.backward.plan(spec, compiled, target);
   if (arguments.stage == "plan") return plan.print() + "\n";
   const Source source = emit_backward_for_gpu(spec, compiled, plan, target);
   if (arguments.stage == "source") return source.text;

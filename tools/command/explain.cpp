@@ -117,8 +117,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   if (arguments.backward.asked && target.is_host())
     result.backward_plan = "that of the forward pass; bits repeat";
   if (arguments.backward.asked && !target.is_host()) {
-    const BackwardPlan chosen =
-        plan_backward(spec.checked(), result.compiled, target, arguments.backward.repeats());
+    const BackwardPlan chosen = arguments.backward.plan(spec.checked(), result.compiled, target);
     result.backward_plan = chosen.print();
     result.backward_workspace = backward_workspace(
         spec, emit_backward_for_gpu(spec.checked(), result.compiled, chosen, target).program, result.size);

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "compiler/schedule/backward/backward_legal.h"
 #include "compiler/schedule/shape.h"
 #include "fa/error.h"
 
@@ -18,8 +19,8 @@ constexpr int kRowsOfWarp = 16;
 constexpr int kOtherRegisters = 62;
 // More, and NVRTC 13.0 spills some of them at d64, though the sum of all registers is no larger than at d128, where it does not.
 constexpr int kMostScores = 64;
-constexpr int kDropoutRegisters = 8;  // of what has been drawn
-constexpr int kMapRegisters = 8;      // of a walk that reads a tile map
+constexpr int kDropoutRegisters = 1;  // of what has been drawn
+constexpr int kDelayRegisters = 1;    // of the tile whose part of dQ is still to be added
 
 int tile_bytes(int rows, int head_dim, const CheckedSpec& spec) {
   return rows * pages(head_dim, spec.dtype) * kPageRowBytes;
@@ -33,12 +34,15 @@ int pair_bytes(int rows, const CheckedSpec& spec) {
 /// Accumulators of 16 rows, a thread's share.
 int sum_registers(int head_dim, DType dtype) { return padded_head_dim(head_dim, dtype) / 2; }
 
+/// Warps of the same keys.
+int sharing_warps(const TilePass& keys) { return keys.column_warps * keys.query_warps; }
+
 /// Keys of a warp.
-int rows_of_warp(const TilePass& keys) { return keys.tile_kv / (keys.warps / keys.column_warps); }
+int rows_of_warp(const TilePass& keys) { return keys.tile_kv / (keys.warps / sharing_warps(keys)); }
 
 /// S and dP that a thread has at a time.
 int scores_registers(const TilePass& keys) {
-  return rows_of_warp(keys) / kRowsOfWarp * keys.tile_q / keys.column_warps / keys.parts;
+  return rows_of_warp(keys) / kRowsOfWarp * keys.tile_q / sharing_warps(keys) / keys.parts;
 }
 
 /// Of what a tile adds to dQ, where that is summed by the pass: QueryPart in templates/common/backward/query_sums.cuh.
@@ -51,14 +55,15 @@ int query_part_registers(const CheckedSpec& spec, const TilePass& keys) {
 }
 
 /// Of the pass that sums dK and dV, or the larger of the two; `query_part`: of what it adds to dQ, meanwhile.
-int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, int query_part,
-                   const BackwardNeeds& needs) {
+int keys_registers(const CheckedSpec& spec, const BackwardPlan& plan, const BackwardNeeds& needs) {
+  const TilePass& keys = plan.keys;
+  const int query_part = plan.dq_by_sums ? query_part_registers(spec, keys) : 0;
   const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
   const int row_tiles = rows_of_warp(keys) / kRowsOfWarp;
   const int scores = scores_registers(keys);
-  return (apart ? std::max(dk, dv) : dk + dv) * row_tiles / keys.column_warps + std::max(scores, query_part) +
-         kOtherRegisters + needs.registers + (needs.has_tile_map ? kMapRegisters : 0) +
-         (spec.has_dropout ? kDropoutRegisters : 0);
+  return (plan.apart ? std::max(dk, dv) : dk + dv) * row_tiles / keys.column_warps +
+         std::max(scores, query_part) + kOtherRegisters + needs.registers +
+         (spec.has_dropout ? kDropoutRegisters : 0) + (plan.delays_dq ? kDelayRegisters : 0);
 }
 
 /// Bytes that a pair of a query and a key costs in shared memory, whose 128 bytes a clock are what limits the pass that sums
@@ -66,26 +71,16 @@ int keys_registers(const CheckedSpec& spec, const TilePass& keys, bool apart, in
 double shared_bytes_of_pair(const CheckedSpec& spec, const TilePass& keys) {
   constexpr int kBytes = 2, kRowsOfQueryPart = 32;
   const double d = spec.head_dim, d_v = spec.head_dim_v;
-  const double rows = rows_of_warp(keys), columns = static_cast<double>(keys.tile_q) / keys.column_warps;
+  const double rows = rows_of_warp(keys), columns = static_cast<double>(keys.tile_q) / sharing_warps(keys);
   const bool shares = keys.column_warps > 1;
   double of_warp = (rows * keys.parts + columns) * (d + d_v);  // S and dP
-  of_warp += keys.tile_q * (d + d_v) / keys.column_warps;      // Q and dO, for dK and dV
+  of_warp += keys.tile_q * (d + d_v) / sharing_warps(keys);    // Q and dO, for dK and dV
   if (shares) of_warp += 2 * rows * keys.tile_q;               // dS and P
   const double row_groups = std::max(1, keys.tile_q / kRowsOfQueryPart);
   of_warp += keys.tile_kv * (kRowsOfQueryPart + d * row_groups / keys.warps);  // dQ
   const double pairs = static_cast<double>(keys.tile_q) * keys.tile_kv;
   const double written = keys.tile_q * (d + d_v) + pairs * (shares ? 2 : 1);
   return kBytes * (keys.warps * of_warp + written) / pairs;
-}
-
-/// Whether that many warps can part the columns of head_dim: by pairs of 8-column tiles.
-bool parts_columns(int head_dim, const CheckedSpec& spec, int column_warps) {
-  return padded_head_dim(head_dim, spec.dtype) / kRowsOfWarp % column_warps == 0;
-}
-
-std::string print(const TilePass& pass) {
-  return fmt::format("(tile_q={} tile_kv={} warps={} column_warps={} parts={} stages={})", pass.tile_q,
-                     pass.tile_kv, pass.warps, pass.column_warps, pass.parts, pass.stages);
 }
 
 /// The finding that no tiles fit: it is about all of the spec.
@@ -130,11 +125,11 @@ double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_d
   constexpr double kProducts = 0.19;  // a column of head_dim: tensor cores' time that reads do not hide
   // A tile: warps that share keys wait until dS and P are there.
   constexpr double kExchange = 80000;
-  constexpr double kOneStage = 1.09;       // copies that nothing hides
+  constexpr double kOneStage = 1.09;  // copies that nothing hides: dQ's part does where it comes after them
   constexpr double kSecondBarrier = 1.02;  // warps wait for each other once more
   const double exchange = keys.column_warps > 1 ? kExchange / (keys.tile_q * keys.tile_kv) : 0;
   return (shared_bytes_of_pair(spec, keys) + kProducts * (spec.head_dim + spec.head_dim_v) + exchange) *
-         (keys.stages == 1 ? kOneStage : 1) * (delays_dq ? 1 : kSecondBarrier);
+         (keys.stages == 1 && delays_dq ? kOneStage : 1) * (delays_dq ? 1 : kSecondBarrier);
 }
 
 /// The tiles of that pass, and whether it delays dQ, that cost least of those that fit, if any do. In 16 bits.
@@ -144,25 +139,26 @@ std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, BackwardPlan& pla
   std::optional<TilePass> best;
   double least = 0;
   bool best_delays = false;
+  struct Sharing {
+    int columns, queries;
+  };
   for (const int stages : {2, 1})
     for (const int tile_kv : {128, 64})
       for (const int tile_q : {128, 64, 32})
-        for (const int column_warps : {1, 2, 4}) {
-          const TilePass pass = {.tile_q = tile_q,
-                                 .tile_kv = tile_kv,
-                                 .warps = kWarps,
-                                 .column_warps = column_warps,
-                                 .parts = column_warps == 1 && tile_q == 128 ? 2 : 1,
-                                 .stages = stages};
-          if (tile_q > tile_kv || scores_registers(pass) > kMostScores ||
-              !parts_columns(spec.head_dim, spec, column_warps) ||
-              !parts_columns(spec.head_dim_v, spec, column_warps) || rows_of_warp(pass) % kRowsOfWarp != 0 ||
-              tile_q / column_warps % kRowsOfWarp != 0)
-            continue;
+        for (const Sharing sharing : {Sharing{1, 1}, {1, 2}, {2, 1}, {4, 1}}) {
+          TilePass pass = {.tile_q = tile_q,
+                           .tile_kv = tile_kv,
+                           .warps = kWarps,
+                           .column_warps = sharing.columns,
+                           .query_warps = sharing.queries,
+                           .stages = stages};
+          if (sharing.columns == 1 && scores_registers(pass) > kMostScores) pass.parts = 2;
+          if (tile_q > tile_kv || scores_registers(pass) > kMostScores) continue;
           for (const bool delays : {plan.dq_by_sums, false}) {
             plan.delays_dq = delays;
+            if (!fits(pass)) continue;
             const double cost = cost_of_keys(spec, pass, delays);
-            if (!fits(pass) || (best && cost >= least)) continue;
+            if (best && cost >= least) continue;
             best = pass;
             least = cost;
             best_delays = delays;
@@ -174,19 +170,19 @@ std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, BackwardPlan& pla
 
 }  // namespace
 
-std::string BackwardPlan::print() const {
-  return fmt::format("{} keys{} queries{} apart={:d} dq_by_sums={:d} delays_dq={:d} deterministic={:d}",
-                     family_name(family), fa::print(keys), fa::print(queries), apart, dq_by_sums, delays_dq,
-                     deterministic);
-}
-
 int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
   const TilePass& pass = plan.keys;
   const int stats = round_up(2 * pass.tile_q * static_cast<int>(sizeof(float)), kSwizzledRows);
   const bool shares = pass.column_warps > 1;
   const int scores = (shares ? 2 : plan.dq_by_sums ? 1 : 0) + (plan.dq_by_sums && plan.delays_dq ? 1 : 0);
-  return pair_bytes(pass.tile_kv, spec) + pass.stages * (pair_bytes(pass.tile_q, spec) + stats) +
-         scores * tile_bytes(pass.tile_kv, pass.tile_q, spec);
+  const int keys = pair_bytes(pass.tile_kv, spec);
+  const int passing = pass.stages * (pair_bytes(pass.tile_q, spec) + stats) +
+                      scores * tile_bytes(pass.tile_kv, pass.tile_q, spec);
+  // Where warps part the query rows, their sums of dK and dV are added up in the room of what has passed by.
+  const int sums =
+      pass.tile_kv * static_cast<int>(sizeof(float)) *
+      (padded_head_dim(spec.head_dim, spec.dtype) + padded_head_dim(spec.head_dim_v, spec.dtype));
+  return keys + (pass.query_warps > 1 ? std::max(passing, sums) : passing);
 }
 
 int queries_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec) {
@@ -208,17 +204,16 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
   plan.dq_by_sums = has_room && !needs.rows && !plan.deterministic;
   const auto fits = [&](const TilePass& pass) {
     plan.keys = pass;
-    return keys_shared_memory(plan, spec) + captured_shared_memory(pass, needs) <=
-               target.max_smem_per_block &&
-           keys_registers(spec, pass, plan.apart, plan.dq_by_sums ? query_part_registers(spec, pass) : 0,
-                          needs) <= kMaxRegisters &&
-           (!plan.dq_by_sums || pass.warps * kRowsOfWarp >= pass.tile_q);
+    return why_keys_illegal(plan, spec, target, needs).empty() &&
+           keys_registers(spec, plan, needs) <= kMaxRegisters;
   };
   std::optional<TilePass> keys;
   if (has_room && !needs.captures) keys = cheapest_keys(spec, plan, fits);
   if (!keys) {
     constexpr TilePass kLeast = {.tile_q = 32, .tile_kv = kRowsOfWarp, .warps = 1};
-    plan.apart = keys_registers(spec, kLeast, false, 0, needs) > kMaxRegisters;
+    BackwardPlan together;
+    together.keys = kLeast;
+    plan.apart = keys_registers(spec, together, needs) > kMaxRegisters;
     plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
     keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
     plan.delays_dq = plan.dq_by_sums;
@@ -227,11 +222,19 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
   const std::optional<TilePass> queries =
       largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
         plan.queries = pass;
-        return queries_shared_memory(plan, spec) <= target.max_smem_per_block;
+        return why_queries_illegal(plan, spec, target).empty();
       });
   if (!keys || !queries) throw SpecError({too_wide(spec, target)});
   plan.keys = *keys;
   plan.queries = *queries;
+  return plan;
+}
+
+BackwardPlan choose_backward_forced(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs,
+                                    std::string_view text) {
+  const BackwardPlan plan = parse_backward_plan(text, choose_backward(spec, target, needs));
+  if (const std::string reason = why_illegal(plan, spec, target, needs); !reason.empty())
+    throw ArgumentError(reason);
   return plan;
 }
 

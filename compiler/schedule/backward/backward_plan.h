@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
@@ -14,8 +15,10 @@ struct TilePass {
   int tile_kv = 0;       // keys of a tile
   int warps = 0;         // of 32 threads; each owns 16 or more of the rows or keys that stay
   int column_warps = 1;  // warps that share those, and part the tile's columns between them
-  int parts = 1;         // of the rows that pass by, one after the other: fewer scores at a time
-  int stages = 1;        // buffers for what passes by
+  int query_warps =
+      1;  // warps that share them, and part the tile's query rows; each has sums of its own, added up at the end
+  int parts = 1;   // of the rows that pass by, one after the other: fewer scores at a time
+  int stages = 1;  // buffers for what passes by
 
   bool operator==(const TilePass&) const = default;
 };
@@ -40,6 +43,10 @@ struct BackwardPlan {
   bool operator==(const BackwardPlan&) const = default;
 };
 
+/// Reads `print`'s form, parts of it, too: "keys(tile_q=64 stages=1) delays_dq=0". Fields left out keep those of `base`.
+/// Throws ArgumentError naming the bad field.
+BackwardPlan parse_backward_plan(std::string_view text, const BackwardPlan& base);
+
 /// Dynamic shared memory of a CTA of either pass: the only sums. The kernels lay out the same regions in the
 /// same order, and the generated source asserts the totals.
 int keys_shared_memory(const BackwardPlan& plan, const CheckedSpec& spec);
@@ -53,14 +60,22 @@ struct BackwardNeeds {
   int table_floats = 0;   // and elements of small tables
   int registers = 0;      // of a thread, for the sums of others
   bool rows = false;      // whether some go to elements of the query row, which the queries' pass adds up
-  bool has_tile_map = false;
   bool deterministic = false;  // asked for
 };
 
 /// And of what is captured, beside the first.
 int captured_shared_memory(const TilePass& keys, const BackwardNeeds& needs);
 
+/// Empty where the plan can run; else the reason, naming the limit and the number. It may need more registers than there are.
+std::string why_illegal(const BackwardPlan& plan, const CheckedSpec& spec, const Target& target,
+                        const BackwardNeeds& needs = {});
+
 /// The plan that fits the target's registers and shared memory. Throws SpecError where none does, with the remedy.
 BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs = {});
+
+/// The plan that `text` asks for, in parse_backward_plan's form over the chosen one. Throws ArgumentError where it is
+/// malformed or illegal.
+BackwardPlan choose_backward_forced(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs,
+                                    std::string_view text);
 
 }  // namespace fa

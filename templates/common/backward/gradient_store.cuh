@@ -29,27 +29,30 @@ struct WarpPart {
   int row, column_tile;
 };
 
-/// Writes a warp's accumulators, times a factor, to their place of a `Tile` in shared memory.
+/// Writes a warp's accumulators, times a factor, to their place of a `Tile` in shared memory, which begins at a multiple of
+/// 1024 bytes. `part.row` is a multiple of 16.
 template <class Tile, int kM, int kD>
 __device__ __forceinline__ void stage_rows(unsigned char* room, const float (&acc)[kM][kD][4], float factor,
                                            WarpPart part) {
   using Element = typename Tile::Element;
+  // Whether a page's tiles are reached from the first one's place by its swizzle bits and an immediate: the part begins at
+  // a page, or its tiles are bits that the first has not.
+  constexpr bool kIsAligned = kD % 8 == 0 || 8 % kD == 0;
   const int lane = lane_of_warp();
+  const int first = part.row + lane / 4;  // all rows of the lane have its swizzle
+  const int place = (kIsAligned ? part.column_tile / 8 * Tile::kPageBytes : 0) + first * 128 +
+                    (lane % 4) * 4 + ((kIsAligned ? part.column_tile % 8 : 0) ^ (lane / 4)) * 16;
 #pragma unroll
-  for (int m = 0; m < kM; ++m)
+  for (int d = 0; d < kD; ++d) {
+    const int tile = kIsAligned ? d : part.column_tile + d;
+    unsigned char* const to = room + (place ^ tile % 8 * 16) + tile / 8 * Tile::kPageBytes;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = part.row + m * 16 + half * 8 + lane / 4;
+    for (int m = 0; m < kM; ++m)
 #pragma unroll
-      for (int d = 0; d < kD; ++d) {
-        // Where their number divides 8, the first one's bits and d's are others.
-        const int tile = 8 % kD == 0 ? part.column_tile ^ d : part.column_tile + d;
-        const int chunk = (tile % 8) ^ (row & 7);
-        *reinterpret_cast<unsigned*>(room + (tile / 8) * Tile::kPageBytes + row * 128 + chunk * 16 +
-                                     (lane % 4) * 4) =
+      for (int half = 0; half < 2; ++half)
+        *reinterpret_cast<unsigned*>(to + (16 * m + 8 * half) * 128) =
             pack<Element>(acc[m][d][2 * half] * factor, acc[m][d][2 * half + 1] * factor);
-      }
-    }
+  }
 }
 
 /// `Tile` is the gradient's in `room`, which no other warp uses any more, as far as it holds this warp's part.

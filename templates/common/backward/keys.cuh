@@ -7,13 +7,15 @@
 //              Where column_warps warps share their keys (kShares), each makes the scores of its part of the rows of Q and
 //              sums its part of the columns of dK and dV. P^T and dS^T then pass through shared memory, but a warp has
 //              more keys, and what it reads of Q and dO serves all of them.
-// Warps        all alike; each owns tile_kv / warps keys, or shares column_warps times as many.
+//              Where query_warps warps share their keys, each sums all columns of dK and dV over its part of the rows of Q,
+//              and the sums are added up once, at the end: P^T and dS^T stay in registers.
+// Warps        all alike; each owns tile_kv / warps keys, or shares column_warps or query_warps times as many.
 // Shared       K | V | (Q | dO | lse | D) x stages | dS, or two of it | P | sums of what is captured. dK and dV leave through K's and V's
 //              room. dS is there where dQ is summed, too (query_sums.cuh), or warps share keys; P in the latter case.
 // Protocol     per q tile: Q, dO, lse and D arrive -> barrier -> (with two stages the next copies start) -> S^T, dP^T
-//              -> P^T, dS^T -> dV, dK (-> barrier -> dQ's part). With one stage a second barrier ends the step, and the next
-//              copies start then. A delayed dQ (Config::kDelaysQ) has two rooms for dS: its part is added in the next step,
-//              behind that step's first barrier, and no barrier of its own keeps warps in step.
+//              -> P^T, dS^T -> dV, dK (-> barrier -> dQ's part). With one stage the next copies start behind the barrier that
+//              follows dV and dK, and dQ's part hides them. A delayed dQ (Config::kDelaysQ) has two rooms for dS: its part is
+//              added in the next step, behind that step's first barrier, and no barrier of its own keeps warps in step.
 // Ragged edge  rows past q_len have lse +inf and dO 0; keys past kv_len are computed and not stored.
 // Wide heads   where dK and dV together take more registers than a thread has, and no warps share keys, a pass computes one
 //              of them (Config::kGradients), and P or dS again.
@@ -57,10 +59,11 @@ struct BackwardKeys {
   using DoTile = Tile<Element, Config::kTileQ, Config::kHeadDimV>;
   static constexpr int kThreads = Config::kWarps * 32;
   static constexpr bool kShares = Config::kColumnWarps > 1;
-  static constexpr int kRowWarps = Config::kWarps / Config::kColumnWarps;
+  static constexpr int kSharing = Config::kColumnWarps * Config::kQueryWarps;  // warps of the same keys
+  static constexpr int kRowWarps = Config::kWarps / kSharing;
   static constexpr int kRowsPerWarp = Config::kTileKv / kRowWarps;
   // What a warp works on at a time of the rows of Q: S and dP of more would take too many registers.
-  static constexpr int kColumnsPerWarp = Config::kTileQ / Config::kColumnWarps / Config::kParts;
+  static constexpr int kColumnsPerWarp = Config::kTileQ / kSharing / Config::kParts;
   static constexpr int kM = kRowsPerWarp / 16;
   static constexpr int kN = kColumnsPerWarp / 8;
   static constexpr bool kHasK = (kGradients & kGradientK) != 0;
@@ -69,8 +72,8 @@ struct BackwardKeys {
   static constexpr bool kDelaysQ = kHasQ && Config::kDelaysQ;
   using DsTile = Tile<Element, Config::kTileKv, Config::kTileQ>;
   static_assert(kRowsPerWarp % 16 == 0 && kColumnsPerWarp % 16 == 0);
-  static_assert(!kShares || (kHasK && kHasV && Config::kParts == 1),
-                "shared keys have both gradients in one pass");
+  static_assert(!kShares || (kHasK && kHasV && Config::kParts == 1 && Config::kQueryWarps == 1),
+                "shared columns have both gradients in one pass");
 
   static constexpr int kVOffset = KTile::kBytes;
   static constexpr int kStagesOffset = kVOffset + VTile::kBytes;
@@ -87,14 +90,20 @@ struct BackwardKeys {
   using Captured = typename OfElements::Captured;
   static constexpr bool kCaptures = OfElements::kCaptures;
   static constexpr bool kHasDistances = kCaptures && Captured::kHasDistances;
-  static_assert(!kCaptures || (!kShares && Config::kParts == 1),
+  static_assert(!kCaptures || (kSharing == 1 && Config::kParts == 1),
                 "sums of what is captured belong to one warp a key");
-  static constexpr int kSharedBytes = kCapturedOffset + (kCaptures ? Captured::kSharedBytes : 0);
+  static constexpr int kEnd = kCapturedOffset + (kCaptures ? Captured::kSharedBytes : 0);
+  // Warps that part the query rows add their sums up in the room of what has passed by.
+  static constexpr int kSumsOffset = kStagesOffset;
+  static constexpr int kFloatsOfColumnTile = Config::kTileKv * 8;
+  static constexpr int kSumsEnd =
+      kSumsOffset + 4 * kFloatsOfColumnTile * (kColumnTilesOf<KTile> + kColumnTilesOf<VTile>);
+  static constexpr int kSharedBytes = Config::kQueryWarps > 1 && kSumsEnd > kEnd ? kSumsEnd : kEnd;
 
   template <class Tile>
   using Sums = float[kM][kColumnTilesOf<Tile> / Config::kColumnWarps][4];
   using Scores = float[kM][kN][4];
-  enum Base { kBaseQ, kBaseDo, kBaseLse, kBaseD };  // places in the LaneStore
+  enum Base { kBaseQ, kBaseDo, kBaseLse, kBaseD, kBaseSums };  // places in the LaneStore
   using Walk = typename WalkOf<QueryTiles<Classes, Config::kTileQ, Config::kTileKv, KeysItem>>::Type;
 
   /// The copies of one stage.
@@ -141,6 +150,8 @@ struct BackwardKeys {
       bases.put(kBaseDo, Sequence::head_bytes<Element::kBytes>(params.d_o, params.d_o_strides, b, h));
       bases.put(kBaseLse, RowStats::of_head(params, b, h).lse);
       bases.put(kBaseD, RowStats::of_head(params, b, h).d);
+      if constexpr (kHasQ)
+        bases.put(kBaseSums, QuerySums<Element, Config::kHeadDim>::of_rows(params, b, h, 0));
       bases.seal();
       const auto load = [&](int tile, int stage) {
         const unsigned to = copy_to + kStagesOffset + stage * kStageBytes;
@@ -161,7 +172,7 @@ struct BackwardKeys {
       if constexpr (kCaptures) captured.clear();
       Walk walk{{{b, h, kv_tile}}};
       WalkStep now = walk.first(forward);
-      int stage = 0;
+      int turn = 0;  // of the stages and of dS's rooms: 0, 1, 0, ...
       DelayedQ delayed;
       __syncthreads();  // the head before is done with its last tiles
       if (now.exists()) load(now.tile(), 0);
@@ -169,37 +180,39 @@ struct BackwardKeys {
 #pragma unroll 1
       while (now.exists()) {
         const WalkStep then = walk.after(forward, now);
-        const int other = Config::kStages == 1 ? 0 : 1 - stage;
+        const int stage = Config::kStages == 1 ? 0 : turn;
         await_copies<0>();
         __syncthreads();
-        if (Config::kStages == 2 && then.exists()) load(then.tile(), other);
+        if (Config::kStages == 2 && then.exists()) load(then.tile(), 1 - turn);
         close_copies();
-        if constexpr (kDelaysQ) delayed.add(params, b, h, smem);
+        if constexpr (kDelaysQ) delayed.add(bases, smem + ds_offset(1 - turn), smem);
         const int q0 = now.tile() * Config::kTileQ;
+        // Without a mask the walk does not say, and only ends cut a tile.
+        const bool full =
+            Hooks::kHasMask ? now.full() : q0 + Config::kTileQ <= q_len && kv0 + Config::kTileKv <= kv_len;
 #pragma unroll 1
         for (int part = 0; part < Config::kParts; ++part)
-          visit(dk, dv, captured, params, {b, h, q0, kv0, q0, kv0}, part, now.full(), smem, shared,
-                kStagesOffset + stage * kStageBytes, delayed.room());
-        if constexpr (kHasQ && !kDelaysQ) {
-          if constexpr (!kShares) __syncthreads();  // dS is there
-          QueryPart<Config>::add(params, b, h, q0, smem + kDsOffset, smem);
+          visit(dk, dv, captured, params, {b, h, q0, kv0, q0, kv0}, part, full, smem, shared,
+                kStagesOffset + stage * kStageBytes, ds_offset(turn));
+        constexpr bool kAddsQ = kHasQ && !kDelaysQ;
+        if constexpr (Config::kStages == 1 || (kAddsQ && !kShares))
+          __syncthreads();  // dS is there, Q and dO are done with
+        if constexpr (Config::kStages == 1) {
+          if (then.exists()) load(then.tile(), 0);
+          close_copies();
         }
-        if constexpr (kDelaysQ) delayed.keep(q0);
+        if constexpr (kAddsQ) QueryPart<Config>::add(sums_of_head(bases), q0, smem + kDsOffset, smem);
+        if constexpr (kDelaysQ) delayed.q0 = q0;
         if constexpr (kHasDistances) {
           __syncthreads();
           Captured::flush(params, room, b, h, q0, kv0);
         }
-        if constexpr (Config::kStages == 1) {
-          __syncthreads();
-          if (then.exists()) load(then.tile(), 0);
-          close_copies();
-        }
         now = then;
-        stage = other;
+        turn = 1 - turn;
       }
       if constexpr (kDelaysQ) {
         __syncthreads();  // the last dS is there
-        delayed.add(params, b, h, smem);
+        delayed.add(bases, smem + ds_offset(1 - turn), smem);
       }
       if constexpr (kCaptures)
         captured.finish(
@@ -212,6 +225,12 @@ struct BackwardKeys {
     }
     await_copies<0>();  // K and V, where there was no tile
     __syncthreads();
+    if constexpr (Config::kQueryWarps > 1) {
+      auto* const sums = reinterpret_cast<float*>(shared + kSumsOffset);
+      add_up(dk, sums);
+      add_up(dv, sums + kFloatsOfColumnTile * kColumnTilesOf<KTile>);
+      if (query_warp() > 0) return;
+    }
     if constexpr (kHasK)
       store_gradient<KTile>(gradient_rows<Element>(params.d_k, params.d_k_strides, b, kv_head, kv0, kv_len),
                             shared, dk, call.scale, part_of(dk));
@@ -225,14 +244,32 @@ struct BackwardKeys {
   static __device__ __forceinline__ int row_of_warp() {
     const int warp = static_cast<int>(warp_of_cta());
     // In parts, too: the remainder tells ptxas the number's range, and it spills nothing (sigmoid_gate, d64).
-    return (kShares || Config::kParts > 1 ? warp % kRowWarps : warp) * kRowsPerWarp;
+    return (kSharing > 1 || Config::kParts > 1 ? warp % kRowWarps : warp) * kRowsPerWarp;
   }
-  static __device__ __forceinline__ int column_warp() {
-    return kShares ? static_cast<int>(warp_of_cta()) / kRowWarps : 0;
-  }
+  static __device__ __forceinline__ int sharing_warp() { return static_cast<int>(warp_of_cta()) / kRowWarps; }
+  static __device__ __forceinline__ int column_warp() { return kShares ? sharing_warp() : 0; }
+  static __device__ __forceinline__ int query_warp() { return Config::kQueryWarps > 1 ? sharing_warp() : 0; }
   /// The first row of Q, of the tile, that the warp works on.
   static __device__ __forceinline__ int first_column(int part) {
-    return (kShares ? column_warp() : part) * kColumnsPerWarp;
+    return ((kSharing > 1 ? sharing_warp() : 0) * Config::kParts + part) * kColumnsPerWarp;
+  }
+  /// Adds to the first of the warps that share keys what the others have summed. `room`: a float for each element of a tile.
+  template <int kD>
+  static __device__ __forceinline__ void add_up(float (&sums)[kM][kD][4], float* room) {
+    float* const mine = room + row_of_warp() / kRowsPerWarp * kM * kD * 4 * 32 + lane_of_warp();
+#pragma unroll 1
+    for (int warp = 1; warp < Config::kQueryWarps; ++warp) {
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < kM * kD * 4; ++i) {
+        if (query_warp() == warp) mine[32 * i] = sums[i / 4 / kD][i / 4 % kD][i % 4];
+      }
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < kM * kD * 4; ++i) {
+        if (query_warp() == 0) sums[i / 4 / kD][i / 4 % kD][i % 4] += mine[32 * i];
+      }
+    }
   }
   /// Of a tile with keys down its rows: what these accumulators are.
   template <int kD>
@@ -240,20 +277,22 @@ struct BackwardKeys {
     return {row_of_warp(), column_warp() * kD};
   }
 
-  /// dS of the tile before, whose part of dQ is still to be added.
-  struct DelayedQ {
-    int q0 = -1;       // the tile's first query row
-    bool odd = false;  // the room that the next dS goes to
+  static __device__ __forceinline__ float* sums_of_head(const LaneStore& bases) {
+    return reinterpret_cast<float*>(const_cast<char*>(bases.get(kBaseSums)));
+  }
 
-    /// Where in shared memory the next dS goes.
-    __device__ __forceinline__ int room() const { return kDsOffset + (kDelaysQ && odd ? DsTile::kBytes : 0); }
-    __device__ __forceinline__ void keep(int first_row) {
-      q0 = first_row;
-      odd = !odd;
-    }
-    __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, unsigned smem) const {
-      if (q0 >= 0)
-        QueryPart<Config>::add(params, b, h, q0, smem + kDsOffset + (odd ? 0 : DsTile::kBytes), smem);
+  /// Where in shared memory dS goes in a turn.
+  static __device__ __forceinline__ int ds_offset(int turn) {
+    return kDsOffset + (kDelaysQ ? turn * DsTile::kBytes : 0);
+  }
+
+  /// The tile before, whose part of dQ is still to be added.
+  struct DelayedQ {
+    int q0 = -1;  // its first query row
+
+    /// `ds`, `k`: in shared memory.
+    __device__ __forceinline__ void add(const LaneStore& bases, unsigned ds, unsigned k) const {
+      if (q0 >= 0) QueryPart<Config>::add(sums_of_head(bases), q0, ds, k);
     }
   };
 

@@ -107,9 +107,12 @@ struct BackwardQueries {
       if (Config::kStages == 2 && then.exists()) load(then.tile(), other);
       close_copies();
       const int kv0 = now.tile() * Config::kTileKv;
+      // As in keys.cuh.
+      const bool full =
+          Hooks::kHasMask ? now.full() : q0 + Config::kTileQ <= q_len && kv0 + Config::kTileKv <= kv_len;
 #pragma unroll 1
       for (int part = 0; part < Config::kTileKv / kPart; ++part)
-        visit(dq, captured, params, stats, {b, h, q0, kv0, q0, kv0 + part * kPart}, now.full(), smem,
+        visit(dq, captured, params, stats, {b, h, q0, kv0, q0, kv0 + part * kPart}, full, smem,
               smem + kStagesOffset + stage * kStageBytes + part * kPart * 128);
       if constexpr (Config::kStages == 1) {
         __syncthreads();

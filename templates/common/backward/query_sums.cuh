@@ -9,6 +9,7 @@
 #include "backward_params.h"
 #include "common/backward/gradient_store.cuh"
 #include "common/backward/tile_products.cuh"
+#include "common/instructions.cuh"
 #include "common/placement.cuh"
 #include "common/tile.cuh"
 
@@ -56,8 +57,8 @@ struct QueryPart {
   static constexpr bool kHasRest = kGroups * kTilesOfGroup > Sums::kColumnTiles;
 
   /// `ds` and `k`: those tiles in shared memory.
-  static __device__ __forceinline__ void add(const BackwardParams& params, int b, int h, int q0, unsigned ds,
-                                             unsigned k) {
+  /// `head`: the sums of the head's row 0.
+  static __device__ __forceinline__ void add(float* head, int q0, unsigned ds, unsigned k) {
     const int lane = lane_of_warp();
     const int row_group = warp_of_cta() % kRowGroups;
     const int first = warp_of_cta() / kRowGroups * kTilesOfGroup;
@@ -65,9 +66,7 @@ struct QueryPart {
     const ColumnPairs<DsTile, kM> ds_rows(ds + lane_offset_b(lane), kM * row_group);
     const ColumnPairs<KTile, kTilesOfGroup / 2> keys(k + lane_offset_a(lane), first / 2);
     float sums[kM][kTilesOfGroup][4];
-    fa::clear(sums);
-#pragma unroll 2
-    for (int step = 0; step < Config::kTileKv / 16; ++step) {
+    const auto multiply = [&](int step) {
       unsigned rows[kM][4];
 #pragma unroll
       for (int m = 0; m < kM; ++m) ldmatrix_x4_trans(rows[m], ds_rows.at(step * 16, m));
@@ -82,9 +81,16 @@ struct QueryPart {
           mma_m16n8k16<Element>(sums[m][d + 1], rows[m], columns[2], columns[3]);
         }
       }
-    }
-    float* const to =
-        Sums::of_rows(params, b, h, q0 + 16 * kM * row_group) + first * Sums::kFloatsOfTile + lane;
+    };
+    // As in multiply_rows.
+    constexpr int kSteps = Config::kTileKv / 16;
+    fa::clear(sums);
+#pragma unroll
+    for (int step = 0; step < kSteps && step < 2; ++step) multiply(step);
+#pragma unroll
+    for (int step = 2; step < kSteps; ++step) multiply(step);
+    float* const to = head + (q0 / 16 + kM * row_group) * static_cast<long long>(Sums::kFloatsOfRows) +
+                      first * Sums::kFloatsOfTile + lane;
 #pragma unroll
     for (int m = 0; m < kM; ++m)
 #pragma unroll
@@ -92,7 +98,7 @@ struct QueryPart {
         if (kHasRest && first + d >= Sums::kColumnTiles) break;
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          atomicAdd(to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile + 32 * i, sums[m][d][i]);
+          add_to_global(to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile + 32 * i, sums[m][d][i]);
       }
   }
 };

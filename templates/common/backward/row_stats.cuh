@@ -44,6 +44,9 @@ struct RowStatsPass {
       : kPieces > 2  ? 4
                      : kPieces;
   static constexpr int kRowsAtOnce = kThreads / kLanes;
+  // Rows whose loads a lane starts before it adds any up.
+  static constexpr int kRowsOfLane = kRowsPadded / kRowsAtOnce < 4 ? kRowsPadded / kRowsAtOnce : 4;
+  static_assert(kRowsPadded % (kRowsOfLane * kRowsAtOnce) == 0 && kRowsOfLane <= kLanes);
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     const int part = block_index().x, h = block_index().y, b = block_index().z;
@@ -58,18 +61,28 @@ struct RowStatsPass {
       QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded);
     float d_sink = 0.0f;  // of this thread's rows
 #pragma unroll 1
-    for (int row = static_cast<int>(thread_of_cta()) / kLanes; row < kRowsPadded; row += kRowsAtOnce) {
-      const int q_idx = part * kRowsPadded + row;
-      const bool exists = q_idx < q_len;
-      float sum = 0.0f;
-      for (int piece = lane; exists && piece < kPieces; piece += kLanes)
-        sum += dot(o + Element::kBytes * (q_idx * params.forward.o_strides.row + piece * kPiece),
-                   d_o + Element::kBytes * (q_idx * params.d_o_strides.row + piece * kPiece));
+    for (int first = static_cast<int>(thread_of_cta()) / kLanes; first < kRowsPadded;
+         first += kRowsOfLane * kRowsAtOnce) {
+      float sums[kRowsOfLane] = {};
 #pragma unroll
-      for (int other = 1; other < kLanes; other *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
-      if (lane != 0) continue;
+      for (int i = 0; i < kRowsOfLane; ++i) {
+        const int q_idx = part * kRowsPadded + first + i * kRowsAtOnce;
+        for (int piece = lane; q_idx < q_len && piece < kPieces; piece += kLanes)
+          sums[i] += dot(o + Element::kBytes * (q_idx * params.forward.o_strides.row + piece * kPiece),
+                         d_o + Element::kBytes * (q_idx * params.d_o_strides.row + piece * kPiece));
+      }
+      float sum = 0.0f;  // of the one row that this lane goes on with
+#pragma unroll
+      for (int i = 0; i < kRowsOfLane; ++i) {
+#pragma unroll
+        for (int other = 1; other < kLanes; other *= 2)
+          sums[i] += __shfl_xor_sync(0xffffffffu, sums[i], other);
+        if (lane == i) sum = sums[i];
+      }
+      if (lane >= kRowsOfLane) continue;
+      const int q_idx = part * kRowsPadded + first + lane * kRowsAtOnce;
       const long long at = Sequence::head_number(call, b, h) * q_len + q_idx;
-      const float lse = exists ? params.forward.lse[at] : negative_infinity();
+      const float lse = q_idx < q_len ? params.forward.lse[at] : negative_infinity();
       const bool empty = lse == negative_infinity();
       if (!empty && params.d_lse != nullptr) sum -= params.d_lse[at];
       const_cast<float*>(stats.lse)[q_idx] =

@@ -25,19 +25,28 @@ __device__ __forceinline__ void multiply_rows(float (&s)[kM][kN][4], unsigned a,
   const int lane = lane_of_warp();
   const unsigned a_lane = a + Product::lane_offset_q(lane);
   const unsigned b_lane = b + Product::lane_offset_k(lane);
-  clear(s);
   // Wide rows, and two fragments of rows, a few steps at a time: ptxas would start the loads of all, and has no registers
   // for them.
   constexpr int kMost = ATile::kSteps > 4 || kM > 1 ? 2 : 4;
-  constexpr int kUnrolled = Product::kUnrolledSteps < kMost ? Product::kUnrolledSteps : kMost;
-#pragma unroll(kUnrolled)
-  for (int step = 0; step < ATile::kSteps; ++step) {
-    unsigned rows[kM][Product::kQWords];
+  constexpr int kAtOnce = Product::kUnrolledSteps < kMost ? Product::kUnrolledSteps : kMost;
+  const auto multiply = [&](int first) {
+    // A few steps from there on differ in swizzle bits alone.
+    const unsigned a_first = ATile::at(a_lane, 0, first), b_first = BTile::at(b_lane, 0, first);
 #pragma unroll
-    for (int m = 0; m < kM; ++m) Product::template load_q<ATile>(rows[m], a_lane, m, step);
+    for (int step = 0; step < kAtOnce; ++step) {
+      if (ATile::kSteps % kAtOnce != 0 && first + step >= ATile::kSteps) break;
+      unsigned rows[kM][Product::kQWords];
 #pragma unroll
-    for (int n = 0; n < kN; n += 2) Product::template multiply_qk<BTile>(s, n, rows, b_lane, step);
-  }
+      for (int m = 0; m < kM; ++m) Product::template load_q<ATile>(rows[m], a_first, m, step);
+#pragma unroll
+      for (int n = 0; n < kN; n += 2) Product::template multiply_qk<BTile>(s, n, rows, b_first, step);
+    }
+  };
+  // The first steps add to zeros that take no instructions.
+  clear(s);
+  multiply(0);
+#pragma unroll 1
+  for (int first = kAtOnce; first < ATile::kSteps; first += kAtOnce) multiply(first);
 }
 
 /// sums += X B: X is in registers as products left it, its columns are the 8 kN rows of B from `b` on.
@@ -89,7 +98,7 @@ __device__ __forceinline__ void add_product_of_tiles(float (&sums)[kM][kD][4], u
   const int lane = lane_of_warp();
   const unsigned x_lane = x + lane_offset_a(lane);
   const ColumnPairs<BTile, kD / 2> columns(b + lane_offset_a(lane), first / 2);
-#pragma unroll 2
+#pragma unroll
   for (int step = 0; step < XTile::kSteps; ++step) {
     unsigned rows[kM][4];
 #pragma unroll

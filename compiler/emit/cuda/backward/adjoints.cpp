@@ -269,15 +269,10 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks, con
   return printed;
 }
 
-BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, const Facts& facts,
-                       const TileClasses& classes, bool deterministic) {
-  // Of the shipped specs at d128, those with more operations an element than this spill without the room.
-  constexpr int kFewOperations = 4, kRoom = 8;
+BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, bool deterministic) {
   constexpr int kDiagonalRegisters = 8;  // what has been summed of the diagonals under way
   BackwardNeeds needs;
   needs.deterministic = deterministic;
-  if (facts.element_ops + facts.diagonal_ops > kFewOperations) needs.registers += kRoom;
-  needs.has_tile_map = classes.map.has_value();
   const std::vector<Adjoint>& adjoints = derivatives.score_mod.adjoints;
   needs.captures = !adjoints.empty();
   for (const Table& table : tables_of(spec, adjoints, deterministic)) needs.table_floats += table.elements;

@@ -45,6 +45,7 @@ std::string print_config(std::string_view name, const TilePass& tiles, bool dela
   static constexpr int kTileKv = {};
   static constexpr int kWarps = {};
   static constexpr int kColumnWarps = {};
+  static constexpr int kQueryWarps = {};
   static constexpr int kParts = {};
   static constexpr int kStages = {};
   static constexpr bool kDelaysQ = {};
@@ -52,8 +53,8 @@ std::string print_config(std::string_view name, const TilePass& tiles, bool dela
 }};
 )",
                      name, element_type(spec.dtype, target), spec.head_dim, spec.head_dim_v, tiles.tile_q,
-                     tiles.tile_kv, tiles.warps, tiles.column_warps, tiles.parts, tiles.stages, delays_dq,
-                     spec.has_dropout);
+                     tiles.tile_kv, tiles.warps, tiles.column_warps, tiles.query_warps, tiles.parts,
+                     tiles.stages, delays_dq, spec.has_dropout);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   Program program;
   std::string includes, entries;
   for (const PrintedPass& pass : print_backward_passes(
-           spec, classes, score_class, plan, needs_of(spec, derivatives, facts, classes, plan.deterministic),
+           spec, classes, score_class, plan, needs_of(spec, derivatives, plan.deterministic),
            plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>())) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);

@@ -21,8 +21,10 @@ TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
         INFO(name << " d" << head_dim << " v" << head_dim_v << ": " << plan.print());
         CHECK(keys_shared_memory(plan, spec) <= target.max_smem_per_block);
         CHECK(queries_shared_memory(plan, spec) <= target.max_smem_per_block);
-        CHECK(plan.keys.tile_kv / (plan.keys.warps / plan.keys.column_warps) % 16 == 0);
-        CHECK(plan.keys.tile_q / plan.keys.column_warps / plan.keys.parts % 16 == 0);
+        CHECK(why_illegal(plan, spec, target) == "");
+        const int sharing = plan.keys.column_warps * plan.keys.query_warps;
+        CHECK(plan.keys.tile_kv / (plan.keys.warps / sharing) % 16 == 0);
+        CHECK(plan.keys.tile_q / sharing / plan.keys.parts % 16 == 0);
         CHECK((!plan.delays_dq || plan.dq_by_sums));
         CHECK(plan.queries.warps * 16 == plan.queries.tile_q);
         if (plan.dq_by_sums) CHECK(plan.keys.tile_kv >= plan.keys.tile_q);
@@ -32,8 +34,8 @@ TEST_CASE("plans of a backward pass fit their target", "[schedule][backward]") {
 
 TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][backward]") {
   CHECK(choose_backward(plain_spec(64, 0, DType::bf16), find_target("a100")).print() ==
-        "sm80 keys(tile_q=128 tile_kv=128 warps=8 column_warps=1 parts=2 stages=2) "
-        "queries(tile_q=64 tile_kv=128 warps=4 column_warps=1 parts=1 stages=2) "
+        "sm80 keys(tile_q=128 tile_kv=128 warps=8 column_warps=1 query_warps=2 parts=2 stages=2) "
+        "queries(tile_q=64 tile_kv=128 warps=4 column_warps=1 query_warps=1 parts=1 stages=2) "
         "apart=0 dq_by_sums=1 delays_dq=1 deterministic=0");
   // Wide rows: warps share keys, so that dK and dV fit, but where they gather what is captured.
   const BackwardPlan wide = choose_backward(plain_spec(256, 0, DType::bf16), find_target("h100"));
@@ -57,6 +59,72 @@ TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][back
   CHECK_FALSE(repeats.dq_by_sums);
   // What goes to a query's element is summed where the queries stay.
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("a100"), {.rows = true}).dq_by_sums);
+}
+
+TEST_CASE("a backward plan's text is read back, whole or in parts", "[schedule][backward]") {
+  const CheckedSpec spec = plain_spec(128, 0, DType::bf16);
+  const Target& target = find_target("h100");
+  for (const int head_dim : {32, 64, 128, 256}) {
+    const BackwardPlan plan = choose_backward(plain_spec(head_dim, 0, DType::bf16), target);
+    CHECK(parse_backward_plan(plan.print(), {}) == plan);
+  }
+  const BackwardPlan chosen = choose_backward(spec, target);
+  CHECK(choose_backward_forced(spec, target, {}, "") == chosen);
+  BackwardPlan other = chosen;
+  other.keys.stages = 1;
+  other.keys.tile_q = 32;
+  other.queries.tile_kv = 32;
+  other.delays_dq = false;
+  CHECK(choose_backward_forced(spec, target, {},
+                               "keys(stages=1, tile_q=32) delays_dq=0 queries( tile_kv=32 )") == other);
+}
+
+TEST_CASE("a bad backward plan is an error that says what is wrong", "[schedule][backward]") {
+  const auto why = [](std::string_view text, BackwardNeeds needs = {}, DType dtype = DType::bf16) {
+    try {
+      choose_backward_forced(plain_spec(128, 0, dtype), find_target("h100"), needs, text);
+    } catch (const ArgumentError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"keys(tile_q=64", "keys( has no ')'"},
+      {"stages=1)", "a ')' ends nothing"},
+      {"keys( queries(stages=1))", "queries( begins inside of keys("},
+      {"keys(tile_x=64)",
+       "keys has no field 'tile_x'; the fields are tile_q, tile_kv, warps, column_warps, "
+       "query_warps, parts, stages"},
+      {"stages=1",
+       "'stages' is neither of apart, dq_by_sums, delays_dq, deterministic, nor inside keys(...)"},
+      {"keys(stages=x)", "stages = 'x' is not a number"},
+      {"delays_dq=2", "delays_dq = 2 is neither 0 nor 1"},
+      {"sm90", "'sm90' is not name=number; its family is sm80"},
+      {"keys(tile_q=0)", "tile_q=0 tile_kv=128: tiles have 16 to 256 rows, by 16"},
+      {"keys(tile_kv=24)", "by 16"},
+      {"keys(warps=32)", "warps=32: a CTA takes 1 to 16"},
+      {"keys(warps=-1)", "warps=-1"},
+      {"keys(stages=3)", "stages=3: sm80 kernels take 1 or 2"},
+      {"keys(column_warps=3)", "each is 1, 2 or 4"},
+      {"keys(query_warps=2)", "column_warps=2: query_warps and parts are then 1"},
+      {"keys(tile_kv=48)", "tile_kv=48 warps=8: 2 warps share keys, and have a multiple of 16"},
+      {"keys(tile_q=16)", "a warp works on 8 rows at a time"},
+      {"keys(tile_kv=256)", "bytes of shared memory a CTA, h100 has 232448"},
+      {"queries(warps=2)", "each warp has 16 rows"},
+      {"queries(parts=2)", "queries: column_warps, query_warps and parts are 1"},
+      {"dq_by_sums=0", "delays_dq=1: dq_by_sums is then 1"},
+      {"deterministic=1", "ask for it as such"},
+  };
+  for (const auto& [text, said] : cases) {
+    const std::string reason = why(text);
+    INFO(text << ": " << reason);
+    CHECK(reason.find(said) != std::string::npos);
+  }
+  CHECK(why("apart=1 dq_by_sums=0 delays_dq=0 keys(column_warps=2)").find("apart=1") == 0);
+  CHECK(why("keys(query_warps=2)", {.captures = true}).find("captured") != std::string::npos);
+  CHECK(why("dq_by_sums=1", {.deterministic = true}).find("its bits differ") != std::string::npos);
+  CHECK(why("dq_by_sums=1", {.rows = true}).find("query rows are captured") != std::string::npos);
+  CHECK(why("dq_by_sums=1", {}, DType::f32).find("in 16 bits") != std::string::npos);
 }
 
 TEST_CASE("a backward pass that no tiles of a target can hold is an error with a remedy",

@@ -22,6 +22,7 @@ inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
 }
 
 inline float maximum_or_nan(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
+inline void add_to_global(float* to, float by) { atomicAdd(to, by); }
 inline float fast_exp2(float x) {
   const float y = exp2f(x);
   return fabsf(y) < std::numeric_limits<float>::min() ? 0.0f : y;
