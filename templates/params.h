@@ -58,8 +58,8 @@ struct ForwardParams {
   // What the launch adds: where passes find each other's results, and how blocks are numbered.
   int* tile_map;  // common/tiles/tile_map.h; in the call's workspace, null where no pass fills one
 
-  // Blocks are numbered with 2^head_shift heads taking turns at each q tile, then the q tiles, then the heads
-  // left: where some tiles have more work, those of several heads run first and what runs last is short.
+  // Blocks of a pass are numbered with 2^head_shift of its heads taking turns at each of its tiles, then the tiles, then the
+  // heads left: where some tiles have more work, those of several heads run first and what runs last is short.
   int head_shift;
 };
 

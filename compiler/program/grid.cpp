@@ -7,7 +7,7 @@
 namespace fa {
 namespace {
 
-/// `head_shift` says how many heads take turns at each q tile (templates/params.h).
+/// `head_shift` says how many heads take turns at each tile (templates/params.h).
 Blocks of_q_tiles(const Pass& pass, const ForwardParams& params) {
   return {.x = count_tiles(params.call.q_len, pass.tile_q) << params.head_shift,
           .y = params.call.num_q_heads >> params.head_shift,
@@ -29,8 +29,8 @@ Blocks of_rows(const Pass& pass, const ForwardParams& params) {
 }
 
 Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
-  return {.x = count_tiles(params.call.kv_len, pass.tile_kv),
-          .y = params.call.num_kv_heads,
+  return {.x = count_tiles(params.call.kv_len, pass.tile_kv) << params.head_shift,
+          .y = params.call.num_kv_heads >> params.head_shift,
           .z = params.call.batch};
 }
 

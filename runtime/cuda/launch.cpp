@@ -48,10 +48,20 @@ void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params,
 /// Up to four heads take turns at a q tile, as long as their K and V fit the L2 cache together: more heads
 /// shorten the end of a launch (a causal mask at 16384 rows: 6% of the ideal time with one, 0.2% with four
 /// and with 16), but what tiles of one head read in common would fall out of it.
-int head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
+int q_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
   const auto fits = [&](int heads) {
     const int kv_heads = (heads + params.call.group_size - 1) / params.call.group_size;
     return params.call.num_q_heads % heads == 0 && kv_heads * kv_bytes <= l2_bytes;
+  };
+  return fits(4) ? 2 : fits(2) ? 1 : 0;
+}
+
+/// The same of heads of K and V at a kv tile, which their Q and dO pass by. `kv_bytes`: of a head's K and V.
+int kv_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
+  const CallParams& call = params.call;
+  const std::int64_t row_bytes = call.kv_len > 0 ? kv_bytes / call.kv_len : 0;
+  const auto fits = [&](int heads) {
+    return call.num_kv_heads % heads == 0 && heads * call.group_size * row_bytes * call.q_len <= l2_bytes;
   };
   return fits(4) ? 2 : fits(2) ? 1 : 0;
 }
@@ -113,7 +123,7 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
             Stream stream) {
   const CudaDevice::Current current(kernel.device);
   const DeviceInfo& gpu = kernel.device.info();
-  params.head_shift = head_shift(params, kv_bytes, gpu.l2_bytes);
+  params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number)
     enqueue(kernel, number, params, params, stream,
@@ -125,12 +135,15 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   const CudaDevice::Current current(kernel.device);
   zero_captured(kernel.device, call, stream);
   BackwardParams params = call.params;
-  params.forward.head_shift = head_shift(params.forward, kv_bytes, kernel.device.info().l2_bytes);
+  const std::int64_t l2_bytes = kernel.device.info().l2_bytes;
   std::ranges::copy(call.gradients, params.gradients);
   place_workspace(kernel.program, workspace, 0, params);
   zero_exact_sums(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     place_workspace(kernel.program, workspace, number, params);
+    params.forward.head_shift = kernel.program[number].grid == Grid::kv_tiles
+                                    ? kv_head_shift(params.forward, kv_bytes, l2_bytes)
+                                    : q_head_shift(params.forward, kv_bytes, l2_bytes);
     enqueue(kernel, number, params, params.forward, stream, false);
   }
 }

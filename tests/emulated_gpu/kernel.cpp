@@ -98,25 +98,27 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
 using SharedLibrary = std::shared_ptr<const Library>;
 
 BackwardPass emulated_backward(const SharedLibrary& library, const Program& program, Order order) {
-  return {.workspace_bytes =
-              [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
-          .run =
-              [library, program, order](const BackwardCall& call, void* workspace, Stream) {
-                BackwardParams params = call.params;
-                std::ranges::copy(call.gradients, params.gradients);
-                for (std::size_t i = 0; i < call.gradients.size(); ++i)
-                  std::fill_n(call.gradients[i], call.params.elements[i], 0.0F);
-                place_workspace(program, workspace, 0, params);
-                for (int i = 0; i < kMaxGradients; ++i)
-                  if (params.exact_sums[i] != nullptr)
-                    std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
-                params.forward.head_shift = params.forward.call.num_q_heads % 2 == 0 ? 1 : 0;
-                for (std::size_t number = 0; number < program.size(); ++number) {
-                  place_workspace(program, workspace, number, params);
-                  run_pass(*library, program[number], blocks_of(program[number], params.forward), params,
-                           order);
-                }
-              }};
+  return {
+      .workspace_bytes =
+          [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
+      .run =
+          [library, program, order](const BackwardCall& call, void* workspace, Stream) {
+            BackwardParams params = call.params;
+            std::ranges::copy(call.gradients, params.gradients);
+            for (std::size_t i = 0; i < call.gradients.size(); ++i)
+              std::fill_n(call.gradients[i], call.params.elements[i], 0.0F);
+            place_workspace(program, workspace, 0, params);
+            for (int i = 0; i < kMaxGradients; ++i)
+              if (params.exact_sums[i] != nullptr)
+                std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
+            for (std::size_t number = 0; number < program.size(); ++number) {
+              place_workspace(program, workspace, number, params);
+              const CallParams& sizes = params.forward.call;
+              const bool of_kv = program[number].grid == Grid::kv_tiles;
+              params.forward.head_shift = (of_kv ? sizes.num_kv_heads : sizes.num_q_heads) % 2 == 0 ? 1 : 0;
+              run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);
+            }
+          }};
 }
 
 std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, const SharedLibrary& library,

@@ -19,6 +19,8 @@ constexpr int kRowsOfWarp = 16;
 constexpr int kOtherRegisters = 62;
 // More, and NVRTC 13.0 spills some of them at d64, though the sum of all registers is no larger than at d128, where it does not.
 constexpr int kMostScores = 64;
+constexpr int kSplitRegisters = 24;  // f32: the second halves of fragments that three TF32 products multiply
+constexpr int kAnyScores = 1 << 16;
 constexpr int kDropoutRegisters = 1;  // of what has been drawn
 constexpr int kDelayRegisters = 1;    // of the tile whose part of dQ is still to be added
 
@@ -66,6 +68,15 @@ int keys_registers(const CheckedSpec& spec, const BackwardPlan& plan, const Back
          (spec.has_dropout ? kDropoutRegisters : 0) + (plan.delays_dq ? kDelayRegisters : 0);
 }
 
+/// The most scores that a thread of the keys' pass should have at a time where the tiles are the largest that fit. By
+/// TF32 products each takes a second register, for what the first product leaves.
+int most_scores(const CheckedSpec& spec, const BackwardPlan& plan, const BackwardNeeds& needs) {
+  if (plan.family != Family::sm80 || spec.dtype != DType::f32 || needs.captures) return kAnyScores;
+  const int dk = sum_registers(spec.head_dim, spec.dtype), dv = sum_registers(spec.head_dim_v, spec.dtype);
+  const int sums = plan.apart ? std::max(dk, dv) : dk + dv;
+  return (kMaxRegisters - kOtherRegisters - kSplitRegisters - sums) / 2;
+}
+
 /// Bytes that a pair of a query and a key costs in shared memory, whose 128 bytes a clock are what limits the pass that sums
 /// dK, dV and dQ where mma.sync multiplies: tensor cores are busy 40% of the time beside it (docs/performance.md). In 16 bits.
 double shared_bytes_of_pair(const CheckedSpec& spec, const TilePass& keys) {
@@ -101,19 +112,20 @@ Family backward_family(const Target& target) {
 }
 
 /// The largest tiles that fit. Large tiles of what stays save traffic, two stages hide the copies of what passes
-/// by where those are asynchronous.
+/// by where those are asynchronous. Where there are more scores than `most_scores`, keys that stay take them in parts.
 template <class Fits>
 std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::array<int, 3> passing,
-                                bool keys_stay, Fits fits) {
+                                bool keys_stay, int most_scores, Fits fits) {
   const bool has_async_copies = traits_of(family).has_async_copies;
   for (const int stays : staying)
     for (const int passes : passing)
       for (const int stages : {2, 1}) {
         if (stages == 2 && !has_async_copies) continue;
-        const TilePass pass = {.tile_q = keys_stay ? passes : stays,
-                               .tile_kv = keys_stay ? stays : passes,
-                               .warps = stays / kRowsOfWarp,
-                               .stages = stages};
+        TilePass pass = {.tile_q = keys_stay ? passes : stays,
+                         .tile_kv = keys_stay ? stays : passes,
+                         .warps = stays / kRowsOfWarp,
+                         .stages = stages};
+        while (scores_registers(pass) > most_scores && passes / pass.parts > kRowsOfWarp) pass.parts *= 2;
         if (fits(pass)) return pass;
       }
   return {};
@@ -215,12 +227,12 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
     together.keys = kLeast;
     plan.apart = keys_registers(spec, together, needs) > kMaxRegisters;
     plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
-    keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, fits);
+    keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, most_scores(spec, plan, needs), fits);
     plan.delays_dq = plan.dq_by_sums;
     plan.delays_dq = plan.delays_dq && keys && fits(*keys);
   }
   const std::optional<TilePass> queries =
-      largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, [&](const TilePass& pass) {
+      largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, kAnyScores, [&](const TilePass& pass) {
         plan.queries = pass;
         return why_queries_illegal(plan, spec, target).empty();
       });

@@ -63,8 +63,12 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
         std::array{2, 8, 3});
   CHECK(blocks({.entry = "f", .grid = Grid::d_q_sums, .tile_q = 128, .tile_kv = 64}, params) ==
         std::array{2, 8, 3});
+  params.head_shift = 0;
   CHECK(blocks({.entry = "f", .grid = Grid::kv_tiles, .tile_q = 64, .tile_kv = 128}, params) ==
         std::array{8, 2, 3});
+  params.head_shift = 1;
+  CHECK(blocks({.entry = "f", .grid = Grid::kv_tiles, .tile_q = 64, .tile_kv = 128}, params) ==
+        std::array{16, 1, 3});
   CHECK(blocks({.entry = "f", .grid = Grid::exact_sums, .tile_q = 1, .tile_kv = 1}, params) ==
         std::array{kBlocksOfExactSums, 1, 1});
 }

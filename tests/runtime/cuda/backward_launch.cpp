@@ -69,7 +69,8 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
   CHECK(fake().first[0].entry == "facet_row_stats");
   CHECK(grid(fake().first[0]) == std::vector<unsigned>{2, 6, 3});  // 130 rows, 128 a block
   CHECK(fake().first[1].entry == "facet_d_kv");
-  CHECK(grid(fake().first[1]) == std::vector<unsigned>{8, 2, 3});  // 1000 keys, 128 a block; kv heads
+  // 1000 keys, 128 a block, at each of which the two kv heads take turns
+  CHECK(grid(fake().first[1]) == std::vector<unsigned>{16, 1, 3});
   CHECK(fake().first[2].entry == "facet_d_q");
   CHECK(grid(fake().first[2]) == std::vector<unsigned>{2, 6, 3});
   for (const FakeLaunch& launch : fake().first) {
