@@ -15,6 +15,7 @@ import sys
 from typing import Callable, NamedTuple
 
 from table import backward as of_backward
+from table import compare as of_compare
 from table import gpu as of_gpu
 from table import host as of_hosts
 from table.records import RESULTS, Problem, load, sources
@@ -41,6 +42,9 @@ RECORDS = {
     "h200_variants_vs_flex": measured_by("bench/variants_gpu.py"),
     "h200_variants_vs_flex_tuned": measured_by("bench/variants_gpu.py --tune"),
     "h200_further_variants_vs_flex": measured_by("bench/variants_gpu.py --variants further"),
+    "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
+                     "--json FILE",
+    "h200_backward_vs_flex": "FA_TARGET=a100 bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
@@ -72,6 +76,8 @@ TABLES = {
     "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
     "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
+    "backward-gpu": Table(("h200_backward",), of_compare.backward),
+    "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),
     "backward-eager": Table(("host_zen4_gradients_beside_eager",), of_backward.eager),
 }
 

@@ -21,6 +21,7 @@ constexpr int kOtherRegisters = 62;
 constexpr int kMostScores = 64;
 constexpr int kSplitRegisters = 24;  // f32: the second halves of fragments that three TF32 products multiply
 constexpr int kAnyScores = 1 << 16;
+constexpr int kLeastPart = 32;        // query rows
 constexpr int kDropoutRegisters = 1;  // of what has been drawn
 constexpr int kDelayRegisters = 1;    // of the tile whose part of dQ is still to be added
 
@@ -125,7 +126,8 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
                          .tile_kv = keys_stay ? stays : passes,
                          .warps = stays / kRowsOfWarp,
                          .stages = stages};
-        while (scores_registers(pass) > most_scores && passes / pass.parts > kRowsOfWarp) pass.parts *= 2;
+        // Smaller parts read, and split, K and V more often than what they save is worth.
+        while (scores_registers(pass) > most_scores && passes / pass.parts > kLeastPart) pass.parts *= 2;
         if (fits(pass)) return pass;
       }
   return {};
@@ -138,10 +140,12 @@ double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_d
   // A tile: warps that share keys wait until dS and P are there.
   constexpr double kExchange = 80000;
   constexpr double kOneStage = 1.09;  // copies that nothing hides: dQ's part does where it comes after them
-  constexpr double kSecondBarrier = 1.02;  // warps wait for each other once more
+  constexpr double kSecondBarrier =
+      1.02;  // warps wait once more before dQ's part, but where the wait for dS was theirs, too
   const double exchange = keys.column_warps > 1 ? kExchange / (keys.tile_q * keys.tile_kv) : 0;
   return (shared_bytes_of_pair(spec, keys) + kProducts * (spec.head_dim + spec.head_dim_v) + exchange) *
-         (keys.stages == 1 && delays_dq ? kOneStage : 1) * (delays_dq ? 1 : kSecondBarrier);
+         (keys.stages == 1 && delays_dq ? kOneStage : 1) *
+         (keys.column_warps == 1 && !delays_dq ? kSecondBarrier : 1);
 }
 
 /// The tiles of that pass, and whether it delays dQ, that cost least of those that fit, if any do. In 16 bits.
@@ -166,7 +170,7 @@ std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, BackwardPlan& pla
                            .stages = stages};
           if (sharing.columns == 1 && scores_registers(pass) > kMostScores) pass.parts = 2;
           if (tile_q > tile_kv || scores_registers(pass) > kMostScores) continue;
-          for (const bool delays : {plan.dq_by_sums, false}) {
+          for (const bool delays : {false, plan.dq_by_sums}) {
             plan.delays_dq = delays;
             if (!fits(pass)) continue;
             const double cost = cost_of_keys(spec, pass, delays);

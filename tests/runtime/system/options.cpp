@@ -51,6 +51,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
                                {"FA_NUM_THREADS", "12"},
                                {"FA_CPU", "avx512_bf16"},
                                {"FA_PLAN", "tile_q=64"},
+                               {"FA_BACKWARD_PLAN", "keys(stages=1)"},
                                {"FA_TARGET", "t4"},
                                {"FA_DETERMINISTIC", "1"},
                                {"FA_DISK_CACHE", "0"},
@@ -66,6 +67,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.num_threads == 12);
   CHECK(e.cpu == CpuLevel::avx512_bf16);
   CHECK(e.plan == "tile_q=64");
+  CHECK(e.backward_plan == "keys(stages=1)");
   CHECK(e.target == "t4");
   CHECK(e.deterministic);
   CHECK(resolve({}, e).deterministic);
@@ -78,7 +80,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 17);
+  CHECK(environment_variables().size() == 18);
 }
 
 TEST_CASE("FA_CPU takes three levels", "[runtime][options]") {
@@ -125,6 +127,7 @@ TEST_CASE("options that are set come before the environment", "[runtime][options
                                {"FA_CUDA_DEVICE", "2"},
                                {"FA_NUM_THREADS", "5"},
                                {"FA_PLAN", "a"},
+                               {"FA_BACKWARD_PLAN", "b"},
                                {"FA_CACHE_DIR", "/c"},
                                {"FA_DISK_CACHE", "0"}});
   const Options none = resolve({}, e);
@@ -132,6 +135,8 @@ TEST_CASE("options that are set come before the environment", "[runtime][options
   CHECK(none.cuda_device == 2);
   CHECK(none.num_threads == 5);
   CHECK(none.plan == "a");
+  CHECK(none.backward_plan == "b");
+  CHECK(resolve({.backward_plan = "c"}, e).backward_plan == "c");
   CHECK(none.cache_dir == "/c");
   CHECK_FALSE(none.disk_cache);
   CHECK(none.memory_cache);

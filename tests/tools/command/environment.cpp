@@ -32,6 +32,29 @@ TEST_CASE("FA_PLAN and FA_TARGET reach explain and emit", "[tools][options]") {
   CHECK(missing(facet_with("FA_TARGET=l4", explain).out, {"for l4"}) == "");
 }
 
+TEST_CASE("FA_BACKWARD_PLAN and --backward-plan reach explain and emit", "[tools][options][backward]") {
+  const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa"), "--gpu", "a100"};
+  const std::vector<std::string> emit = {"emit", source_path("specs/causal.fa"), "--gpu", "a100", "--stage",
+                                         "plan"};
+  constexpr const char* kOneStage = "FA_BACKWARD_PLAN=keys(stages=1)";
+  for (const auto& words : {explain, emit}) {
+    CHECK(missing(facet_with(kOneStage, words, {"--backward"}).out, {"parts=1 stages=1) queries("}) == "");
+    const auto both = facet_with(kOneStage, words, {"--backward", "--backward-plan", "keys(tile_q=32)"});
+    CHECK(missing(both.out, {"keys(tile_q=32 ", "stages=2) queries("}) == "");
+    CHECK(facet_with(kOneStage, words).status == 0);
+    const auto alone = facet_with("FA_TUNE=never", words, {"--backward-plan", "keys(stages=1)"});
+    CHECK(alone.status == 2);
+    CHECK(missing(alone.err, {"--backward-plan", "add --backward"}) == "");
+    const auto junk = facet_with("FA_BACKWARD_PLAN=junk", words, {"--backward"});
+    CHECK(junk.status == 2);
+    CHECK(missing(junk.err, {"FA_BACKWARD_PLAN='junk'", "'junk' is not name=number"}) == "");
+    const auto illegal =
+        facet_with("FA_TUNE=never", words, {"--backward", "--backward-plan", "keys(stages=3)"});
+    CHECK(illegal.status == 2);
+    CHECK(missing(illegal.err, {"--backward-plan \"keys(stages=3)\"", "sm80 kernels take 1 or 2"}) == "");
+  }
+}
+
 TEST_CASE("FA_DETERMINISTIC reaches what builds or shows a backward pass", "[tools][options][backward]") {
   const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa"), "--gpu", "a100"};
   const std::vector<std::string> emit = {"emit", source_path("specs/causal.fa"), "--gpu", "a100", "--stage",

@@ -112,7 +112,7 @@ TEST_CASE("a bad backward plan is an error that says what is wrong", "[schedule]
       {"keys(tile_kv=256)", "bytes of shared memory a CTA, h100 has 232448"},
       {"queries(warps=2)", "each warp has 16 rows"},
       {"queries(parts=2)", "queries: column_warps, query_warps and parts are 1"},
-      {"dq_by_sums=0", "delays_dq=1: dq_by_sums is then 1"},
+      {"dq_by_sums=0 delays_dq=1", "delays_dq=1: dq_by_sums is then 1"},
       {"deterministic=1", "ask for it as such"},
   };
   for (const auto& [text, said] : cases) {

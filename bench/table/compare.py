@@ -1,0 +1,43 @@
+"""Tables of bench/tables.py about bench/compare.py's records."""
+from table.records import Body, geometric_mean, ms, newest, runs_of, title
+
+
+def measured(row, side):
+    """What was measured of a side, or None."""
+    found = row["sides"].get(side, {})
+    return found if "backward_ms" in found else None
+
+
+def rows_of(runs, *sides):
+    """(run, row)s of which all of the sides have a backward pass."""
+    return [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"]) if all(measured(row, side) for side in sides)]
+
+
+def backward(root, runs):
+    """Dense and causal backward passes beside PyTorch's kernel of the dtype, a line a shape."""
+    lines, shown = {}, []
+    for peer in ("fa2", "memory-efficient"):
+        pairs = rows_of(runs, "facet", peer)
+        shown += pairs
+        for _, row in pairs:
+            name, dtype, shape = row["problem"].split(" ", 2)
+            theirs, own = (measured(row, side)["backward_ms"] for side in (peer, "facet"))
+            lines.setdefault(f"{dtype} {shape}", {})[name] = [ms(theirs), ms(own), f"{theirs / own:.2f}"]
+    empty = [""] * 3
+    return Body(["", *(f"{mask}: {cell}" for mask in ("dense", "causal") for cell in ("PyTorch, ms", "Facet, ms", "ratio"))],
+                [[shape, *of.get("full", empty), *of.get("causal", empty)] for shape, of in lines.items()], runs_of(shown))
+
+
+def backward_variants(root, runs):
+    """Variants' forward and backward passes beside FlexAttention's."""
+    pairs = rows_of(runs, "facet", "flex")
+    rows, ratios = [], []
+    for _, row in pairs:
+        own, flex = measured(row, "facet"), measured(row, "flex")
+        ratios.append((flex["ms"] / own["ms"], flex["backward_ms"] / own["backward_ms"]))
+        rows.append([title(row["problem"].split(" ")[0]), ms(own["ms"]), ms(flex["ms"]), f"{ratios[-1][0]:.2f}", ms(own["backward_ms"]),
+                     ms(flex["backward_ms"]), f"{ratios[-1][1]:.2f}"])
+    means = [f"{geometric_mean(of):.2f}" for of in zip(*ratios)]
+    rows.append(["geometric mean", "", "", means[0], "", "", means[1]])
+    return Body(["variant", "forward: Facet, ms", "FlexAttention, ms", "ratio", "backward: Facet, ms", "FlexAttention, ms", "ratio"], rows,
+                runs_of(pairs))
