@@ -95,8 +95,8 @@ HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled,
 BackwardPlan plan_backward(const CheckedSpec& spec, const Compiled& compiled, const Target& target,
                            bool deterministic, std::string_view forced_plan) {
   if (!compiled.derivatives) throw InternalError("a backward pass without derivatives");
-  return choose_backward_forced(spec, target, needs_of(spec, *compiled.derivatives, deterministic),
-                                forced_plan);
+  return choose_backward_forced(
+      spec, target, needs_of(spec, *compiled.derivatives, compiled.facts, deterministic), forced_plan);
 }
 
 Source emit_backward_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const BackwardPlan& plan,

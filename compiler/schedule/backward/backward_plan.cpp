@@ -23,7 +23,10 @@ constexpr int kSplitRegisters = 24;  // f32: the second halves of fragments that
 constexpr int kAnyScores = 1 << 16;
 constexpr int kLeastPart = 32;        // query rows
 constexpr int kDropoutRegisters = 1;  // of what has been drawn
-constexpr int kDelayRegisters = 1;    // of the tile whose part of dQ is still to be added
+// Of such hooks, and of dropout, where P and dS stay in registers, and ptxas has the least room: at d64 they spill 16 to 48
+// bytes without.
+constexpr int kHookRegisters = 8;
+constexpr int kDelayRegisters = 1;  // of the tile whose part of dQ is still to be added
 
 int tile_bytes(int rows, int head_dim, const CheckedSpec& spec) {
   return rows * pages(head_dim, spec.dtype) * kPageRowBytes;
@@ -66,7 +69,8 @@ int keys_registers(const CheckedSpec& spec, const BackwardPlan& plan, const Back
   const int scores = scores_registers(keys);
   return (plan.apart ? std::max(dk, dv) : dk + dv) * row_tiles / keys.column_warps +
          std::max(scores, query_part) + kOtherRegisters + needs.registers +
-         (spec.has_dropout ? kDropoutRegisters : 0) + (plan.delays_dq ? kDelayRegisters : 0);
+         (spec.has_dropout ? kDropoutRegisters : 0) + (plan.delays_dq ? kDelayRegisters : 0) +
+         (keys.query_warps > 1 && (needs.computes_distances || spec.has_dropout) ? kHookRegisters : 0);
 }
 
 /// The most scores that a thread of the keys' pass should have at a time where the tiles are the largest that fit. By

@@ -60,7 +60,8 @@ struct BackwardNeeds {
   int table_floats = 0;   // and elements of small tables
   int registers = 0;      // of a thread, for the sums of others
   bool rows = false;      // whether some go to elements of the query row, which the queries' pass adds up
-  bool deterministic = false;  // asked for
+  bool computes_distances = false;  // hooks evaluate more than a little of each element's distance
+  bool deterministic = false;       // asked for
 };
 
 /// And of what is captured, beside the first.

@@ -46,6 +46,9 @@ struct Elements {
                                       (kGathers ? Derivatives::Adjoints::kSize : 0);
   static constexpr int kSize = kM * 4 * kElementSize + 2 * (kKeysDown ? Hooks::kRowSize : Hooks::kColumnSize);
   static constexpr bool kIsRolled = kSize * kN > kMostCode;
+  // Whether a branch keeps the groups of columns apart: ptxas would start the reads and the arithmetic of all of them
+  // first, and has no registers for the results.
+  static constexpr bool kGroupsApart = kElementSize > 0 && kN > 2;
   // Whether a hook may be asked for indices inside the lengths alone.
   static constexpr bool kClamps = Hooks::kRowReads || Hooks::kColumnReads || Hooks::kElementReads ||
                                   Hooks::kIsByHead || Derivatives::kHasScore || Derivatives::Adjoints::kAny;
@@ -95,7 +98,13 @@ struct Elements {
       }
     } else {
 #pragma unroll
-      for (int n = 0; n < kN; ++n) group<kChecks>(s, dp, lines, stats, drawn, captured, room, n, n);
+      for (int n = 0; n < kN; ++n) {
+        // No part of a tile begins a tile past the end: the branch is never taken.
+        if (kGroupsApart && n > 0 &&
+            (kKeysDown ? place.q0 >= q_len + Config::kTileQ : place.kv0 >= kv_len + Config::kTileKv))
+          break;
+        group<kChecks>(s, dp, lines, stats, drawn, captured, room, n, n);
+      }
     }
     if constexpr (kCaptures) captured.end_tile(room);
   }

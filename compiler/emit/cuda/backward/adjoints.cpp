@@ -269,10 +269,13 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks, con
   return printed;
 }
 
-BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, bool deterministic) {
+BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, const Facts& facts,
+                       bool deterministic) {
+  constexpr int kFewOperations = 4;
   constexpr int kDiagonalRegisters = 8;  // what has been summed of the diagonals under way
   BackwardNeeds needs;
   needs.deterministic = deterministic;
+  needs.computes_distances = facts.diagonal_ops > kFewOperations;
   const std::vector<Adjoint>& adjoints = derivatives.score_mod.adjoints;
   needs.captures = !adjoints.empty();
   for (const Table& table : tables_of(spec, adjoints, deterministic)) needs.table_floats += table.elements;

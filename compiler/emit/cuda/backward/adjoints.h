@@ -27,7 +27,8 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks, con
                                PartLowering& lowering);
 
 /// What the plan has to know of score_mod's and of the hooks.
-BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, bool deterministic);
+BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, const Facts& facts,
+                       bool deterministic);
 
 /// Of a deterministic pass: the gradients that are summed exactly, params first.
 std::vector<ExactGradient> exact_gradients(const Derivatives& derivatives);

@@ -66,7 +66,7 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   Program program;
   std::string includes, entries;
   for (const PrintedPass& pass : print_backward_passes(
-           spec, classes, score_class, plan, needs_of(spec, derivatives, plan.deterministic),
+           spec, classes, score_class, plan, needs_of(spec, derivatives, facts, plan.deterministic),
            plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>())) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
