@@ -188,11 +188,23 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   return kernel;
 }
 
+/// A plan that cannot be read is an error on the host, too, which has no use for it.
+void check_backward_plan(const Options& options) {
+  if (!options.backward || options.backward_plan.empty()) return;
+  try {
+    parse_backward_plan(options.backward_plan, {});
+  } catch (const ArgumentError& error) {
+    throw ArgumentError(fmt::format("the backward plan '{}' (Options::backward_plan, FA_BACKWARD_PLAN): {}",
+                                    options.backward_plan, error.what()));
+  }
+}
+
 }  // namespace
 
 Kernel compile(const Spec& spec, const Options& requested) {
   Lap lap;
   const Options options = resolve(requested, environment());
+  check_backward_plan(options);
   const Device device = pick_device(options);
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;

@@ -23,6 +23,10 @@ def butterfly(b, h, q, k):
     return (x & (x - 1)) == 0
 
 
+def neighbourhood_2d(b, h, q, k):
+    return ((q // 32 - k // 32).abs() <= 3) & ((q % 32 - k % 32).abs() <= 3)
+
+
 def t5_bucket(q, k):
     distance = torch.clamp(q - k, min=0)
     far = 16 + (torch.log(torch.clamp(distance, min=1) / 16.0) / math.log(128 / 16) * 16).to(torch.int32)
@@ -38,6 +42,14 @@ def variants(n, device="cuda"):
     head = torch.arange(HEADS, device=device)[:, None, None]
     row = torch.arange(n // 128, device=device)[None, :, None]
     column = torch.arange(n // 128, device=device)[None, None, :]
+    ancestors = (torch.arange(n, device=device)[:, None] + 1 >> torch.arange(12, device=device)[None, :]) - 1
+
+    def tree(b, h, q, k):
+        is_ancestor = ancestors[q, 0] == k
+        for d in range(1, 12):
+            is_ancestor = is_ancestor | (ancestors[q, d] == k)
+        return is_ancestor
+
     layout = (row == column) | (column == 0) | ((head + row + column) % 4 == 0)
     return {
         "causal": Variant("causal", mask_mod=causal),
@@ -46,6 +58,8 @@ def variants(n, device="cuda"):
         "document": Variant("document", mask_mod=lambda b, h, q, k: (documents[q] == documents[k]) & (q >= k)),
         "dilated_4": Variant("dilated", mask_mod=dilated, extra=("--set", f"window={n}")),
         "butterfly": Variant("butterfly", mask_mod=butterfly),
+        "tree": Variant("tree", mask_mod=tree),
+        "neighbourhood_2d": Variant("neighbourhood_2d", mask_mod=neighbourhood_2d),
         "block_sparse": Variant("block_sparse", mask_mod=lambda b, h, q, k: layout[h, q // 128, k // 128], by_head=True),
         "alibi_causal": Variant("alibi", lambda s, b, h, q, k: s + slopes[h] * (k - q), causal),
         "softcap_30": Variant("softcap", lambda s, b, h, q, k: 30 * torch.tanh(s / 30)),

@@ -8,6 +8,8 @@ import sys
 import pytest
 import torch
 
+import facet.torch
+
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
@@ -37,6 +39,17 @@ def output_of(name, of, tensors):
 def test_each_further_variant_has_its_spec():
     for name, variant in further.variants(48, "cpu").items():
         assert pathlib.Path(variant.spec).is_file(), name
+
+
+@pytest.mark.parametrize("name", ["tree", "neighbourhood_2d", "dilated_4"])
+def test_shipped_variants_are_their_specs(name):
+    of = problem(name, 96)
+    q, k, v = of.inputs()
+    tensors = {"ancestors": (torch.arange(96)[:, None] + 1 >> torch.arange(12)) - 1} if name == "tree" else {}
+    tensors = {key: value.to(torch.int32) for key, value in tensors.items()}
+    params = {"window": 96} if name == "dilated_4" else {}
+    spec = facet.Spec.load(BENCH.parent / "specs" / f"{of.variant.spec}.fa")
+    torch.testing.assert_close(facet.torch.attention(q, k, v, spec, **tensors, **params), output_of("facet", of, (q, k, v)))
 
 
 @pytest.mark.parametrize("name", ["facet", "standard"])

@@ -252,7 +252,11 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
 
 BackwardPlan choose_backward_forced(const CheckedSpec& spec, const Target& target, const BackwardNeeds& needs,
                                     std::string_view text) {
-  const BackwardPlan plan = parse_backward_plan(text, choose_backward(spec, target, needs));
+  const BackwardPlan chosen = choose_backward(spec, target, needs);
+  const BackwardPlan plan = parse_backward_plan(text, chosen);
+  if (plan.family != chosen.family)
+    throw ArgumentError(fmt::format("{}: {} runs the backward pass by {} kernels", family_name(plan.family),
+                                    target.name, family_name(chosen.family)));
   if (const std::string reason = why_illegal(plan, spec, target, needs); !reason.empty())
     throw ArgumentError(reason);
   return plan;

@@ -60,6 +60,12 @@ const Scope* take_scope(std::string_view& word) {
   return nullptr;
 }
 
+Family family_of(std::string_view word) {
+  for (const FamilyTraits& known : all_families())
+    if (word == known.name) return known.family;
+  throw ArgumentError(fmt::format("'{}' is neither name=number nor a family of kernels", word));
+}
+
 void set(BackwardPlan& plan, const Scope* scope, std::string_view name, std::string_view text) {
   if (scope != nullptr) {
     for (const Field& field : kFields)
@@ -103,9 +109,8 @@ BackwardPlan parse_backward_plan(std::string_view text, const BackwardPlan& base
     const auto equals = word.find('=');
     if (equals != std::string_view::npos) {
       set(plan, scope, word.substr(0, equals), word.substr(equals + 1));
-    } else if (!word.empty() && word != family_name(plan.family)) {
-      throw ArgumentError(
-          fmt::format("'{}' is not name=number; its family is {}", word, family_name(plan.family)));
+    } else if (!word.empty()) {
+      plan.family = family_of(word);
     }
     if (ends) scope = nullptr;
   });

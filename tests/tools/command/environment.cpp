@@ -47,12 +47,22 @@ TEST_CASE("FA_BACKWARD_PLAN and --backward-plan reach explain and emit", "[tools
     CHECK(missing(alone.err, {"--backward-plan", "add --backward"}) == "");
     const auto junk = facet_with("FA_BACKWARD_PLAN=junk", words, {"--backward"});
     CHECK(junk.status == 2);
-    CHECK(missing(junk.err, {"FA_BACKWARD_PLAN='junk'", "'junk' is not name=number"}) == "");
+    CHECK(missing(junk.err, {"FA_BACKWARD_PLAN='junk'", "'junk' is neither name=number"}) == "");
     const auto illegal =
         facet_with("FA_TUNE=never", words, {"--backward", "--backward-plan", "keys(stages=3)"});
     CHECK(illegal.status == 2);
     CHECK(missing(illegal.err, {"--backward-plan \"keys(stages=3)\"", "sm80 kernels take 1 or 2"}) == "");
   }
+}
+
+TEST_CASE("a backward plan that cannot be read is an error on the host, too", "[tools][options][backward]") {
+  const std::vector<std::string> run = {
+      "run",       source_path("specs/causal.fa"), "--device", "host", "--q-len", "8", "--dtype", "f32",
+      "--backward"};
+  const auto junk = facet_with("FA_BACKWARD_PLAN=junk", run);
+  CHECK(junk.status == 2);
+  CHECK(missing(junk.err, {"backward plan", "'junk' is neither name=number"}) == "");
+  CHECK(facet_with("FA_BACKWARD_PLAN=sm75 keys(stages=1)", run).status == 0);
 }
 
 TEST_CASE("FA_DETERMINISTIC reaches what builds or shows a backward pass", "[tools][options][backward]") {
