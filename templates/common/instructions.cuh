@@ -28,7 +28,10 @@ __device__ __forceinline__ void store_shared_16(unsigned smem, uint4 piece) {
 
 /// Adds to a number in global memory, whatever else adds to it. atomicAdd asks what memory it is where ptxas cannot tell.
 __device__ __forceinline__ void add_to_global(float* to, float by) {
-  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "f"(by) : "memory");
+  asm volatile(
+      "{\n.reg .u64 place;\ncvta.to.global.u64 place, %0;\nred.global.add.f32 [place], %1;\n}" ::"l"(to),
+      "f"(by)
+      : "memory");
 }
 
 /// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
