@@ -126,6 +126,17 @@ std::vector<std::shared_ptr<const CudaKernel>> load_or_build_cuda(const CudaDevi
   return kernels;
 }
 
+/// What `plan` returns; what is wrong with a plan that is forced says which it is and where it may come from.
+BackwardPlan naming_backward_plan(const Options& options, const auto& plan) {
+  try {
+    return plan();
+  } catch (const ArgumentError& error) {
+    if (options.backward_plan.empty()) throw;
+    throw ArgumentError(fmt::format("the backward plan '{}' (Options::backward_plan, FA_BACKWARD_PLAN): {}",
+                                    options.backward_plan, error.what()));
+  }
+}
+
 /// The kernel's functions on a GPU: the programs of the forward pass, by bucket, and the backward pass.
 void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled,
               const TableSources& sources, const Target& target, const CudaDevice& device,
@@ -135,8 +146,9 @@ void add_cuda(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& com
   for (const Source& source : sources.sources) requests.push_back({&source, label});
   std::optional<Source> backward;
   if (compiled.derivatives) {
-    const BackwardPlan plan =
-        plan_backward(spec, compiled, target, options.deterministic, options.backward_plan);
+    const BackwardPlan plan = naming_backward_plan(options, [&] {
+      return plan_backward(spec, compiled, target, options.deterministic, options.backward_plan);
+    });
     backward = emit_backward_for_gpu(spec, compiled, plan, target);
     requests.push_back({&*backward, label + ", backward"});
   }
@@ -188,23 +200,14 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   return kernel;
 }
 
-/// A plan that cannot be read is an error on the host, too, which has no use for it.
-void check_backward_plan(const Options& options) {
-  if (!options.backward || options.backward_plan.empty()) return;
-  try {
-    parse_backward_plan(options.backward_plan, {});
-  } catch (const ArgumentError& error) {
-    throw ArgumentError(fmt::format("the backward plan '{}' (Options::backward_plan, FA_BACKWARD_PLAN): {}",
-                                    options.backward_plan, error.what()));
-  }
-}
-
 }  // namespace
 
 Kernel compile(const Spec& spec, const Options& requested) {
   Lap lap;
   const Options options = resolve(requested, environment());
-  check_backward_plan(options);
+  // A plan that cannot be read is an error on the host, too, which has no use for it.
+  if (options.backward)
+    naming_backward_plan(options, [&] { return parse_backward_plan(options.backward_plan, {}); });
   const Device device = pick_device(options);
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;

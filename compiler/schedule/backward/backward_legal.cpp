@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "compiler/schedule/shape.h"
 
 namespace fa {
@@ -10,15 +12,23 @@ namespace {
 
 constexpr int kRowsOfWarp = 16;  // of a matrix product's left operand
 constexpr int kMaxWarps = 16;
+constexpr int kMostKeys = 256;     // of a tile
+constexpr int kKeysOfPhilox = 32;  // that one call draws for: the queries' pass takes whole calls
 
-bool is_tile(int size) { return size >= kRowsOfWarp && size <= 256 && size % kRowsOfWarp == 0; }
+bool is_power_of_two(int number, int least, int most) {
+  return number >= least && number <= most && std::has_single_bit(static_cast<unsigned>(number));
+}
 
-/// What holds of either pass.
-std::string why_pass_illegal(const TilePass& pass, Family family) {
-  if (!is_tile(pass.tile_q) || !is_tile(pass.tile_kv))
-    return fmt::format("tile_q={} tile_kv={}: tiles have 16 to 256 rows, by 16", pass.tile_q, pass.tile_kv);
-  if (pass.warps < 1 || pass.warps > kMaxWarps)
-    return fmt::format("warps={}: a CTA takes 1 to {}", pass.warps, kMaxWarps);
+/// What holds of either pass. Query rows beyond the last whole kMostQueryRows have no row stats and no sums of dQ, so tiles of
+/// rows divide that; warps begin at whole calls of Philox, so sizes are powers of two.
+std::string why_pass_illegal(const TilePass& pass, Family family, int least_keys) {
+  if (!is_power_of_two(pass.tile_q, kRowsOfWarp, kMostQueryRows))
+    return fmt::format("tile_q={}: it is a power of two from {} to {}", pass.tile_q, kRowsOfWarp,
+                       kMostQueryRows);
+  if (!is_power_of_two(pass.tile_kv, least_keys, kMostKeys))
+    return fmt::format("tile_kv={}: it is a power of two from {} to {}", pass.tile_kv, least_keys, kMostKeys);
+  if (!is_power_of_two(pass.warps, 1, kMaxWarps))
+    return fmt::format("warps={}: it is a power of two up to {}", pass.warps, kMaxWarps);
   const int most = traits_of(family).has_async_copies ? 2 : 1;
   if (pass.stages < 1 || pass.stages > most)
     return fmt::format("stages={}: {} kernels take 1{}", pass.stages, family_name(family),
@@ -34,12 +44,6 @@ std::string over_shared_memory(int bytes, const Target& target) {
 /// Whether that many warps can part the columns of head_dim: by pairs of 8-column tiles.
 bool parts_columns(int head_dim, const CheckedSpec& spec, int column_warps) {
   return padded_head_dim(head_dim, spec.dtype) / kRowsOfWarp % column_warps == 0;
-}
-
-/// Whether the rows of Q can be parted for what a tile adds to dQ: QueryPart in templates/common/backward/query_sums.cuh.
-bool parts_query_rows(const TilePass& keys) {
-  const int twos = keys.tile_q % 32 == 0 ? keys.tile_q / 32 : 0;
-  return keys.warps % (keys.tile_q / kRowsOfWarp) == 0 || (twos > 0 && keys.warps % twos == 0);
 }
 
 std::string why_sharing_illegal(const TilePass& keys, const CheckedSpec& spec, bool captures) {
@@ -72,7 +76,7 @@ std::string why_sharing_illegal(const TilePass& keys, const CheckedSpec& spec, b
 std::string why_keys_illegal(const BackwardPlan& plan, const CheckedSpec& spec, const Target& target,
                              const BackwardNeeds& needs) {
   const TilePass& keys = plan.keys;
-  if (std::string reason = why_pass_illegal(keys, plan.family); !reason.empty()) return reason;
+  if (std::string reason = why_pass_illegal(keys, plan.family, kRowsOfWarp); !reason.empty()) return reason;
   if (std::string reason = why_sharing_illegal(keys, spec, needs.captures); !reason.empty()) return reason;
   if (plan.apart && keys.column_warps > 1) return "apart=1: column_warps is then 1";
   if (plan.apart && plan.dq_by_sums) return "apart=1: dq_by_sums is then 0";
@@ -82,7 +86,7 @@ std::string why_keys_illegal(const BackwardPlan& plan, const CheckedSpec& spec, 
       return "dq_by_sums=1: only sm80 kernels in 16 bits sum dQ so";
     if (plan.deterministic) return "dq_by_sums=1: its bits differ from run to run; deterministic=1";
     if (needs.rows) return "dq_by_sums=1: elements of query rows are captured, which the pass of dQ sums";
-    if (keys.warps * kRowsOfWarp < keys.tile_q || !parts_query_rows(keys))
+    if (keys.warps * kRowsOfWarp < keys.tile_q)
       return fmt::format("tile_q={} warps={}: the warps cannot part the query rows between them", keys.tile_q,
                          keys.warps);
   }
@@ -92,7 +96,8 @@ std::string why_keys_illegal(const BackwardPlan& plan, const CheckedSpec& spec, 
 
 std::string why_queries_illegal(const BackwardPlan& plan, const CheckedSpec& spec, const Target& target) {
   const TilePass& queries = plan.queries;
-  if (std::string reason = why_pass_illegal(queries, plan.family); !reason.empty()) return reason;
+  if (std::string reason = why_pass_illegal(queries, plan.family, kKeysOfPhilox); !reason.empty())
+    return "queries: " + reason;
   if (queries.column_warps != 1 || queries.query_warps != 1 || queries.parts != 1)
     return "queries: column_warps, query_warps and parts are 1";
   if (queries.warps * kRowsOfWarp != queries.tile_q)

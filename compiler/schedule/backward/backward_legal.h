@@ -7,6 +7,9 @@
 
 namespace fa {
 
+/// The most query rows of a tile: what row stats and sums of dQ are padded to (kRowsPadded of templates/backward_params.h).
+constexpr int kMostQueryRows = 128;
+
 /// Empty where the pass that sums dK and dV can run by the plan; else the reason.
 std::string why_keys_illegal(const BackwardPlan& plan, const CheckedSpec& spec, const Target& target,
                              const BackwardNeeds& needs);

@@ -15,8 +15,8 @@ struct TilePass {
   int tile_kv = 0;       // keys of a tile
   int warps = 0;         // of 32 threads; each owns 16 or more of the rows or keys that stay
   int column_warps = 1;  // warps that share those, and part the tile's columns between them
-  int query_warps =
-      1;  // warps that share them, and part the tile's query rows; each has sums of its own, added up at the end
+  // Warps that share them, and part the tile's query rows; each has sums of its own, added up at the end.
+  int query_warps = 1;
   int parts = 1;   // of the rows that pass by, one after the other: fewer scores at a time
   int stages = 1;  // buffers for what passes by
 
@@ -37,7 +37,7 @@ struct BackwardPlan {
   // (templates/common/backward/exact_sum.cuh), which takes room in the call's workspace and a pass.
   bool deterministic = false;
 
-  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 stages=2) queries(...) apart=0 dq_by_sums=0 delays_dq=0
+  /// "sm80 keys(tile_q=64 tile_kv=128 warps=8 ... stages=2) queries(...) apart=0 dq_by_sums=0 delays_dq=0
   /// deterministic=0"
   std::string print() const;
   bool operator==(const BackwardPlan&) const = default;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/backward/backward_legal.h"
 #include "compiler/schedule/shape.h"
 #include "templates/backward_params.h"
 
@@ -12,6 +13,8 @@ constexpr int kRowStatsThreads = 128;
 constexpr int kExactSumsThreads = 256;
 
 /// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
+static_assert(kRowsPadded == kMostQueryRows);
+
 std::string print_entry(const Pass& pass, std::string_view runs) {
   return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, 1)
     {entry}(const __grid_constant__ fa::BackwardParams params) {{
