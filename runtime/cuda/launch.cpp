@@ -20,11 +20,11 @@ constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 constexpr int kCapturesOverlap = 12030;
 
 /// `params`: the pass's arguments, of which `sizes` are a part that says how many blocks there are.
-/// `overlaps`: whether it may start before the kernel that was enqueued last has ended.
 template <class Params>
 void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params, const ForwardParams& sizes,
-             Stream stream, bool overlaps) {
+             Stream stream) {
   const Pass& pass = kernel.program[number];
+  const bool overlaps = pass.overlaps && kernel.device.info().driver_version >= kCapturesOverlap;
   void* arguments[] = {const_cast<Params*>(&params)};  // the driver copies it before it returns
   const DriverTable& table = kernel.device.table();
   CUlaunchAttribute overlap = {};
@@ -126,8 +126,7 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
   params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number)
-    enqueue(kernel, number, params, params, stream,
-            kernel.program[number].overlaps && gpu.driver_version >= kCapturesOverlap);
+    enqueue(kernel, number, params, params, stream);
 }
 
 void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::int64_t kv_bytes,
@@ -144,7 +143,7 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
     params.forward.head_shift = kernel.program[number].grid == Grid::kv_tiles
                                     ? kv_head_shift(params.forward, kv_bytes, l2_bytes)
                                     : q_head_shift(params.forward, kv_bytes, l2_bytes);
-    enqueue(kernel, number, params, params.forward, stream, false);
+    enqueue(kernel, number, params, params.forward, stream);
   }
 }
 

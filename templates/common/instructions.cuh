@@ -34,6 +34,31 @@ __device__ __forceinline__ void add_to_global(float* to, float by) {
       : "memory");
 }
 
+#if __CUDA_ARCH__ >= 900
+constexpr bool kAddsFour = true;        // one instruction adds four numbers that lie side by side
+constexpr bool kStoresMatrices = true;  // one instruction stores matrices of 8 x 8
+#else
+constexpr bool kAddsFour = false;
+constexpr bool kStoresMatrices = false;
+#endif
+
+/// As add_to_global, to the four numbers at `to`, aligned to 16 bytes.
+__device__ __forceinline__ void add_four_to_global(float* to, const float (&by)[4]) {
+  asm volatile(
+      "{\n.reg .u64 place;\ncvta.to.global.u64 place, %0;\nred.global.add.v4.f32 [place], {%1, %2, %3, "
+      "%4};\n}" ::"l"(to),
+      "f"(by[0]), "f"(by[1]), "f"(by[2]), "f"(by[3])
+      : "memory");
+}
+
+/// Stores four matrices of 8 x 8 16-bit elements in shared memory, each as a product leaves it in a warp's registers. `smem`:
+/// where row lane % 8 of matrix lane / 8 goes.
+__device__ __forceinline__ void store_matrices(unsigned smem, const unsigned (&words)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+
 /// Copies 16 bytes from global to shared memory past the L1; writes zeros where `valid` is false and reads
 /// nothing. From sm_80 on.
 __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, bool valid) {

@@ -354,17 +354,14 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const bool rescales = follow_maximum(tile_max, scale, shift, factor);
       exponentiate(params, scale, shift, kv0);
       pin(s[0]);
-      // Waited for in a block of its own: ptxas moves a wait up to the start of its block, before the exponentials.
+      end_block(params.call.kv_len);  // or ptxas moves the wait up before the exponentials
+      await_products<0>();
+      pin(o[0]);
       if (rescales) {
-        await_products<0>();
-        pin(o[0]);
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d)
 #pragma unroll
           for (int i = 0; i < 4; ++i) o[0][d][i] *= factor[i / 2];
-      } else {
-        await_products<0, 1>();
-        pin(o[0]);
       }
       pin(p);
       if (has_p && lane == 0) arrive(v_empty(smem, 1 - stage));

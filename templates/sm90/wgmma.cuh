@@ -18,10 +18,16 @@ __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.syn
 __device__ __forceinline__ void close_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// `kPlace` tells waits in two branches apart, which compilers would merge into one before both.
-template <int kRunning, int kPlace = 0>
+/// All warps of a warpgroup wait at one place of the code, as PTX asks: in no branch that they do not all take.
+template <int kRunning>
 __device__ __forceinline__ void await_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0; // %1" ::"n"(kRunning), "n"(kPlace) : "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kRunning) : "memory");
+}
+
+/// Ends a basic block, whose instructions ptxas orders as it likes: what follows stays behind what was before. It does so
+/// by an exit that no thread takes. `length`: at least 0, which the compiler does not know.
+__device__ __forceinline__ void end_block(int length) {
+  asm volatile("{\n.reg .pred p;\nsetp.lt.s32 p, %0, 0;\n@p exit;\n}" ::"r"(length) : "memory");
 }
 
 /// Keeps the compiler from moving what reads or writes these registers across this place: it does not know that

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backward_params.h"
+#include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
 
 namespace fa {
@@ -75,6 +76,7 @@ struct ExactSumsPass {
   static constexpr int kThreads = 256;
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
+    await_pass_before();
 #pragma unroll 1
     for (int gradient = 0; gradient < kMaxGradients; ++gradient) {
       const ExactSum* const sums = params.exact_sums[gradient];

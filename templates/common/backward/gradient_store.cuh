@@ -38,20 +38,34 @@ __device__ __forceinline__ void stage_rows(unsigned char* room, const float (&ac
   // Whether a page's tiles are reached from the first one's place by its swizzle bits and an immediate: the part begins at
   // a page, or its tiles are bits that the first has not.
   constexpr bool kIsAligned = kD % 8 == 0 || 8 % kD == 0;
+  // Four matrices of 8 x 8 at once: both halves of 16 rows, and two tiles side by side.
+  constexpr bool kByMatrices = kStoresMatrices && kD % 2 == 0;
   const int lane = lane_of_warp();
-  const int first = part.row + lane / 4;  // all rows of the lane have its swizzle
-  const int place = (kIsAligned ? part.column_tile / 8 * Tile::kPageBytes : 0) + first * 128 +
-                    (lane % 4) * 4 + ((kIsAligned ? part.column_tile % 8 : 0) ^ (lane / 4)) * 16;
+  // All rows of a lane, a multiple of 8 apart, have one swizzle.
+  const int swizzle = kByMatrices ? lane % 8 : lane / 4;
+  const int row = part.row + (kByMatrices ? lane % 16 : lane / 4);
+  const int tile_of_lane = (kIsAligned ? part.column_tile % 8 : 0) ^ (kByMatrices ? lane / 16 : 0);
+  const int place = (kIsAligned ? part.column_tile / 8 * Tile::kPageBytes : 0) + row * 128 +
+                    (kByMatrices ? 0 : (lane % 4) * 4) + (tile_of_lane ^ swizzle) * 16;
+  [[maybe_unused]] const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(room));
 #pragma unroll
-  for (int d = 0; d < kD; ++d) {
+  for (int d = 0; d < kD; d += kByMatrices ? 2 : 1) {
     const int tile = kIsAligned ? d : part.column_tile + d;
-    unsigned char* const to = room + (place ^ tile % 8 * 16) + tile / 8 * Tile::kPageBytes;
+    const int to = (place ^ tile % 8 * 16) + tile / 8 * Tile::kPageBytes;
+    const auto words = [&](int m, int d_, int half) {
+      return pack<Element>(acc[m][d_][2 * half] * factor, acc[m][d_][2 * half + 1] * factor);
+    };
 #pragma unroll
-    for (int m = 0; m < kM; ++m)
+    for (int m = 0; m < kM; ++m) {
+      if constexpr (kByMatrices) {
+        const unsigned of_lane[4] = {words(m, d, 0), words(m, d, 1), words(m, d + 1, 0), words(m, d + 1, 1)};
+        store_matrices(smem + to + 16 * m * 128, of_lane);
+      } else {
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-        *reinterpret_cast<unsigned*>(to + (16 * m + 8 * half) * 128) =
-            pack<Element>(acc[m][d][2 * half] * factor, acc[m][d][2 * half + 1] * factor);
+        for (int half = 0; half < 2; ++half)
+          *reinterpret_cast<unsigned*>(room + to + (16 * m + 8 * half) * 128) = words(m, d, half);
+      }
+    }
   }
 }
 

@@ -136,7 +136,7 @@ struct BackwardKeys {
                  static_cast<int>(forward.v_strides.row), kv0, kv_len);
     v_copy.settle(copy_to + kVOffset);
     close_copies();
-    if constexpr (Classes::kHasTileMap) await_pass_before();
+    await_pass_before();
 
     Sums<KTile> dk;
     Sums<VTile> dv;

@@ -66,7 +66,7 @@ struct BackwardQueries {
                    static_cast<int>(params.d_o_strides.row), q0, q_len);
     d_o_copy.settle(copy_to + kDoOffset);
     close_copies();
-    if constexpr (Classes::kHasTileMap) await_pass_before();
+    await_pass_before();
 
     const char* const k = Sequence::head_bytes<Element::kBytes>(forward.k, forward.k_strides, b, kv_head);
     const char* const v = Sequence::head_bytes<Element::kBytes>(forward.v, forward.v_strides, b, kv_head);

@@ -3,12 +3,14 @@
 // of them.
 //
 // The sums lie as products of m16n8 leave them, [batch * num_q_heads][16 rows][8 columns][4][lane], so that the 32
-// additions of a warp's instruction are 128 bytes side by side. The pass that finds row stats makes them zero.
+// additions of a warp's instruction are 128 bytes side by side. Where an instruction adds four numbers, a lane's four lie
+// side by side: [lane][4]. The pass that finds row stats makes them zero.
 #pragma once
 
 #include "backward_params.h"
 #include "common/backward/gradient_store.cuh"
 #include "common/backward/tile_products.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/instructions.cuh"
 #include "common/placement.cuh"
 #include "common/tile.cuh"
@@ -20,6 +22,8 @@ struct QuerySums {
   static constexpr int kColumnTiles = (kHeadDim + 15) / 16 * 2;
   static constexpr int kFloatsOfTile = 128;                           // of 16 x 8
   static constexpr int kFloatsOfRows = kColumnTiles * kFloatsOfTile;  // of 16 rows
+  static constexpr int kLaneStep = kAddsFour ? 4 : 1;  // from a lane's first number to the next lane's
+  static constexpr int kStep = kAddsFour ? 1 : 32;     // from one of a lane's four numbers to the next
 
   /// Those of 16 rows, the first a multiple of 16.
   static __device__ __forceinline__ float* of_rows(const BackwardParams& params, int b, int h,
@@ -90,15 +94,19 @@ struct QueryPart {
 #pragma unroll
     for (int step = 2; step < kSteps; ++step) multiply(step);
     float* const to = head + (q0 / 16 + kM * row_group) * static_cast<long long>(Sums::kFloatsOfRows) +
-                      first * Sums::kFloatsOfTile + lane;
+                      first * Sums::kFloatsOfTile + lane * Sums::kLaneStep;
 #pragma unroll
     for (int m = 0; m < kM; ++m)
 #pragma unroll
       for (int d = 0; d < kTilesOfGroup; ++d) {
         if (kHasRest && first + d >= Sums::kColumnTiles) break;
+        float* const tile = to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile;
+        if constexpr (kAddsFour) {
+          add_four_to_global(tile, sums[m][d]);
+        } else {
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          add_to_global(to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile + 32 * i, sums[m][d][i]);
+          for (int i = 0; i < 4; ++i) add_to_global(tile + Sums::kStep * i, sums[m][d][i]);
+        }
       }
   }
 };
@@ -115,18 +123,21 @@ struct QuerySumsPass {
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
-    const int first_row = block_index().x * kRowsPadded, h = block_index().y, b = block_index().z;
-    const float* const from =
-        Sums::of_rows(params, b, h, first_row + warp_of_cta() * kRowsPerWarp) + lane_of_warp();
+    const CallParams& call = params.forward.call;
+    // The last heads first: the L2 cache still has their sums.
+    const int first_row = block_index().x * kRowsPadded, h = call.num_q_heads - 1 - block_index().y,
+              b = call.batch - 1 - block_index().z;
+    await_pass_before();
+    const float* const from = Sums::of_rows(params, b, h, first_row + warp_of_cta() * kRowsPerWarp) +
+                              lane_of_warp() * Sums::kLaneStep;
     float sums[1][Sums::kColumnTiles][4];
 #pragma unroll
     for (int d = 0; d < Sums::kColumnTiles; ++d)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums[0][d][i] = from[d * Sums::kFloatsOfTile + 32 * i];
-    store_gradient<QTile>(gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row,
-                                                 Sequence::q_len(params.forward.call, b)),
-                          shared, sums, params.forward.call.scale,
-                          {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
+      for (int i = 0; i < 4; ++i) sums[0][d][i] = from[d * Sums::kFloatsOfTile + Sums::kStep * i];
+    store_gradient<QTile>(
+        gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row, Sequence::q_len(call, b)),
+        shared, sums, call.scale, {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
   }
 };
 

@@ -9,6 +9,7 @@
 #include "backward_params.h"
 #include "common/backward/captured.cuh"
 #include "common/backward/query_sums.cuh"
+#include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
 #include "common/score/element_product.cuh"
 #include "common/softmax.cuh"
@@ -49,16 +50,16 @@ struct RowStatsPass {
   static_assert(kRowsPadded % (kRowsOfLane * kRowsAtOnce) == 0 && kRowsOfLane <= kLanes);
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
-    const int part = block_index().x, h = block_index().y, b = block_index().z;
     const CallParams& call = params.forward.call;
+    // The first heads last: the next pass begins with them, and finds in the L2 cache what was read and written here.
+    const int part = block_index().x, h = call.num_q_heads - 1 - block_index().y,
+              b = call.batch - 1 - block_index().z;
     const int q_len = Sequence::q_len(call, b);
     const RowStats stats = RowStats::of_head(params, b, h);
     const char* const o =
         Sequence::head_bytes<Element::kBytes>(params.forward.o, params.forward.o_strides, b, h);
     const char* const d_o = Sequence::head_bytes<Element::kBytes>(params.d_o, params.d_o_strides, b, h);
     const int lane = static_cast<int>(thread_of_cta()) % kLanes;
-    if (params.d_q_sums != nullptr)
-      QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded);
     float d_sink = 0.0f;  // of this thread's rows
 #pragma unroll 1
     for (int first = static_cast<int>(thread_of_cta()) / kLanes; first < kRowsPadded;
@@ -95,6 +96,10 @@ struct RowStatsPass {
       d_sink = warp_sum(d_sink);
       if (lane_of_warp() == 0) add_to_all(params, b, h, d_sink, typename Derivatives::SinkAdjoints{});
     }
+    // Behind the loads, which would wait for these stores to start.
+    if (params.d_q_sums != nullptr)
+      QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded);
+    await_pass_before();  // only for the passes after this one: it reads nothing of the tile map
   }
 
  private:

@@ -10,20 +10,24 @@
 #include "compiler/emit/cuda/passes/backward.h"
 #include "compiler/emit/cuda/unit/unit.h"
 #include "templates/backward_params.h"
+#include "templates/common/dependent_launch.h"
 
 namespace fa {
 namespace {
 
-/// In the order they run in. A walk's tile map is filled right before it, by tiles of its size.
+/// In the order they run in. `overlap`: each may start before the one before has ended; each waits for that end, so that what
+/// any pass wrote is there for all that follow. A walk's tile map is filled before it, by tiles of its size.
 std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const TileClasses& classes,
                                                const ScoreClass& score_class, const BackwardPlan& plan,
                                                const BackwardNeeds& needs,
-                                               std::vector<ExactGradient> exact_gradients) {
-  std::vector<PrintedPass> passes = {print_row_stats_pass()};
+                                               std::vector<ExactGradient> exact_gradients, bool overlap) {
+  std::vector<PrintedPass> passes;
   const auto add_map = [&](const TilePass& tiles, std::string_view of) {
-    if (classes.map) passes.push_back(print_backward_map_pass(classes, score_class, tiles, of));
+    if (classes.map)
+      passes.push_back(print_backward_map_pass(classes, score_class, tiles, of, !passes.empty()));
   };
   add_map(plan.keys, "keys");
+  passes.push_back(print_row_stats_pass());  // while the map is filled
   for (PrintedPass& pass : print_keys_passes(spec, plan, needs)) passes.push_back(std::move(pass));
   if (plan.dq_by_sums) {
     passes.push_back(print_query_sums_pass(spec));
@@ -32,6 +36,7 @@ std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Ti
     passes.push_back(print_queries_pass(spec, plan));
   }
   if (!exact_gradients.empty()) passes.push_back(print_exact_sums_pass(std::move(exact_gradients)));
+  for (std::size_t i = 1; i < passes.size(); ++i) passes[i].pass.overlaps = overlap;
   return passes;
 }
 
@@ -67,7 +72,8 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   std::string includes, entries;
   for (const PrintedPass& pass : print_backward_passes(
            spec, classes, score_class, plan, needs_of(spec, derivatives, facts, plan.deterministic),
-           plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>())) {
+           plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>(),
+           target.compute_capability >= FA_OVERLAPS_FROM)) {
     program.push_back(pass.pass);
     const std::string include = pass.include.empty() ? "" : fmt::format("#include \"{}\"\n", pass.include);
     if (includes.find(include) == std::string::npos) includes += include;

@@ -18,6 +18,7 @@ static_assert(kRowsPadded == kMostQueryRows);
 std::string print_entry(const Pass& pass, std::string_view runs) {
   return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, 1)
     {entry}(const __grid_constant__ fa::BackwardParams params) {{
+  fa::let_next_pass_start();
   {runs}::run(params);
 }}
 static_assert({runs}::kThreads == {threads});
@@ -62,11 +63,12 @@ PrintedPass print_row_stats_pass() {
 }
 
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
-                                    const TilePass& tiles, std::string_view of) {
+                                    const TilePass& tiles, std::string_view of, bool awaits) {
   return print_map_pass(classes, score_class,
                         {.entry = fmt::format("facet_tile_map_of_{}", of),
                          .tile_q = tiles.tile_q,
                          .tile_kv = tiles.tile_kv,
+                         .awaits = awaits,
                          .tiles = of == "keys" ? "fa::KeysConfig::kTileQ, fa::KeysConfig::kTileKv"
                                                : "fa::QueriesConfig::kTileQ, fa::QueriesConfig::kTileKv",
                          .params = "BackwardParams",

@@ -22,6 +22,7 @@ struct PrintedPass {
 struct MapPass {
   std::string entry;
   int tile_q = 0, tile_kv = 0;
+  bool awaits = false;       // it follows a pass, whose end it waits for
   std::string_view tiles;    // both, as template arguments
   std::string_view params;   // the type of the launch arguments
   std::string_view forward;  // the ForwardParams among them

@@ -17,10 +17,11 @@ PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_c
           .include = "common/tiles/tile_map.cuh",
           .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
     {entry}(const __grid_constant__ fa::{params} params) {{
-  fa::TileMapPass<fa::Classes, {tiles}>({forward}).run();
+{awaits}  fa::TileMapPass<fa::Classes, {tiles}>({forward}).run();
 }}
 static_assert(fa::kMapThreads == {threads});
 )",
+                              fmt::arg("awaits", map.awaits ? "  fa::await_pass_before();\n" : ""),
                               fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
                               fmt::arg("params", map.params), fmt::arg("tiles", map.tiles),
                               fmt::arg("forward", map.forward))};

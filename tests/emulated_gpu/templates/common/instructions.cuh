@@ -23,6 +23,13 @@ inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
 
 inline float maximum_or_nan(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
 inline void add_to_global(float* to, float by) { atomicAdd(to, by); }
+constexpr bool kAddsFour = false, kStoresMatrices = false;
+inline void add_four_to_global(float* to, const float (&by)[4]) {
+  for (int i = 0; i < 4; ++i) atomicAdd(to + i, by[i]);
+}
+inline void store_matrices(unsigned, const unsigned (&)[4]) {
+  emulated::block.fail("stmatrix is not emulated");
+}
 inline float fast_exp2(float x) {
   const float y = exp2f(x);
   return fabsf(y) < std::numeric_limits<float>::min() ? 0.0f : y;
