@@ -59,10 +59,13 @@ def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=2
 
 
 def save(options, content):
-    """Writes the record: `content`, the command, commit and date, if --json names a file."""
+    """Writes the record: `content`, the command, commit and date, if --json names a file. Long runs save after each row:
+    one that is stopped keeps what it has measured."""
     if not options.json:
         return
     record = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
               "commit": options.commit, **content}
-    with open(options.json, "w", encoding="utf-8") as out:
+    part = options.json + ".part"
+    with open(part, "w", encoding="utf-8") as out:
         json.dump(record, out, indent=1)
+    os.replace(part, options.json)

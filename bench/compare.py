@@ -207,8 +207,10 @@ def main():
     missing = [reason for side in SIDES if side.module and (reason := importable(side.module))]
     if missing and arguments.device == "cuda":
         print(*missing, sep="\n")
-    rows = [compare(arguments, problem) for problem in problems(arguments)]
-    common.save(arguments, {**versions(), "rows": rows})
+    rows = []
+    for problem in problems(arguments):
+        rows.append(compare(arguments, problem))
+        common.save(arguments, {**versions(), "rows": rows})
     return 0 if all("ms" in row["sides"].get("facet", {"ms": 0}) for row in rows) else 1
 
 

@@ -70,6 +70,19 @@ def summary(rows, ratio):
     return {"geometric_mean": mean, "least": least[ratio], "least_variant": least["variant"]}
 
 
+def good(rows):
+    """Those of which both sides were timed."""
+    return [row for row in rows if "facet_ms" in row]
+
+
+def summaries(done):
+    return {ratio: summary(done, ratio) for ratio in ("ratio", "needed_ratio") if done}
+
+
+def save(arguments, rows):
+    common.save(arguments, {**versions(), "shape": [BATCH, HEADS, "N", DIM], "summary": summaries(good(rows)), "variants": rows})
+
+
 def main():
     parser = common.parser(__doc__)
     parser.add_argument("--variants", nargs="+", choices=list(SETS), default=["shipped"],
@@ -85,12 +98,11 @@ def main():
             for name, variant in SETS[of](n).items():
                 if not arguments.only or name in arguments.only:
                     rows.append(measure(arguments, name, variant, n, modes))
-    done = [row for row in rows if "facet_ms" in row]
-    summaries = {ratio: summary(done, ratio) for ratio in ("ratio", "needed_ratio") if done}
-    for ratio, of in summaries.items():
+                    save(arguments, rows)
+    done = good(rows)
+    for ratio, of in summaries(done).items():
         print(f"flex / facet{', with its mask' if ratio == 'needed_ratio' else ''}: geometric mean {of['geometric_mean']:.2f}, "
               f"least {of['least']:.2f} ({of['least_variant']}), of {len(done)} variants")
-    common.save(arguments, {**versions(), "shape": [BATCH, HEADS, "N", DIM], "summary": summaries, "variants": rows})
     return 0 if len(done) == len(rows) else 1
 
 

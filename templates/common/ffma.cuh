@@ -74,6 +74,22 @@ struct Products<Ffma> {
       p[8 * half + key] = __float_as_uint(__shfl_sync(0xffffffffu, key % 2 == 0 ? lo : hi, key / 2, 4));
   }
 
+  /// Of a tile whose rows are keys: key 0, column g; key e lies e rows further, with e in the swizzle.
+  static __device__ __forceinline__ unsigned lane_offset_transposed(int lane) {
+    return (lane / 16 << 4) + lane / 4 % 4 * 4;
+  }
+  /// The fragment of the transposed tile's 16 rows that are its columns from 8 `column_tile` on, which is even.
+  template <class XTile>
+  static __device__ __forceinline__ void load_transposed(unsigned (&p)[kPWords], unsigned x_lane, int step,
+                                                         int column_tile) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int key = 0; key < 8; ++key)
+        p[8 * half + key] =
+            load_shared_4(XTile::at(x_lane ^ (key << 4), step * kDepth + key, column_tile + half));
+  }
+
   template <class VTile, int kM, int kD>
   static __device__ __forceinline__ void multiply_pv(float (&o)[kM][kD][4], int d,
                                                      const unsigned (&p)[kM][kPWords], unsigned v_lane,

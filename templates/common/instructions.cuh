@@ -20,6 +20,12 @@ __device__ __forceinline__ void load_shared_16(unsigned (&words)[4], unsigned sm
                : "r"(smem));
 }
 
+__device__ __forceinline__ unsigned load_shared_4(unsigned smem) {
+  unsigned word;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(smem));
+  return word;
+}
+
 __device__ __forceinline__ void store_shared_16(unsigned smem, uint4 piece) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(piece.x), "r"(piece.y),
                "r"(piece.z), "r"(piece.w)

@@ -114,6 +114,22 @@ struct Products<Tf32x3> {
     p[2 + half] = __float_as_uint(hi);
   }
 
+  /// Of a tile whose rows are keys: key 2q, column g; key 2q + 1 lies as in lane_offset_v.
+  static __device__ __forceinline__ unsigned lane_offset_transposed(int lane) {
+    const int row = lane % 4 * 2, column = lane / 4;
+    return row * 128 + ((column / 4 ^ row) << 4) + column % 4 * 4;
+  }
+  /// An A fragment of the transposed tile: its columns from 8 `column_tile` on are 16 rows of it. `column_tile` is even.
+  template <class XTile>
+  static __device__ __forceinline__ void load_transposed(unsigned (&p)[kPWords], unsigned x_lane, int step,
+                                                         int column_tile) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      p[half] = load_shared_4(XTile::at(x_lane, step * kDepth, column_tile + half));
+      p[2 + half] = load_shared_4(XTile::at(x_lane ^ 16, step * kDepth, column_tile + half) + 128);
+    }
+  }
+
   template <class VTile, int kM, int kD>
   static __device__ __forceinline__ void multiply_pv(float (&o)[kM][kD][4], int d,
                                                      const unsigned (&p)[kM][kPWords], unsigned v_lane,

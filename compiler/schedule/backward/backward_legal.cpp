@@ -82,8 +82,7 @@ std::string why_keys_illegal(const BackwardPlan& plan, const CheckedSpec& spec, 
   if (plan.apart && plan.dq_by_sums) return "apart=1: dq_by_sums is then 0";
   if (plan.delays_dq && !plan.dq_by_sums) return "delays_dq=1: dq_by_sums is then 1";
   if (plan.dq_by_sums) {
-    if (plan.family != Family::sm80 || spec.dtype == DType::f32)
-      return "dq_by_sums=1: only sm80 kernels in 16 bits sum dQ so";
+    if (plan.family != Family::sm80) return "dq_by_sums=1: only sm80 kernels sum dQ so";
     if (plan.deterministic) return "dq_by_sums=1: its bits differ from run to run; deterministic=1";
     if (needs.rows) return "dq_by_sums=1: elements of query rows are captured, which the pass of dQ sums";
     if (keys.warps * kRowsOfWarp < keys.tile_q)

@@ -53,11 +53,12 @@ int scores_registers(const TilePass& keys) {
 
 /// Of what a tile adds to dQ, where that is summed by the pass: QueryPart in templates/common/backward/query_sums.cuh.
 int query_part_registers(const CheckedSpec& spec, const TilePass& keys) {
-  const int pairs = padded_head_dim(spec.head_dim, spec.dtype) / kRowsOfWarp;
+  const int tiles_of_unit = spec.dtype == DType::f32 ? 4 : 2;  // of 8 columns, that one warp sums
+  const int units = ceil_div(output_tiles(spec.head_dim, spec.dtype), tiles_of_unit);
   const int twos = keys.tile_q / (2 * kRowsOfWarp);  // of 32 rows
-  const bool has_two = twos > 0 && keys.warps % twos == 0 && keys.warps / twos <= pairs;
+  const bool has_two = twos > 0 && keys.warps % twos == 0 && keys.warps / twos <= units;
   const int groups = std::max(1, keys.warps / (has_two ? twos : keys.tile_q / kRowsOfWarp));
-  return (has_two ? 2 : 1) * ((pairs + groups - 1) / groups) * 8;
+  return (has_two ? 2 : 1) * ceil_div(units, groups) * tiles_of_unit * 4;
 }
 
 /// Of the pass that sums dK and dV, or the larger of the two; `query_part`: of what it adds to dQ, meanwhile.
@@ -220,23 +221,31 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
   plan.family = backward_family(target);
   plan.deterministic = needs.deterministic;
   // sm_75 has little shared memory, and slow additions to memory.
-  const bool has_room = plan.family == Family::sm80 && spec.dtype != DType::f32;
-  plan.dq_by_sums = has_room && !needs.rows && !plan.deterministic;
+  plan.dq_by_sums = plan.family == Family::sm80 && !needs.rows && !plan.deterministic;
   const auto fits = [&](const TilePass& pass) {
     plan.keys = pass;
     return why_keys_illegal(plan, spec, target, needs).empty() &&
            keys_registers(spec, plan, needs) <= kMaxRegisters;
   };
   std::optional<TilePass> keys;
-  if (has_room && !needs.captures) keys = cheapest_keys(spec, plan, fits);
+  if (plan.family == Family::sm80 && spec.dtype != DType::f32 && !needs.captures)
+    keys = cheapest_keys(spec, plan, fits);
   if (!keys) {
     constexpr TilePass kLeast = {.tile_q = 32, .tile_kv = kRowsOfWarp, .warps = 1};
     BackwardPlan together;
     together.keys = kLeast;
     plan.apart = keys_registers(spec, together, needs) > kMaxRegisters;
+    const auto largest_keys = [&] {
+      return largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, most_scores(spec, plan, needs), fits);
+    };
     plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
-    keys = largest(plan.family, {128, 64, 32}, {64, 32, 16}, true, most_scores(spec, plan, needs), fits);
-    plan.delays_dq = plan.dq_by_sums;
+    keys = largest_keys();
+    if (!keys && plan.dq_by_sums) {  // dS has no room
+      plan.dq_by_sums = false;
+      keys = largest_keys();
+    }
+    plan.delays_dq =
+        plan.dq_by_sums && spec.dtype != DType::f32;  // in f32 a barrier less is not seen beside the products
     plan.delays_dq = plan.delays_dq && keys && fits(*keys);
   }
   const std::optional<TilePass> queries =

@@ -29,12 +29,33 @@ struct WarpPart {
   int row, column_tile;
 };
 
+/// As stage_rows, below, of 32-bit scores as they are.
+template <class Tile, int kM, int kN>
+__device__ __forceinline__ void stage_scores_f32(unsigned char* room, const float (&s)[kM][kN][4],
+                                                 WarpPart part) {
+  static_assert(kN % 4 == 0 || 4 % kN == 0, "a lane reaches all tiles of a page by its swizzle bits");
+  const int lane = lane_of_warp();
+  const int place = part.column_tile / 4 * Tile::kPageBytes + (part.row + lane / 4) * 128 +
+                    ((part.column_tile % 4 * 2 + lane % 4 / 2) ^ (lane / 4)) * 16 + lane % 2 * 8;
+#pragma unroll
+  for (int n = 0; n < kN; ++n) {
+    unsigned char* const to = room + (place ^ n % 4 * 32) + n / 4 * Tile::kPageBytes;
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        *reinterpret_cast<float2*>(to + (16 * m + 8 * half) * 128) =
+            make_float2(s[m][n][2 * half], s[m][n][2 * half + 1]);
+  }
+}
+
 /// Writes a warp's accumulators, times a factor, to their place of a `Tile` in shared memory, which begins at a multiple of
 /// 1024 bytes. `part.row` is a multiple of 16.
 template <class Tile, int kM, int kD>
 __device__ __forceinline__ void stage_rows(unsigned char* room, const float (&acc)[kM][kD][4], float factor,
                                            WarpPart part) {
   using Element = typename Tile::Element;
+  static_assert(Element::kBytes == 2);
   // Whether a page's tiles are reached from the first one's place by its swizzle bits and an immediate: the part begins at
   // a page, or its tiles are bits that the first has not.
   constexpr bool kIsAligned = kD % 8 == 0 || 8 % kD == 0;

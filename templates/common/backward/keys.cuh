@@ -323,7 +323,10 @@ struct BackwardKeys {
       elements.template apply<false>(s, dp, of_columns, captured, room);
     else
       elements.template apply<true>(s, dp, of_columns, captured, room);
-    if constexpr (kHasQ || kShares) stage_rows<DsTile>(shared + ds_offset, dp, 1.0f, scores);
+    if constexpr (kHasQ && Element::kBytes == 4)
+      stage_scores_f32<DsTile>(shared + ds_offset, dp, scores);
+    else if constexpr (kHasQ || kShares)
+      stage_rows<DsTile>(shared + ds_offset, dp, 1.0f, scores);
     if constexpr (kShares) {
       stage_rows<DsTile>(shared + kPOffset, s, 1.0f, scores);
       __syncthreads();  // dS and P are there

@@ -19,7 +19,7 @@ namespace fa {
 
 template <class Element, int kHeadDim>
 struct QuerySums {
-  static constexpr int kColumnTiles = (kHeadDim + 15) / 16 * 2;
+  static constexpr int kColumnTiles = kColumnTilesOf<Tile<Element, kRowsPadded, kHeadDim>>;
   static constexpr int kFloatsOfTile = 128;                           // of 16 x 8
   static constexpr int kFloatsOfRows = kColumnTiles * kFloatsOfTile;  // of 16 rows
   static constexpr int kLaneStep = kAddsFour ? 4 : 1;  // from a lane's first number to the next lane's
@@ -49,28 +49,55 @@ struct QueryPart {
   using KTile = Tile<Element, Config::kTileKv, Config::kHeadDim>;
   using DsTile = Tile<Element, Config::kTileKv, Config::kTileQ>;  // keys down, as in registers
   using Sums = QuerySums<Element, Config::kHeadDim>;
-  static constexpr int kPairs = Sums::kColumnTiles / 2;
+  using Product = Products<Element>;
+  static constexpr int kUnits = Sums::kColumnTiles / Product::kColumnTiles;  // of columns, that one warp sums
   static constexpr bool kHasTwo = Config::kTileQ % 32 == 0 && Config::kWarps % (Config::kTileQ / 32) == 0 &&
-                                  Config::kWarps / (Config::kTileQ / 32) <= kPairs;
+                                  Config::kWarps / (Config::kTileQ / 32) <= kUnits;
   static constexpr int kM = kHasTwo ? 2 : 1;
   static constexpr int kRowGroups = Config::kTileQ / (16 * kM);
   static constexpr int kGroups = Config::kWarps / kRowGroups;  // of columns
   static_assert(Config::kWarps % kRowGroups == 0);
-  static constexpr int kTilesOfGroup = (kPairs + kGroups - 1) / kGroups * 2;
+  static constexpr int kTilesOfGroup = (kUnits + kGroups - 1) / kGroups * Product::kColumnTiles;
   // The last groups have fewer columns, or none.
   static constexpr bool kHasRest = kGroups * kTilesOfGroup > Sums::kColumnTiles;
 
-  /// `ds` and `k`: those tiles in shared memory.
-  /// `head`: the sums of the head's row 0.
+  using Part = float[kM][kTilesOfGroup][4];
+
+  /// `ds` and `k`: those tiles in shared memory. `head`: the sums of the head's row 0.
   static __device__ __forceinline__ void add(float* head, int q0, unsigned ds, unsigned k) {
-    const int lane = lane_of_warp();
     const int row_group = warp_of_cta() % kRowGroups;
     const int first = warp_of_cta() / kRowGroups * kTilesOfGroup;
+    Part sums;
+    if constexpr (Element::kBytes == 4)
+      multiply_f32(sums, row_group, first, ds, k);
+    else
+      multiply(sums, row_group, first, ds, k);
+    float* const to = head + (q0 / 16 + kM * row_group) * static_cast<long long>(Sums::kFloatsOfRows) +
+                      first * Sums::kFloatsOfTile + lane_of_warp() * Sums::kLaneStep;
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int d = 0; d < kTilesOfGroup; ++d) {
+        if (kHasRest && first + d >= Sums::kColumnTiles) break;
+        float* const tile = to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile;
+        if constexpr (kAddsFour) {
+          add_four_to_global(tile, sums[m][d]);
+        } else {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) add_to_global(tile + Sums::kStep * i, sums[m][d][i]);
+        }
+      }
+  }
+
+ private:
+  /// `first`: of the warp's 8-column tiles.
+  static __device__ __forceinline__ void multiply(Part& sums, int row_group, int first, unsigned ds,
+                                                  unsigned k) {
+    const int lane = lane_of_warp();
     // Read transposed, a fragment of keys by rows is one of rows by keys.
     const ColumnPairs<DsTile, kM> ds_rows(ds + lane_offset_b(lane), kM * row_group);
     const ColumnPairs<KTile, kTilesOfGroup / 2> keys(k + lane_offset_a(lane), first / 2);
-    float sums[kM][kTilesOfGroup][4];
-    const auto multiply = [&](int step) {
+    const auto multiply_step = [&](int step) {
       unsigned rows[kM][4];
 #pragma unroll
       for (int m = 0; m < kM; ++m) ldmatrix_x4_trans(rows[m], ds_rows.at(step * 16, m));
@@ -90,24 +117,33 @@ struct QueryPart {
     constexpr int kSteps = Config::kTileKv / 16;
     fa::clear(sums);
 #pragma unroll
-    for (int step = 0; step < kSteps && step < 2; ++step) multiply(step);
+    for (int step = 0; step < kSteps && step < 2; ++step) multiply_step(step);
 #pragma unroll
-    for (int step = 2; step < kSteps; ++step) multiply(step);
-    float* const to = head + (q0 / 16 + kM * row_group) * static_cast<long long>(Sums::kFloatsOfRows) +
-                      first * Sums::kFloatsOfTile + lane * Sums::kLaneStep;
+    for (int step = 2; step < kSteps; ++step) multiply_step(step);
+  }
+
+  /// The same of 32-bit elements. A warp's tiles begin at a page.
+  static __device__ __forceinline__ void multiply_f32(Part& sums, int row_group, int first, unsigned ds,
+                                                      unsigned k) {
+    const int lane = lane_of_warp();
+    constexpr int kTilesOfRows = 2 * kM;  // 8-column tiles of dS that are the warp's rows
+    const int tile = kTilesOfRows * row_group;
+    const unsigned ds_lane =
+        ((ds + Product::lane_offset_transposed(lane)) ^ tile % 4 * 32) + tile / 4 * DsTile::kPageBytes;
+    const unsigned k_lane =
+        k + Product::lane_offset_v(lane) + first / Product::kColumnTiles * KTile::kPageBytes;
+    fa::clear(sums);
+#pragma unroll 1
+    for (int step = 0; step < Config::kTileKv / Product::kDepth; ++step) {
+      unsigned rows[kM][Product::kPWords];
 #pragma unroll
-    for (int m = 0; m < kM; ++m)
+      for (int m = 0; m < kM; ++m) Product::template load_transposed<DsTile>(rows[m], ds_lane, step, 2 * m);
 #pragma unroll
-      for (int d = 0; d < kTilesOfGroup; ++d) {
+      for (int d = 0; d < kTilesOfGroup; d += Product::kColumnTiles) {
         if (kHasRest && first + d >= Sums::kColumnTiles) break;
-        float* const tile = to + m * Sums::kFloatsOfRows + d * Sums::kFloatsOfTile;
-        if constexpr (kAddsFour) {
-          add_four_to_global(tile, sums[m][d]);
-        } else {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) add_to_global(tile + Sums::kStep * i, sums[m][d][i]);
-        }
+        Product::template multiply_pv<KTile>(sums, d, rows, k_lane, step);
       }
+    }
   }
 };
 
@@ -119,7 +155,7 @@ struct QuerySumsPass {
   using QTile = Tile<Element, kRowsPadded, Config::kHeadDim>;
   static constexpr int kRowsPerWarp = 16;
   static constexpr int kThreads = kRowsPadded / kRowsPerWarp * 32;
-  static constexpr int kSharedBytes = QTile::kBytes;
+  static constexpr int kSharedBytes = Products<Element>::kStagesOutput ? QTile::kBytes : 0;
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];

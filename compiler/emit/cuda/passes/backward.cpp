@@ -92,9 +92,11 @@ PrintedPass print_query_sums_pass(const CheckedSpec& spec) {
   const Pass pass = {.entry = "facet_d_q",
                      .grid = Grid::d_q_sums,
                      .tile_q = kRowsPadded,
-                     .tile_kv = spec.head_dim,  // columns of the sums
+                     .tile_kv = output_tiles(spec.head_dim, spec.dtype) * kMmaColumns,  // columns of the sums
                      .threads = kRowsPadded / kMmaRows * kWarpThreads,
-                     .shared_memory = kRowsPadded * pages(spec.head_dim, spec.dtype) * kPageRowBytes};
+                     .shared_memory = spec.dtype == DType::f32
+                                          ? 0
+                                          : kRowsPadded * pages(spec.head_dim, spec.dtype) * kPageRowBytes};
   return {.pass = pass,
           .include = {},
           .text = "using facet_query_sums = fa::QuerySumsPass<fa::KeysConfig>;\n" +

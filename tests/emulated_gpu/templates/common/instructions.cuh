@@ -13,6 +13,11 @@ inline const char* multiply_add(int a, int b, const char* base) {
 inline void load_shared_16(unsigned (&words)[4], unsigned smem) {
   std::memcpy(words, emulated::piece_at(smem), 16);
 }
+inline unsigned load_shared_4(unsigned smem) {
+  unsigned word = 0;
+  std::memcpy(&word, emulated::piece_at(smem - smem % 16) + smem % 16, 4);
+  return word;
+}
 inline void store_shared_16(unsigned smem, uint4 piece) { std::memcpy(emulated::piece_at(smem), &piece, 16); }
 
 inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
