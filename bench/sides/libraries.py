@@ -27,6 +27,22 @@ def by_facet(problem):
                                                       enable_gqa=problem.heads != problem.kv_heads)
 
 
+def by_spec(problem):
+    """The same program as a spec, which is what a call of `attention` costs."""
+    variant, mask = problem.variant, None
+    if variant.mask_mod is not None:
+        mask = facet.torch.create_block_mask(variant.mask_mod, *sizes(problem), device=problem.device)
+    made = []
+
+    def run(q, k, v):
+        if not made:
+            made.append(facet.torch.flex_spec(q, k, v, variant.score_mod, mask, scale=problem.scale))
+        spec, captured = made[0]
+        return facet.torch.attention(q, k, v, spec, captured=captured)
+
+    return run
+
+
 def sizes(problem):
     """The sizes of create_block_mask: a mask that is the same for all heads or batch entries is made once."""
     return (problem.batch if problem.variant.by_batch else None, problem.heads if problem.variant.by_head else None,
@@ -112,6 +128,7 @@ def flash_attention(name, module):
 
 SIDES = [
     Side("facet", only(), by_facet),
+    Side("facet, spec", only(), by_spec),
     Side("fa2", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa(SDPBackend.FLASH_ATTENTION)),
     Side("cudnn", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa(SDPBackend.CUDNN_ATTENTION)),
     Side("memory-efficient", only(ON_GPU, PLAIN, IN_F32), by_sdpa(SDPBackend.EFFICIENT_ATTENTION)),
