@@ -28,6 +28,13 @@ class CompileTimes:
     tuned: str  #: where a tuned plan was looked for: which is used, or why none
 
 
+class KernelPlan(NamedTuple):
+    """One of a kernel's plans, and the calls that it is for."""
+
+    calls: str  #: "up to 66 CTAs of work", "all other calls", or "every call" of a kernel with one plan
+    plan: str
+
+
 class Gradients(NamedTuple):
     """What a backward pass gives: the loss's gradients by q, k and v, like these, and by each param and tensor that the spec
     marks ``grad``, by name, in f32."""
@@ -45,6 +52,7 @@ def compile(
     backward: bool = False,
     deterministic: bool = False,
     plan: str = "",
+    backward_plan: str = "",
     cuda_device: int = 0,
     num_threads: int = 0,
     target: str = "",
@@ -61,6 +69,7 @@ def compile(
     backward      Kernel.backward too
     deterministic with backward: every gradient has the same bits in every run; costs a GPU time and memory, the CPU nothing
     plan          forces a plan or parts of one, as ``facet explain`` prints it: "tile_q=128 tile_kv=64"
+    backward_plan the same for the backward pass on a GPU, as ``facet explain --backward`` prints it: "keys(tile_q=64) delays_dq=0"
     cuda_device   which GPU
     num_threads   on the CPU: 0 is every core that this process may use
     target        the kernels of another GPU, no newer than this one: "t4"
@@ -75,7 +84,7 @@ def compile(
         spec = Spec(spec)
     core = _core.compile(
         spec._core, device=device, cuda_device=cuda_device, num_threads=num_threads, backward=backward,
-        deterministic=deterministic, plan=plan, target=target,
+        deterministic=deterministic, plan=plan, backward_plan=backward_plan, target=target,
         checked=checked, tune=tune, tune_seconds=tune_seconds, cache_dir=os.fspath(cache_dir), disk_cache=disk_cache,
         memory_cache=memory_cache)
     return Kernel(core, cuda_device)
@@ -172,6 +181,11 @@ class Kernel:
     def plan(self) -> str:
         """The plan: tile sizes and the like."""
         return self._core.plan
+
+    @property
+    def plans(self) -> Tuple[KernelPlan, ...]:
+        """All plans of the forward pass: more than one only on a GPU, where large and small calls have code of their own."""
+        return tuple(KernelPlan(*plan) for plan in self._core.plans)
 
     @property
     def times(self) -> CompileTimes:

@@ -167,8 +167,9 @@ Tune tune_named(const std::string& name) {
 }
 
 Kernel compile_spec(const Spec& spec, const std::string& device, int cuda_device, int num_threads,
-                    bool backward, bool deterministic, const std::string& plan, const std::string& target,
-                    bool checked, const std::string& tune, double tune_seconds, const std::string& cache_dir,
+                    bool backward, bool deterministic, const std::string& plan,
+                    const std::string& backward_plan, const std::string& target, bool checked,
+                    const std::string& tune, double tune_seconds, const std::string& cache_dir,
                     bool disk_cache, bool memory_cache) {
   const Options options{.device = device_named(device),
                         .cuda_device = cuda_device,
@@ -179,12 +180,20 @@ Kernel compile_spec(const Spec& spec, const std::string& device, int cuda_device
                         .memory_cache = memory_cache,
                         .checked = checked,
                         .backward = backward,
+                        .backward_plan = backward_plan,
                         .deterministic = deterministic,
                         .target = target,
                         .tune = tune_named(tune),
                         .tune_seconds = tune_seconds};
   const nb::gil_scoped_release released;
   return compile(spec, options);
+}
+
+/// (calls, plan) of each.
+nb::list plans(const Kernel& kernel) {
+  nb::list all;
+  for (const KernelPlan& plan : kernel.plans()) all.append(nb::make_tuple(plan.calls, plan.plan));
+  return all;
 }
 
 nb::dict times(const Kernel& kernel) {
@@ -222,6 +231,7 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("spec", &Kernel::spec, nb::rv_policy::copy)
       .def_prop_ro("target", &Kernel::target)
       .def_prop_ro("plan", &Kernel::plan)
+      .def_prop_ro("plans", &plans)
       .def_prop_ro("times", &times);
   nb::class_<RepeatedCall>(module, "RepeatedCall")
       .def(nb::init<const Kernel&, const View&, const View&, const View&, const View&, const CapturedSet&>(),
@@ -231,8 +241,9 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("workspace_bytes", &RepeatedCall::workspace_bytes);
   module.def("compile", &compile_spec, nb::arg("spec"), nb::kw_only(), nb::arg("device"),
              nb::arg("cuda_device"), nb::arg("num_threads"), nb::arg("backward"), nb::arg("deterministic"),
-             nb::arg("plan"), nb::arg("target"), nb::arg("checked"), nb::arg("tune"), nb::arg("tune_seconds"),
-             nb::arg("cache_dir"), nb::arg("disk_cache"), nb::arg("memory_cache"));
+             nb::arg("plan"), nb::arg("backward_plan"), nb::arg("target"), nb::arg("checked"),
+             nb::arg("tune"), nb::arg("tune_seconds"), nb::arg("cache_dir"), nb::arg("disk_cache"),
+             nb::arg("memory_cache"));
 }
 
 }  // namespace fa::python

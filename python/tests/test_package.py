@@ -171,6 +171,13 @@ def test_compile_says_what_it_cannot():
             facet.compile("attention a", device="cuda")
     with pytest.raises(facet.Error, match="tile_q"):
         facet.compile("attention a", device="cpu", plan="tile_q=7")
+    with pytest.raises(facet.ArgumentError, match=r"'keys\(tile_x=1\)'.* no field 'tile_x'"):
+        facet.compile("attention a", device="cpu", backward=True, backward_plan="keys(tile_x=1)")
+
+
+def test_a_kernel_says_its_plans():
+    kernel = facet.compile("attention a", device="cpu")
+    assert kernel.plans == (facet.KernelPlan("every call", kernel.plan),)
 
 
 def test_times_and_caches():

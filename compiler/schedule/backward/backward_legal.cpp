@@ -57,7 +57,8 @@ std::string why_sharing_illegal(const TilePass& keys, const CheckedSpec& spec, b
            "summed";
   if (keys.column_warps > 1 && (keys.query_warps > 1 || keys.parts > 1))
     return fmt::format("column_warps={}: query_warps and parts are then 1", keys.column_warps);
-  if (sharing > 1 && spec.dtype == DType::f32) return "warps share keys in 16 bits only";
+  if (keys.column_warps > 1 && spec.dtype == DType::f32)
+    return fmt::format("column_warps={}: in 16 bits only; query_warps may be 2 or 4", keys.column_warps);
   if (!parts_columns(spec.head_dim, spec, keys.column_warps) ||
       !parts_columns(spec.head_dim_v, spec, keys.column_warps))
     return fmt::format("column_warps={}: head_dim and head_dim_v are to be multiples of {}",
