@@ -80,6 +80,41 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
   }
 }
 
+TEST_CASE(
+    "from compute capability 9.0 on each pass of a backward call but the first may start before the one "
+    "before has ended",
+    "[backward][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  const Spec spec = Spec::parse(
+      "attention a\nhead_dim 64\ndtype bf16\ntensor slopes : f32[num_q_heads] grad\n"
+      "tensor document : i32[kv_len]\nscore_mod = score + slopes[h] * (kv_idx - q_idx)\n"
+      "mask_mod = document[min(q_idx, kv_len - 1)] == document[kv_idx]\n");
+  const auto program_for = [&](const char* gpu) {
+    const Target& target = find_target(gpu);
+    const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
+    const BackwardPlan plan = plan_backward(spec.checked(), compiled, target);
+    return emit_backward_for_gpu(spec.checked(), compiled, plan, target).program;
+  };
+  BackwardArgs args = arguments(130, 1000);
+  args.forward.tensors.push_back(
+      {.name = "document", .data = at(0xc00000000), .dtype = DType::i32, .shape = {1000}, .rank = 1});
+  const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, args);
+  for (const char* gpu : {"a100", "h100"}) {
+    reset_fake();
+    const auto kernel = load_cuda(device, {.image = "cubin", .program = program_for(gpu)});
+    launch_backward(*kernel, call, 1000, at(0x1000000), at(0x9000));
+    REQUIRE(fake().launches == 4);
+    // The first reads what the caller's kernels wrote. The map is filled beside the row stats.
+    CHECK(fake().first[0].entry == "facet_tile_map_of_keys");
+    CHECK(fake().first[1].entry == "facet_row_stats");
+    CHECK(fake().first[2].entry == "facet_d_kv");
+    CHECK(fake().first[3].entry == "facet_d_q");
+    for (std::size_t i = 0; i < 4; ++i)
+      CHECK(fake().first[i].overlaps == (i > 0 && gpu == std::string("h100")));
+  }
+}
+
 TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients of them last",
           "[backward][launch][deterministic]") {
   reset_fake();
