@@ -114,7 +114,9 @@ std::vector<std::shared_ptr<const CudaKernel>> load_or_build_cuda(const CudaDevi
     if (times.miss.empty()) times.miss = built.miss;
     if (times.not_kept.empty()) times.not_kept = built.not_kept;
   }
-  if (!std::ranges::all_of(all, &BuildResult::from_disk)) {
+  if (std::ranges::all_of(all, &BuildResult::from_disk)) {
+    times.load += took;
+  } else {
     times.source = CompileTimes::Source::compiled;
     times.build = took;
   }

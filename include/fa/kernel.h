@@ -71,7 +71,7 @@ struct CompileTimes {
   double front_end = 0;  // parse, check, lower, analyse, choose, emit
   double build = 0;      // NVRTC or LLVM's code generator; 0 on a cache hit
   double driver = 0;     // the CUDA driver's start, as far as it was waited for; once a process and GPU
-  double load = 0;       // driver load or ORC link
+  double load = 0;       // reading the disk cache, the driver's loading or ORC's linking
   double total = 0;
   enum class Source { compiled, disk, memory } source = Source::compiled;
   /// Where it was compiled: why the disk cache did not have it ("no entry", "damaged", ...). Empty without a

@@ -19,7 +19,7 @@ class CompileTimes:
     front_end: float  #: parse, check, lower, analyse, choose, emit
     build: float  #: NVRTC or LLVM's code generator; 0 where a cache had it
     driver: float  #: the CUDA driver's start, once a process and GPU
-    load: float  #: the driver's loading, or linking
+    load: float  #: reading the disk cache, the driver's loading, or linking
     tune: float  #: timing plans, for tune="once"
     total: float
     source: str  #: "compiled", "disk" or "memory"

@@ -76,6 +76,61 @@ def test_layouts_by_block(batch, heads, with_mask):
     check(flex_attention(q, k, v, block_mask=block_mask), q, k, v, kept)
 
 
+def test_rows_of_block_indices_may_be_short():
+    q, k, v = inputs(256)
+    partial = torch.ones(1, 1, 4, dtype=torch.int32), torch.arange(4, dtype=torch.int32).view(1, 1, 4, 1)
+    full = torch.tensor([0, 0, 1, 2], dtype=torch.int32).view(1, 1, 4), torch.tensor([[0, 0], [0, 0], [3, 0], [1, 2]], dtype=torch.int32).view(1, 1, 4, 2)
+    # Made without from_kv_blocks, which asks for tables of one width.
+    block_mask = pytorch.BlockMask(seq_lengths=(256, 256), kv_num_blocks=partial[0], kv_indices=partial[1], full_kv_num_blocks=full[0],
+                                   full_kv_indices=full[1], q_num_blocks=None, q_indices=None, full_q_num_blocks=None, full_q_indices=None,
+                                   BLOCK_SIZE=(64, 64), mask_mod=causal)
+
+    def kept(b, h, q, k):
+        row, column = q // 64, k // 64
+        return (row == column) & (q >= k) | (row == 2) & (column == 3) | (row == 3) & ((column == 1) | (column == 2))
+
+    check(flex_attention(q, k, v, block_mask=block_mask), q, k, v, kept)
+
+
+def test_block_indices_beyond_the_keys_are_refused():
+    q, k, v = inputs(256)
+    for index in (-1, 2):
+        block_mask = pytorch.BlockMask.from_kv_blocks(torch.ones(1, 1, 2, dtype=torch.int32), torch.tensor([[0], [index]], dtype=torch.int32).view(1, 1, 2, 1),
+                                                      BLOCK_SIZE=128, seq_lengths=(256, 256), compute_q_blocks=False)
+        with pytest.raises(facet.ArgumentError, match=f"lists block {index} of the keys, and there are 2"):
+            flex_attention(q, k, v, block_mask=block_mask)
+
+
+@pytest.mark.parametrize("length", [100, 128, 512])
+def test_pytorchs_block_mask_is_for_its_lengths(length):
+    q, k, v = inputs(length)
+    with pytest.raises(ValueError, match=f"created for .*256, 256.* got q_len={length}"):
+        flex_attention(q, k, v, block_mask=pytorch.create_block_mask(causal, None, None, 256, 256, "cpu"))
+
+
+def test_a_mask_of_everything_is_for_any_length():
+    q, k, v = inputs()
+    torch.testing.assert_close(flex_attention(q, k, v, block_mask=pytorch._create_empty_block_mask(q[:, :, :8], k[:, :, :8])), flex_attention(q, k, v))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 2, 3), (2, 0, 1, 3), (0, 2, 1, 3), (2, 1, 0, 3), (1, 2, 0, 3)])
+def test_o_lies_in_memory_as_q_does(order):
+    shape = [(B, H, 24, 16)[i] for i in order]
+    q = torch.randn(shape).permute(*(order.index(i) for i in range(4)))
+    k, v = torch.randn(B, H, 24, 16), torch.randn(B, H, 24, 24)
+    o = flex_attention(q, k, v)
+    by_stride = [sorted(range(4), key=lambda i: -x.stride(i)) for x in (q, o)]
+    assert by_stride[0] == by_stride[1] == list(order) and o.shape == (B, H, 24, 24)
+    check(o, q, k, v, None)
+
+
+def test_captured_tensors_elsewhere_are_refused():
+    q, k, v = inputs(8)
+    bias = torch.randn(H, device="meta")
+    with pytest.raises(facet.ArgumentError, match=r"captured tensor, of shape \[4\], is on meta and query on cpu"):
+        flex_attention(q, k, v, lambda s, b, h, i, j: s + bias[h])
+
+
 def test_a_sliced_block_mask_is_refused():
     q, k, v = inputs()
     with pytest.raises(RuntimeError, match="sliced BlockMask"):
@@ -99,6 +154,7 @@ def test_what_it_returns():
     (dict(scale=-1.0), "finite and positive"), (dict(block_mask=causal), "block_mask is a function"), (dict(block_mask=3), "block_mask is a int"),
     (dict(key=torch.zeros(B, 2, 8, 16), value=torch.zeros(B, 2, 8, 16)), "Try setting enable_gqa=True"),
     (dict(key=torch.zeros(3, H, 8, 16), value=torch.zeros(3, H, 8, 16)), "same batch size"),
+    (dict(key=torch.zeros(B, H, 8, 32)), "k has head dim 32 and q 16"),
 ])
 def test_arguments_that_do_not_fit(change, message):
     q, k, v = inputs(8)

@@ -77,10 +77,14 @@ std::string describe_tuned(const TunedPlan& tuned) {
 TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, const Options& options) {
   if (!options.plan.empty() || options.tune == Tune::never) return {};
   const PlanStore store = open_plan_store(options.cache_dir);
-  std::vector<TuneKey> keys{tune_key(spec, device, target, options)};
-  if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
   std::string problem;
-  const std::vector<TunedPlan> plans = store.find(keys, problem);
+  const std::vector<TunedPlan> plans = store.of_spec(spec_hash(spec), problem);
+  std::vector<TuneKey> keys;
+  if (!plans
+           .empty()) {  // a GPU's keys name NVRTC's version, which takes longer to load than a kernel from the cache
+    keys.push_back(tune_key(spec, device, target, options));
+    if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
+  }
   TunedChoice choice = problem.empty() ? choose_remembered(plans, keys, spec.checked(), target)
                                        : TunedChoice{.plan = {}, .said = "not used: " + problem};
   if (options.tune != Tune::once || !choice.plan.empty() || !choice.known.empty()) return choice;

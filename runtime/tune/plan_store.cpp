@@ -48,10 +48,17 @@ PlanStore::PlanStore(const std::string& folder, bool shared)
       timings_(folder, "timings.jsonl", shared),
       builds_(folder, "builds.jsonl", shared) {}
 
-std::vector<TunedPlan> PlanStore::find(const std::vector<TuneKey>& keys, std::string& problem) const {
+std::vector<TunedPlan> PlanStore::of_spec(const std::string& spec, std::string& problem) const {
   const std::optional<std::string> bytes = plans_.read(problem);
-  if (!bytes || bytes->empty() || keys.empty()) return {};
-  std::vector<TunedPlan> plans = decode_plans(*bytes, keys.front().spec).records;
+  if (!bytes || bytes->empty()) return {};
+  std::vector<TunedPlan> plans = decode_plans(*bytes, spec).records;  // lines that hold it, wherever
+  std::erase_if(plans, [&](const TunedPlan& plan) { return plan.key.spec != spec; });
+  return plans;
+}
+
+std::vector<TunedPlan> PlanStore::find(const std::vector<TuneKey>& keys, std::string& problem) const {
+  if (keys.empty()) return {};
+  std::vector<TunedPlan> plans = of_spec(keys.front().spec, problem);
   std::erase_if(plans,
                 [&](const TunedPlan& plan) { return std::ranges::find(keys, plan.key) == keys.end(); });
   return plans;

@@ -25,7 +25,9 @@ class PlanStore {
 
   const std::string& folder() const { return folder_; }
 
-  /// All plans of any of the keys, which are of one spec. `problem`: why the store could not be read, or empty.
+  /// All plans of a spec (TuneKey::spec), for whatever GPU or CPU. `problem`: why the store could not be read, or empty.
+  std::vector<TunedPlan> of_spec(const std::string& spec, std::string& problem) const;
+  /// Those of any of the keys, which are of one spec.
   std::vector<TunedPlan> find(const std::vector<TuneKey>& keys, std::string& problem) const;
   /// Keeps plans, each the latest of its key and problem only. Returns why it could not, or an empty string.
   std::string keep(const std::vector<TunedPlan>& plans) const;

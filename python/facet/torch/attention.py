@@ -50,7 +50,7 @@ def attention(
 
     All other keywords are the spec's captured tensors (every one, of its type; any strides) and params (those that differ from
     their defaults: numbers, or tensors of one element). lse is [batch, num_q_heads, q_len] in float32, the natural logarithm;
-    -inf in a row without keys; o is 0 there. o has the memory layout of q.
+    -inf in a row without keys; o is 0 there. o lies in memory as q does: its dimensions in the same order.
 
     Gradients reach q, k, v, and the tensors and params that the spec marks `grad`; of o and of lse. CPU tensors are computed by
     the CPU; those on an NVIDIA GPU there, on the current stream. Works under
@@ -95,6 +95,8 @@ def check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:
             raise ArgumentError(f"{name} is on {tensor.device} and q on {q.device}: move them to one device")
         if tensor.dtype != q.dtype:
             raise ArgumentError(f"{name} is {tensor.dtype} and q {q.dtype}: convert them to one type")
+    if k.shape[3] != q.shape[3]:
+        raise ArgumentError(f"k has head dim {k.shape[3]} and q {q.shape[3]}: they must be equal")
 
 
 def _sorted(spec: kernels.Fitted, given: Mapping[str, Any], q: Tensor) -> Tuple[List[Tensor], List[Tensor], List[int], List[float]]:

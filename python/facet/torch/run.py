@@ -23,11 +23,13 @@ class Call:
 
 
 def new_output(q: Tensor, dim: int) -> Tensor:
-    """Memory for o, in the order of q's: [batch, heads, length, dim] or [batch, length, heads, dim]."""
-    batch, heads, length, _ = q.shape
-    if q.stride(1) < q.stride(2):
-        return q.new_empty((batch, length, heads, dim)).transpose(1, 2)
-    return q.new_empty((batch, heads, length, dim))
+    """Memory for o [batch, heads, length, dim], its first three dimensions in the order that q's have in memory."""
+    strides = q.stride()
+    if strides[0] >= strides[1] >= strides[2]:
+        return q.new_empty((*q.shape[:3], dim))
+    order = sorted(range(3), key=lambda i: -strides[i])
+    o = q.new_empty((*(q.shape[i] for i in order), dim))
+    return o.permute(*(order.index(i) for i in range(3)), 3)
 
 
 def new_lse(q: Tensor) -> Tensor:

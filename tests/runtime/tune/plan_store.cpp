@@ -14,6 +14,7 @@
 #include <random>
 
 #include "tests/catch.h"
+#include "tests/effort.h"
 #include "tests/runtime/system/faults.h"
 #include "tests/runtime/system/temporary.h"
 
@@ -153,7 +154,7 @@ TEST_CASE("looking for a plan among a thousand takes well under a millisecond", 
         best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
   }
   WARN(fmt::format("{:.3f} ms to find one of 1000 plans", best));
-  CHECK(best < 1);
+  if (!tests::kIsSlowed) CHECK(best < 1);
 }
 
 TEST_CASE("two processes that write at once lose nothing", "[tune][store]") {

@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/emit/host/sources_hash.h"
+#include "runtime/build/nvrtc_find.h"
 #include "tests/catch.h"
 #include "tests/runtime/system/temporary.h"
+#include "tests/skip.h"
 #include "tests/tools/command/command.h"
 
 using namespace fa;
@@ -48,6 +50,33 @@ TEST_CASE("a second process loads the backward pass that the first one built", "
   CHECK(first["compile_ms"]["source"] == "compiled");  // its forward pass was there
   CHECK(second["compile_ms"]["source"] == "disk cache");
   CHECK(second["compile_ms"]["build"] == 0);
+}
+
+TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", "[tools][cache][nvrtc]") {
+  if (!tests::skip_without_nvrtc()) return;
+  const TemporaryFolder cache, other;
+  // A file that the cache takes for NVRTC, by its name, size and time, and that no process can load.
+  const std::filesystem::path real = std::filesystem::canonical(nvrtc_search().library);
+  const std::string junk = other / real.filename().string();
+  write_file(junk, "no library");
+  std::filesystem::resize_file(junk, std::filesystem::file_size(real));
+  std::filesystem::last_write_time(junk, std::filesystem::last_write_time(real));
+  const auto run = [&](const std::string& folder, const std::string& nvrtc) {
+    return run_program("facet",
+                       {"run", source_path("specs/causal.fa"), "--device", "cuda", "--dtype", "f16",
+                        "--head-dim", "64", "--q-len", "64", "--repeat", "1"},
+                       {"FA_LIBCUDA=" + program_path("fake_libcuda.so"), "FA_CACHE_DIR=" + folder,
+                        "FA_TUNE_DIR=" + (other / "tuned"), "FA_NVRTC=" + nvrtc});
+  };
+  const auto first = run(cache.path(), real.string());
+  INFO(first.out << first.err);
+  REQUIRE(first.status == 0);
+  CHECK(missing(first.out, {"build ", "the driver's start ", "load "}) == "");
+  const auto second = run(cache.path(), junk);
+  INFO(second.out << second.err);
+  CHECK(second.status == 0);
+  CHECK(missing(second.out, {"disk cache", "the driver's start ", "load "}) == "");
+  CHECK(run(other / "empty", junk).status != 0);  // as said: nobody can load it
 }
 
 TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]") {

@@ -112,7 +112,10 @@ def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Option
 def _traced(query: Tensor, key: Tensor, score_mod: Optional[Callable], block_mask: Any, scale: Optional[float]) -> Tuple[Bound, str]:
     """The program for a call, and its text with the scale."""
     sizes = Sizes(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    bound = programs.bind(score_mod, mask_mod_of(block_mask, query.device), query.device, sizes)
+    bound = programs.bind(score_mod, mask_mod_of(block_mask, query.device, query.shape[2], key.shape[2]), query.device, sizes)
+    for tensor in bound.tensors:
+        if tensor.device != query.device:
+            raise ArgumentError(f"a captured tensor, of shape {list(tensor.shape)}, is on {tensor.device} and query on {query.device}: move it there")
     if scale is None:
         scale = query.shape[3] ** -0.5
     if not 0 < scale < float("inf"):

@@ -66,8 +66,8 @@ def create_block_mask(mask_mod: Callable, B: Optional[int], H: Optional[int], Q_
     return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN, device, block_size)
 
 
-def mask_mod_of(block_mask: Any, device: torch.device) -> Optional[Callable]:
-    """What a BlockMask of either kind keeps, as a mask_mod; none: everything."""
+def mask_mod_of(block_mask: Any, device: torch.device, q_len: int, kv_len: int) -> Optional[Callable]:
+    """What a BlockMask of either kind keeps in a call of these lengths, as a mask_mod; none: everything."""
     if block_mask is None:
         return None
     if isinstance(block_mask, BlockMask):
@@ -77,6 +77,11 @@ def mask_mod_of(block_mask: Any, device: torch.device) -> Optional[Callable]:
             raise RuntimeError("Cannot use mask_mod from a sliced BlockMask: set mask_mod on the slice")
         if block_mask.kv_num_blocks.device != device:
             raise ArgumentError(f"block_mask is on {block_mask.kv_num_blocks.device} and query on {device}: move it there")
+        if _keeps_all(block_mask):
+            return None
+        if tuple(block_mask.shape[-2:]) != (q_len, kv_len):
+            raise ArgumentError(f"block_mask was created for block_mask.shape={tuple(block_mask.shape)} but got q_len={q_len} and kv_len={kv_len}: "
+                                "create it for these lengths, or by facet.torch.create_block_mask, whose masks are for any")
         return _of_layout(block_mask)
     if callable(block_mask):
         raise ArgumentError("block_mask is a function: pass create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN)")
@@ -86,10 +91,13 @@ def mask_mod_of(block_mask: Any, device: torch.device) -> Optional[Callable]:
 _layouts: "weakref.WeakKeyDictionary[Any, Tuple[torch.Tensor, bool]]" = weakref.WeakKeyDictionary()
 
 
-def _of_layout(block_mask: pytorch.BlockMask) -> Optional[Callable]:
+def _keeps_all(block_mask: pytorch.BlockMask) -> bool:
+    """Whether it is what PyTorch takes for no mask, at any lengths."""
+    return block_mask.BLOCK_SIZE[0] >= pytorch._LARGE_SPARSE_BLOCK_SIZE and block_mask.mask_mod is pytorch.noop_mask
+
+
+def _of_layout(block_mask: pytorch.BlockMask) -> Callable:
     """PyTorch's mask as its blocks say: none, some by mask_mod, or all of a block."""
-    if block_mask.BLOCK_SIZE[0] >= pytorch._LARGE_SPARSE_BLOCK_SIZE and block_mask.mask_mod is pytorch.noop_mask:
-        return None
     found = _layouts.get(block_mask)
     if found is None:
         found = _layouts[block_mask] = _layout(block_mask)
@@ -111,12 +119,16 @@ def _of_layout(block_mask: pytorch.BlockMask) -> Optional[Callable]:
 def _layout(block_mask: pytorch.BlockMask) -> Tuple[torch.Tensor, bool]:
     """[B, H, q blocks, kv blocks]: 0 nothing, 1 by mask_mod, 2 all; and whether any block is kept as a whole."""
 
+    blocks = -(-block_mask.shape[-1] // block_mask.BLOCK_SIZE[1])  # of kv; a row of indices may have fewer places
+
     def dense(counts: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-        columns = indices.shape[-1]
-        is_valid = torch.arange(columns, device=indices.device) < counts[..., None]
-        marked = torch.zeros((*indices.shape[:-1], columns + 1), dtype=torch.uint8, device=indices.device)
-        marked.scatter_(-1, torch.where(is_valid, indices, columns).long(), 1)
-        return marked[..., :columns]
+        is_listed = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
+        is_wrong = is_listed & ((indices < 0) | (indices >= blocks))
+        if is_wrong.any():
+            raise ArgumentError(f"block_mask lists block {int(indices[is_wrong][0])} of the keys, and there are {blocks}")
+        marked = torch.zeros((*indices.shape[:-1], blocks + 1), dtype=torch.uint8, device=indices.device)
+        marked.scatter_(-1, torch.where(is_listed, indices, blocks).long(), 1)
+        return marked[..., :blocks]
 
     layout = dense(block_mask.kv_num_blocks, block_mask.kv_indices)
     full_counts, full_indices = block_mask.full_kv_num_blocks, block_mask.full_kv_indices
