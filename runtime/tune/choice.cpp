@@ -80,8 +80,8 @@ TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, 
   std::string problem;
   const std::vector<TunedPlan> plans = store.of_spec(spec_hash(spec), problem);
   std::vector<TuneKey> keys;
-  if (!plans
-           .empty()) {  // a GPU's keys name NVRTC's version, which takes longer to load than a kernel from the cache
+  // A GPU's keys name NVRTC's version, and to load NVRTC takes longer than to load a kernel from the cache.
+  if (!plans.empty()) {
     keys.push_back(tune_key(spec, device, target, options));
     if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
   }

@@ -138,8 +138,8 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
   return {};
 }
 
-/// f32: tiles whose keys two warps share, each with its part of the query rows. Half the keys leave room for more rows: of
-/// fewer than 32, dQ's part of a tile has no work for all warps.
+/// For f32: tiles whose keys two warps share, each with its part of the query rows. With half the keys there is room for
+/// more rows; a tile of fewer than 32 rows leaves warps without work when its part of dQ is added.
 template <class Fits>
 std::optional<TilePass> shared_keys_f32(int most_scores, Fits fits) {
   for (const int tile_q : {64, 32})
@@ -260,8 +260,8 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
       plan.dq_by_sums = false;
       keys = largest_keys();
     }
-    plan.delays_dq =
-        plan.dq_by_sums && spec.dtype != DType::f32;  // in f32 a barrier less is not seen beside the products
+    // In f32 the products take so long that one barrier less does not show.
+    plan.delays_dq = plan.dq_by_sums && spec.dtype != DType::f32;
     plan.delays_dq = plan.delays_dq && keys && fits(*keys);
   }
   const std::optional<TilePass> queries =

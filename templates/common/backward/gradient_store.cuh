@@ -29,7 +29,7 @@ struct WarpPart {
   int row, column_tile;
 };
 
-/// As stage_rows, below, of 32-bit scores as they are.
+/// The same as stage_rows below, for 32-bit scores, which are stored as they are.
 template <class Tile, int kM, int kN>
 __device__ __forceinline__ void stage_scores_f32(unsigned char* room, const float (&s)[kM][kN][4],
                                                  WarpPart part) {

@@ -60,7 +60,6 @@ struct QueryPart {
   static constexpr int kTilesOfGroup = (kUnits + kGroups - 1) / kGroups * Product::kColumnTiles;
   // The last groups have fewer columns, or none.
   static constexpr bool kHasRest = kGroups * kTilesOfGroup > Sums::kColumnTiles;
-
   using Part = float[kM][kTilesOfGroup][4];
 
   /// `ds` and `k`: those tiles in shared memory. `head`: the sums of the head's row 0.

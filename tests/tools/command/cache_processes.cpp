@@ -76,7 +76,7 @@ TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", 
   INFO(second.out << second.err);
   CHECK(second.status == 0);
   CHECK(missing(second.out, {"disk cache", "the driver's start ", "load "}) == "");
-  CHECK(run(other / "empty", junk).status != 0);  // as said: nobody can load it
+  CHECK(run(other / "empty", junk).status != 0);  // without the entry it would have to be loaded
 }
 
 TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]") {

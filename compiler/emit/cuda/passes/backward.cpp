@@ -10,7 +10,8 @@ namespace fa {
 namespace {
 
 constexpr int kRowStatsThreads = 256;
-// On an SM, by the registers of a thread: a pass that waits for memory alone.
+// How many of its blocks an SM is to hold, which bounds the registers of a thread: the pass waits for memory alone, so many
+// threads are to ask for it.
 constexpr int kRowStatsBlocks = 4;
 constexpr int kExactSumsThreads = 256;
 
