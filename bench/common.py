@@ -65,7 +65,17 @@ def save(options, content):
         return
     record = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
               "commit": options.commit, **content}
-    part = options.json + ".part"
-    with open(part, "w", encoding="utf-8") as out:
-        json.dump(record, out, indent=1)
-    os.replace(part, options.json)
+    path = os.path.realpath(options.json)  # a link stays one
+    if os.path.exists(path) and not os.path.isfile(path):  # so do a device and a pipe
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(record, out, indent=1)
+        return
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=os.path.dirname(path), suffix=".part", delete=False) as out:
+        try:
+            json.dump(record, out, indent=1)
+            out.close()
+            os.chmod(out.name, 0o644)
+            os.replace(out.name, path)
+        except BaseException:
+            os.unlink(out.name)
+            raise

@@ -124,6 +124,14 @@ def test_o_lies_in_memory_as_q_does(order):
     check(o, q, k, v, None)
 
 
+@pytest.mark.parametrize("size", [(1, H, 24, 16), (B, 1, 24, 16), (B, H, 1, 16)])
+def test_o_of_a_repeated_q_is_contiguous(size):
+    q, k, v = torch.randn(size).expand(B, H, 24, 16), torch.randn(B, H, 24, 16), torch.randn(B, H, 24, 16)
+    o = flex_attention(q, k, v)
+    assert o.is_contiguous()
+    check(o, q, k, v, None)
+
+
 def test_captured_tensors_elsewhere_are_refused():
     q, k, v = inputs(8)
     bias = torch.randn(H, device="meta")

@@ -74,7 +74,8 @@ struct Products<Ffma> {
       p[8 * half + key] = __float_as_uint(__shfl_sync(0xffffffffu, key % 2 == 0 ? lo : hi, key / 2, 4));
   }
 
-  /// Of a tile whose rows are keys: key 0, column g; key e lies e rows further, with e in the swizzle.
+  /// Where a lane begins to read a tile whose rows are keys: at column g of key 0. Key e is e rows below, and its swizzle
+  /// bits are e.
   static __device__ __forceinline__ unsigned lane_offset_transposed(int lane) {
     return (lane / 16 << 4) + lane / 4 % 4 * 4;
   }

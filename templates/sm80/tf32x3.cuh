@@ -114,7 +114,8 @@ struct Products<Tf32x3> {
     p[2 + half] = __float_as_uint(hi);
   }
 
-  /// Of a tile whose rows are keys: key 2q, column g; key 2q + 1 lies as in lane_offset_v.
+  /// Where a lane begins to read a tile whose rows are keys: at column g of key 2q. Key 2q + 1 is a row below, and its
+  /// swizzle differs in one bit.
   static __device__ __forceinline__ unsigned lane_offset_transposed(int lane) {
     const int row = lane % 4 * 2, column = lane / 4;
     return row * 128 + ((column / 4 ^ row) << 4) + column % 4 * 4;

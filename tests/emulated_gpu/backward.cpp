@@ -119,7 +119,7 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
     cases.push_back(of("document", target, DType::f32, 64));
   }
   cases.push_back(of("causal", "a100", DType::f32, 256));
-  cases.push_back(of("document", "a100", DType::f32, 128));  // two warps share their keys
+  cases.push_back(of("document", "a100", DType::f32, 128));
   cases.push_back(of("causal", "h100", DType::f32, 128));
   for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 200}, {200, 1}, {64, 128}, {129, 127}}) {
     Case c = of("causal", "a100", DType::bf16, 64);
@@ -140,6 +140,7 @@ TEST_CASE("emulated backward kernels of forced plans", "[emulated][backward][slo
   add("causal", DType::bf16, 64, "keys(tile_q=64 tile_kv=64 warps=4 query_warps=2 parts=1 stages=1)");
   add("dropout", DType::f16, 64, "keys(tile_q=128 tile_kv=128 warps=8 query_warps=2 parts=2) delays_dq=0");
   add("dropout", DType::f32, 40, "keys(tile_q=64 tile_kv=64 warps=8 query_warps=4 parts=1 stages=1)");
+  add("causal", DType::f32, 128, "keys(tile_q=64 tile_kv=64 warps=8 query_warps=2 parts=2 stages=1)");
   // Columns of dQ for half of the warps alone.
   add("causal", DType::f32, 128, "keys(tile_q=16 tile_kv=128 warps=8 parts=1 stages=1)");
   add("causal", DType::f32, 64, "keys(parts=1) delays_dq=1");

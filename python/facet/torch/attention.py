@@ -50,7 +50,7 @@ def attention(
 
     All other keywords are the spec's captured tensors (every one, of its type; any strides) and params (those that differ from
     their defaults: numbers, or tensors of one element). lse is [batch, num_q_heads, q_len] in float32, the natural logarithm;
-    -inf in a row without keys; o is 0 there. o lies in memory as q does: its dimensions in the same order.
+    -inf in a row without keys; o is 0 there. The dimensions of o have the same order in memory as those of q.
 
     Gradients reach q, k, v, and the tensors and params that the spec marks `grad`; of o and of lse. CPU tensors are computed by
     the CPU; those on an NVIDIA GPU there, on the current stream. Works under

@@ -23,9 +23,9 @@ class Call:
 
 
 def new_output(q: Tensor, dim: int) -> Tensor:
-    """Memory for o [batch, heads, length, dim], its first three dimensions in the order that q's have in memory."""
+    """Memory for o [batch, heads, length, dim]. Its dimensions have the order in memory that q's have, where q repeats none."""
     strides = q.stride()
-    if strides[0] >= strides[1] >= strides[2]:
+    if strides[0] >= strides[1] >= strides[2] or 0 in strides:
         return q.new_empty((*q.shape[:3], dim))
     order = sorted(range(3), key=lambda i: -strides[i])
     o = q.new_empty((*(q.shape[i] for i in order), dim))
