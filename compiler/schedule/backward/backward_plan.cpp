@@ -138,6 +138,19 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
   return {};
 }
 
+/// For f32: tiles whose keys two warps share, each with its part of the query rows. With half the keys there is room for
+/// more rows; a tile of fewer than 32 rows leaves warps without work when its part of dQ is added.
+template <class Fits>
+std::optional<TilePass> shared_keys_f32(int most_scores, Fits fits) {
+  for (const int tile_q : {64, 32})
+    for (const int stages : {2, 1}) {
+      TilePass pass = {.tile_q = tile_q, .tile_kv = 64, .warps = 8, .query_warps = 2, .stages = stages};
+      if (scores_registers(pass) > most_scores) pass.parts = 2;
+      if (fits(pass)) return pass;
+    }
+  return {};
+}
+
 /// The time that a pair takes in the pass that sums dK, dV and dQ, in bytes of shared memory. Fitted to 31 runs of plans on an
 /// H100 and an H200, d64 to d256, dense: 28 are within 8%, all within 13%, and the order at each head dim holds but for d64.
 double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_dq) {
@@ -240,6 +253,9 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
     };
     plan.dq_by_sums = plan.dq_by_sums && !plan.apart;
     keys = largest_keys();
+    const bool is_small = keys && keys->tile_q < 32;
+    if (is_small && plan.dq_by_sums && spec.dtype == DType::f32 && !needs.captures)
+      if (const auto shared = shared_keys_f32(most_scores(spec, plan, needs), fits)) keys = shared;
     if (!keys && plan.dq_by_sums) {  // dS has no room
       plan.dq_by_sums = false;
       keys = largest_keys();

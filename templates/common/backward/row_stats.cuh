@@ -34,7 +34,7 @@ struct RowStats {
 template <class Config, class Hooks, class Derivatives>
 struct RowStatsPass {
   using Element = typename Config::Element;
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 256;
   static constexpr int kPiece = 16 / Element::kBytes;  // elements that a lane reads at once
   static constexpr int kPieces = (Config::kHeadDimV + kPiece - 1) / kPiece;
   static constexpr int kLanes =  // of a row
@@ -43,7 +43,7 @@ struct RowStatsPass {
       : kPieces > 8  ? 16
       : kPieces > 4  ? 8
       : kPieces > 2  ? 4
-                     : kPieces;
+                     : 2;  // so that there are no more rows at once than a block has
   static constexpr int kRowsAtOnce = kThreads / kLanes;
   // Rows whose loads a lane starts before it adds any up.
   static constexpr int kRowsOfLane = kRowsPadded / kRowsAtOnce < 4 ? kRowsPadded / kRowsAtOnce : 4;
@@ -64,6 +64,11 @@ struct RowStatsPass {
 #pragma unroll 1
     for (int first = static_cast<int>(thread_of_cta()) / kLanes; first < kRowsPadded;
          first += kRowsOfLane * kRowsAtOnce) {
+      // The one row that this lane goes on with; its lse is asked for first, so that nothing waits for it alone.
+      const int q_idx_of_lane = part * kRowsPadded + first + lane * kRowsAtOnce;
+      const bool exists = lane < kRowsOfLane && q_idx_of_lane < q_len;
+      const long long at = Sequence::head_number(call, b, h) * q_len + q_idx_of_lane;
+      const float lse = exists ? params.forward.lse[at] : negative_infinity();
       float sums[kRowsOfLane] = {};
 #pragma unroll
       for (int i = 0; i < kRowsOfLane; ++i) {
@@ -72,7 +77,7 @@ struct RowStatsPass {
           sums[i] += dot(o + Element::kBytes * (q_idx * params.forward.o_strides.row + piece * kPiece),
                          d_o + Element::kBytes * (q_idx * params.d_o_strides.row + piece * kPiece));
       }
-      float sum = 0.0f;  // of the one row that this lane goes on with
+      float sum = 0.0f;
 #pragma unroll
       for (int i = 0; i < kRowsOfLane; ++i) {
 #pragma unroll
@@ -81,14 +86,11 @@ struct RowStatsPass {
         if (lane == i) sum = sums[i];
       }
       if (lane >= kRowsOfLane) continue;
-      const int q_idx = part * kRowsPadded + first + lane * kRowsAtOnce;
-      const long long at = Sequence::head_number(call, b, h) * q_len + q_idx;
-      const float lse = q_idx < q_len ? params.forward.lse[at] : negative_infinity();
       const bool empty = lse == negative_infinity();
       if (!empty && params.d_lse != nullptr) sum -= params.d_lse[at];
-      const_cast<float*>(stats.lse)[q_idx] =
-          empty ? -negative_infinity() : lse * kLog2e - row_addend(call, b, h, q_idx);
-      const_cast<float*>(stats.d)[q_idx] = empty ? 0.0f : sum;
+      const_cast<float*>(stats.lse)[q_idx_of_lane] =
+          empty ? -negative_infinity() : lse * kLog2e - row_addend(call, b, h, q_idx_of_lane);
+      const_cast<float*>(stats.d)[q_idx_of_lane] = empty ? 0.0f : sum;
       if constexpr (Derivatives::SinkAdjoints::kAny)
         if (!empty) d_sink -= fast_exp2(Hooks::sink(call, b, h) - lse * kLog2e) * sum;
     }

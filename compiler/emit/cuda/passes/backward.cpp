@@ -9,22 +9,25 @@
 namespace fa {
 namespace {
 
-constexpr int kRowStatsThreads = 128;
+constexpr int kRowStatsThreads = 256;
+// How many of its blocks an SM is to hold, which bounds the registers of a thread: the pass waits for memory alone, so many
+// threads are to ask for it.
+constexpr int kRowStatsBlocks = 4;
 constexpr int kExactSumsThreads = 256;
 
 /// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
 static_assert(kRowsPadded == kMostQueryRows);
 
-std::string print_entry(const Pass& pass, std::string_view runs) {
-  return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, 1)
+std::string print_entry(const Pass& pass, std::string_view runs, int blocks_an_sm = 1) {
+  return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     {entry}(const __grid_constant__ fa::BackwardParams params) {{
   fa::let_next_pass_start();
   {runs}::run(params);
 }}
 static_assert({runs}::kThreads == {threads});
 )",
-                     fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
-                     fmt::arg("runs", runs));
+                     fmt::arg("threads", pass.threads), fmt::arg("blocks", blocks_an_sm),
+                     fmt::arg("entry", pass.entry), fmt::arg("runs", runs));
 }
 
 std::string print_shared_memory(const Pass& pass, std::string_view runs) {
@@ -59,7 +62,7 @@ PrintedPass print_row_stats_pass() {
   return {.pass = pass,
           .include = {},
           .text = "using facet_rows = fa::RowStatsPass<fa::QueriesConfig, fa::Hooks, fa::Derivatives>;\n" +
-                  print_entry(pass, "facet_rows")};
+                  print_entry(pass, "facet_rows", kRowStatsBlocks)};
 }
 
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
