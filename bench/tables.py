@@ -41,7 +41,8 @@ RECORDS = {
     "h200_tile_map_cost": measured_by("bench/tile_map_cost.py"),
     "h200_variants_vs_flex": measured_by("bench/variants_gpu.py"),
     "h200_variants_vs_flex_tuned": measured_by("bench/variants_gpu.py --tune"),
-    "h200_further_variants_vs_flex": measured_by("bench/variants_gpu.py --variants further"),
+    "h200_further_variants_vs_flex": "FA_TARGET=a100 " + measured_by("bench/variants_gpu.py --variants further"),
+    "h200_further_variants_vs_flex_sm90": measured_by("bench/variants_gpu.py --variants further"),
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
     "h200_backward_vs_flex": "FA_TARGET=a100 bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
@@ -68,6 +69,7 @@ TABLES = {
     "variants-short": Table(("h200_variants_vs_flex",), of_gpu.variants_short),
     "variants-tuned": Table(("h200_variants_vs_flex_tuned",), of_gpu.variants),
     "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
+    "variants-further-sm90": Table(("h200_further_variants_vs_flex_sm90",), of_gpu.further_variants),
     "sm75": Table(("h200_sm75_beside_sm80",), of_gpu.sm75),
     "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), of_gpu.eager),

@@ -169,7 +169,9 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                 CompileTimes& times) {
   const CheckedSpec& checked = spec.checked();
   const DiskCache cache = open_cache(options.disk_cache ? options.cache_dir : std::string());
+  Lap lap;
   const CudaDevice* const gpu = device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr;
+  if (gpu != nullptr) times.driver += lap();
   const Target& target = gpu != nullptr ? target_named(options.target, gpu->info()) : host_target();
 
   // The first context of a process takes as long as a build, so it is created at the same time.
@@ -180,7 +182,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
   const TunedChoice tuned = tuned_choice(spec, device, target, options);
   times.tune = tuned.milliseconds;
   times.tuned = tuned.said;
-  Lap lap;
+  lap();
   Compiled compiled =
       compile_front_end(checked, target, tuned.plan.empty() ? options.plan : tuned.plan,
                         options.backward ? Passes::forward_and_backward : Passes::forward, tuned.known);
@@ -205,12 +207,14 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
 }  // namespace
 
 Kernel compile(const Spec& spec, const Options& requested) {
-  Lap lap;
+  Lap total, lap;
   const Options options = resolve(requested, environment());
   // A plan that cannot be read is an error on the host, too, which has no use for it.
   if (options.backward)
     naming_backward_plan(options, [&] { return parse_backward_plan(options.backward_plan, {}); });
+  lap();
   const Device device = pick_device(options);
+  const double device_found = lap();  // the driver's start, where nothing needed it before
   CompileTimes times;
   std::shared_ptr<const LoadedKernel> loaded;
   if (options.memory_cache) {
@@ -229,7 +233,8 @@ Kernel compile(const Spec& spec, const Options& requested) {
   } else {
     loaded = make_kernel(spec, device, options, times);
   }
-  times.total = lap();
+  if (device == Device::cuda && times.source != CompileTimes::Source::memory) times.driver += device_found;
+  times.total = total();
   return Kernel(
       std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = times}));
 }

@@ -1,10 +1,12 @@
 // A CUDA driver without a GPU, for programs that open it by FA_LIBCUDA: a T4 whose memory is the process's and whose
-// launches only write a line into the file that FAKE_CUDA_LOG names: which module, which function, which blocks.
+// launches only write a line into the file that FAKE_CUDA_LOG names: which module, which function, which blocks. It takes
+// FAKE_CUDA_START milliseconds to start.
 // Its clock makes large tiles slow where they leave SMs idle, and small tiles slow elsewhere, so that a tuner has
 // something to find.
 #include <cuda.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,7 +83,11 @@ std::size_t bytes_of_elf(const char* image) {
 #undef cuStreamDestroy
 #undef cuEventDestroy
 
-FA_EXPORT CUresult cuInit(unsigned) { return kDone; }
+FA_EXPORT CUresult cuInit(unsigned) {
+  if (const char* const start = std::getenv("FAKE_CUDA_START"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(start)));
+  return kDone;
+}
 FA_EXPORT CUresult cuDriverGetVersion(int* version) { return *version = 13000, kDone; }
 FA_EXPORT CUresult cuGetErrorName(CUresult, const char** name) { return *name = "CUDA_ERROR_FAKE", kDone; }
 FA_EXPORT CUresult cuGetErrorString(CUresult, const char** words) { return *words = "fake", kDone; }

@@ -79,6 +79,27 @@ TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", 
   CHECK(run(other / "empty", junk).status != 0);  // without the entry it would have to be loaded
 }
 
+TEST_CASE("how long the driver takes to start is no part of a GPU kernel's other times",
+          "[tools][cache][nvrtc]") {
+  if (!tests::skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  for (const char* device : {"cuda", "auto"}) {
+    INFO(device);
+    const auto ran = run_program("facet",
+                                 {"run", source_path("specs/causal.fa"), "--device", device, "--dtype", "f16",
+                                  "--head-dim", "64", "--q-len", "64", "--repeat", "1", "--json"},
+                                 {"FA_LIBCUDA=" + program_path("fake_libcuda.so"), "FAKE_CUDA_START=400",
+                                  "FA_CACHE_DIR=" + folder.path(), "FA_TUNE_DIR=" + (folder / "tuned")});
+    INFO(ran.out << ran.err);
+    REQUIRE(ran.status == 0);
+    const nlohmann::json times = nlohmann::json::parse(ran.out)["kernel"]["compile_ms"];
+    CHECK(times["driver"] >= 400);
+    CHECK(times["front_end"].get<double>() + times["load"].get<double>() + times["build"].get<double>() +
+              times["driver"].get<double>() <=
+          times["total"].get<double>());
+  }
+}
+
 TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]") {
   const TemporaryFolder folder;
   run_once(folder);
