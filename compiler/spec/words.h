@@ -20,12 +20,12 @@ struct BuiltinInfo {
 };
 
 /// The type that a function's arguments are converted to.
-enum class Domain : std::uint8_t { numeric, floating, integer };
+enum class ArgumentKind : std::uint8_t { numeric, floating, integer };
 
 struct FunctionInfo {
   std::string_view name;
   Func func;
-  Domain domain;
+  ArgumentKind arguments;
   int min_args;
   int max_args;  // 0: any number
 };
@@ -37,7 +37,7 @@ enum class Composite : std::uint8_t { relu, gelu, silu, softplus, sign, tan };
 struct CompositeInfo {
   std::string_view name;
   Composite composite;
-  Domain domain;
+  ArgumentKind arguments;
 };
 
 std::span<const BuiltinInfo> builtins();

@@ -67,7 +67,7 @@ void set_params(const CheckedSpec& spec, const ForwardArgs& args, Scalars& scala
 }
 
 /// Compares one captured tensor with its declaration.
-void check_tensor(const CheckedTensor& wanted, const Captured& given, const CallSize& size,
+void check_tensor(const CheckedTensor& wanted, const Captured& given, const CallExtents& size,
                   std::span<const Scalar> scalars, bool is_read) {
   const TensorInfo& info = wanted.info;
   if (!is_dtype(given.dtype)) refuse("tensor '{}': {}", info.name, no_dtype(given.dtype));
@@ -110,13 +110,13 @@ void set_captured(const CheckedSpec& spec, const ForwardArgs& args, CallParams& 
   Scalars scalars;
   set_params(spec, args, scalars, params);
 
-  const CallSize size = {.batch = params.batch,
-                         .num_q_heads = params.num_q_heads,
-                         .num_kv_heads = params.num_kv_heads,
-                         .group_size = params.group_size,
-                         .q_len = params.q_len,
-                         .kv_len = params.kv_len,
-                         .head_dim = spec.head_dim};
+  const CallExtents size = {.batch = params.batch,
+                            .num_q_heads = params.num_q_heads,
+                            .num_kv_heads = params.num_kv_heads,
+                            .group_size = params.group_size,
+                            .q_len = params.q_len,
+                            .kv_len = params.kv_len,
+                            .head_dim = spec.head_dim};
   const bool is_read = params.batch > 0 && params.q_len > 0 && params.kv_len > 0;
   const auto name_of = [](const CheckedTensor& tensor) -> std::string_view { return tensor.info.name; };
   unsigned seen = 0;

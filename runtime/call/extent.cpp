@@ -26,7 +26,7 @@ struct Loop {
 
 class Evaluator {
  public:
-  Evaluator(const CallSize& size, std::span<const Scalar> params) : size_(size), params_(params) {}
+  Evaluator(const CallExtents& size, std::span<const Scalar> params) : size_(size), params_(params) {}
 
   Number value(const Expr& e, const Loop* loops) const {
     switch (e.kind) {
@@ -149,13 +149,13 @@ class Evaluator {
     return a;
   }
 
-  const CallSize& size_;
+  const CallExtents& size_;
   std::span<const Scalar> params_;
 };
 
 }  // namespace
 
-std::int32_t evaluate_extent(const Expr& expr, const CallSize& size, std::span<const Scalar> params) {
+std::int32_t evaluate_extent(const Expr& expr, const CallExtents& size, std::span<const Scalar> params) {
   return Evaluator(size, params).value(expr, nullptr).i;
 }
 

@@ -11,7 +11,7 @@
 namespace fa {
 
 /// The sizes a call's tensors agree on.
-struct CallSize {
+struct CallExtents {
   int batch = 0;
   int num_q_heads = 0;
   int num_kv_heads = 0;
@@ -22,6 +22,6 @@ struct CallSize {
 };
 
 /// Evaluates an i32 expression without element names or reads, as the checker leaves extents.
-std::int32_t evaluate_extent(const Expr& expr, const CallSize& size, std::span<const Scalar> params);
+std::int32_t evaluate_extent(const Expr& expr, const CallExtents& size, std::span<const Scalar> params);
 
 }  // namespace fa

@@ -22,13 +22,13 @@ void evaluate_extents(const CheckedSpec& spec) {
   std::vector<Scalar> params;
   for (const ParamInfo& param : spec.params) params.push_back(param.default_value);
   for (const int length : {1, 1000, 1 << 24}) {
-    const CallSize size = {.batch = 2,
-                           .num_q_heads = 8,
-                           .num_kv_heads = 4,
-                           .group_size = 2,
-                           .q_len = length,
-                           .kv_len = length,
-                           .head_dim = spec.head_dim};
+    const CallExtents size = {.batch = 2,
+                              .num_q_heads = 8,
+                              .num_kv_heads = 4,
+                              .group_size = 2,
+                              .q_len = length,
+                              .kv_len = length,
+                              .head_dim = spec.head_dim};
     for (const CheckedTensor& tensor : spec.tensors)
       for (const ExprPtr& extent : tensor.extents) evaluate_extent(*extent, size, params);
   }

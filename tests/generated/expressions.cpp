@@ -155,9 +155,9 @@ std::string Expressions::call(std::string_view function, Over over, int depth) {
   if (function == "clamp") return fmt::format("clamp({}, -1.5, 2.5)", a());
   if (function == "abs" || function == "floor") return fmt::format("{}({})", function, a());
   const FunctionInfo* info = find_function(function);
-  if (info->domain == Domain::integer && info->max_args == 1)
+  if (info->arguments == ArgumentKind::integer && info->max_args == 1)
     return fmt::format("f32({}({}) % 8)", function, whole(over, depth - 1));
-  if (info->domain == Domain::integer)
+  if (info->arguments == ArgumentKind::integer)
     return fmt::format("f32({}({}, {}) % 8)", function, whole(over, depth - 1), 1 + below(9));
   std::string rest;
   for (int i = 1; i < info->min_args; ++i) rest += fmt::format(", clamp({}, -1.5, 1.5)", a());

@@ -20,14 +20,14 @@
 using std::max;
 using std::min;
 
-struct Index3 {
+struct HostIndex3 {
   unsigned x = 0, y = 0, z = 0;
 };
 struct int2 {
   int x, y;
 };
-inline thread_local Index3 threadIdx;
-inline Index3 blockIdx, blockDim, gridDim;
+inline thread_local HostIndex3 threadIdx;
+inline HostIndex3 blockIdx, blockDim, gridDim;
 
 struct HostWarp {
   std::barrier<> meet{32};

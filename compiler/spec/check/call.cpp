@@ -82,7 +82,7 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
   const std::string who = fmt::format("'{}'", ast.name);
   bool fits = true;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    fits &= function.domain == Domain::integer
+    fits &= function.arguments == ArgumentKind::integer
                 ? need_integer(*ast.args[i], args[i], who,
                                function.func == Func::ceil_div && args[i].expr->type == Type::f32
                                    ? "on floats write ceil(x / y)"
@@ -101,7 +101,7 @@ Typed ExprChecker::call_function(const AstExpr& ast, std::vector<Typed> args) {
                                           : "drop it");
     return std::move(args[0]);
   }
-  const Type type = function.domain == Domain::floating || any_float ? Type::f32 : Type::i32;
+  const Type type = function.arguments == ArgumentKind::floating || any_float ? Type::f32 : Type::i32;
   for (std::size_t i = 0; type == Type::f32 && i < args.size(); ++i)
     args[i] = promote(*ast.args[i], std::move(args[i]));
   if (any_missing(args)) return {};

@@ -73,7 +73,7 @@ Typed ExprChecker::power(const AstExpr& ast, Typed base, Typed exponent) {
 Typed ExprChecker::call_composite(const AstExpr& ast, Typed x) {
   const CompositeInfo& function = *find_composite(ast.name);
   if (!need_number(*ast.args[0], x, fmt::format("'{}'", ast.name))) return {};
-  if (function.domain == Domain::floating) x = promote(*ast.args[0], std::move(x));
+  if (function.arguments == ArgumentKind::floating) x = promote(*ast.args[0], std::move(x));
   if (!x.expr) return {};
   const Type type = x.expr->type;
   const auto number = [&](double value) {

@@ -67,7 +67,7 @@ class Functions {
   }
 
   /// What differs at the point, or nothing.
-  std::string compare(const Point& point, Element element, Compared& compared) {
+  std::string compare(const Point& point, Element element, ComparedDerivatives& compared) {
     Evaluator evaluator(point);
     std::vector<Slot> arguments = hook_arguments(problem_, static_cast<float>(point.score), element);
     const std::size_t plain = arguments.size();
@@ -117,8 +117,8 @@ class Functions {
 
 }  // namespace
 
-Compared compare_derivatives(const tools::Problem& problem, int points, std::uint64_t seed, double low,
-                             double high) {
+ComparedDerivatives compare_derivatives(const tools::Problem& problem, int points, std::uint64_t seed,
+                                        double low, double high) {
   const CheckedSpec spec = import_hooks(problem.spec.checked());
   const Derivatives derivatives = derive(problem.spec.checked(), lower(problem.spec.checked()));
   Functions functions(problem, derivatives);
@@ -127,7 +127,7 @@ Compared compare_derivatives(const tools::Problem& problem, int points, std::uin
   const auto number = [&](double from, double to) {
     return std::uniform_real_distribution<>(from, to)(random);
   };
-  Compared result;
+  ComparedDerivatives result;
 
   const auto compare_along = [&](const Point& point, const ExprPtr& hook, const HookDerivatives& of,
                                  const Direction& direction, const std::string& title) {

@@ -22,7 +22,7 @@ const std::set<std::string_view> kWithoutGradient = {"floor", "ceil",     "round
                                                      "sign",  "ceil_div", "popcount"};
 
 /// `expression` of the score and of x, y and t, which have gradients.
-Compared compare(const std::string& expression, double low, double high) {
+ComparedDerivatives compare(const std::string& expression, double low, double high) {
   const std::string text = mark_all(fmt::format("attention one\nparam x : f32 = 0.7\nparam y : f32 = 1.3\n"
                                                 "tensor t : f32[kv_len]\nscore_mod = {}\n",
                                                 expression),
@@ -31,7 +31,7 @@ Compared compare(const std::string& expression, double low, double high) {
   const Spec spec = Spec::parse(text);
   const tools::Problem problem =
       small_problem(spec, 7, {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 9, .kv_len = 11});
-  const Compared result = compare_derivatives(problem, 40, 11, low, high);
+  const ComparedDerivatives result = compare_derivatives(problem, 40, 11, low, high);
   CHECK(result.wrong == "");
   CHECK(result.compared > 40);
   return result;
@@ -126,7 +126,7 @@ TEST_CASE("300 made-up score_mods have the derivatives that differences show", "
       made.inputs.size.q_len = std::min(made.inputs.size.q_len, 70);
       made.inputs.size.kv_len = std::min(made.inputs.size.kv_len, 90);
       const tools::Problem problem = tools::make_problem(spec, made.inputs);
-      const Compared result = compare_derivatives(problem, 4, made.number + 5);
+      const ComparedDerivatives result = compare_derivatives(problem, 4, made.number + 5);
       compared += result.compared;
       kinks += result.kinks;
       points += result.points;

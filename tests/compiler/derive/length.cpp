@@ -50,7 +50,7 @@ std::string wrong(const std::string& items) {
   const Spec spec = Spec::parse(kHead + items);
   const tools::Problem problem = test::small_problem(
       spec, 7, {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 9, .kv_len = 11});
-  const test::Compared result = test::compare_derivatives(problem, 6, 11, 0.5, 1);
+  const test::ComparedDerivatives result = test::compare_derivatives(problem, 6, 11, 0.5, 1);
   return result.wrong.empty() && result.compared == 0 ? "nothing was compared" : result.wrong;
 }
 

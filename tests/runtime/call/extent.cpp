@@ -15,13 +15,13 @@ std::int32_t extent(const std::string& text, std::int32_t p = 3) {
       Spec::parse(fmt::format("attention a\nhead_dim 64\nparam p : i32 = 0\ntensor t : f32[{}]\n"
                               "score_mod = score + t[0] + f32(p)\n",
                               text));
-  const CallSize size = {.batch = 2,
-                         .num_q_heads = 12,
-                         .num_kv_heads = 4,
-                         .group_size = 3,
-                         .q_len = 1000,
-                         .kv_len = 77,
-                         .head_dim = 64};
+  const CallExtents size = {.batch = 2,
+                            .num_q_heads = 12,
+                            .num_kv_heads = 4,
+                            .group_size = 3,
+                            .q_len = 1000,
+                            .kv_len = 77,
+                            .head_dim = 64};
   const Scalar scalars[] = {p};
   return evaluate_extent(*spec.checked().tensors[0].extents[0], size, scalars);
 }
