@@ -13,6 +13,10 @@ import sys
 import types
 import warnings
 
+import needs
+
+needs.modules("torch", "facet")
+
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import flex_attention as pytorch

@@ -8,6 +8,10 @@ import os
 import sys
 import tempfile
 
+import needs
+
+needs.modules("numpy", "torch")
+
 import numpy
 import torch
 

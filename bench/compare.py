@@ -27,6 +27,10 @@ import sys
 import tempfile
 import time
 
+import needs
+
+needs.modules("torch", "facet")
+
 import torch
 import torch._functorch.config
 

@@ -21,6 +21,10 @@ import statistics
 import sys
 import tempfile
 
+import needs
+
+needs.modules("numpy", "torch")
+
 import numpy
 import torch
 

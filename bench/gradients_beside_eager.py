@@ -18,6 +18,10 @@ import statistics
 import sys
 import tempfile
 
+import needs
+
+needs.modules("numpy", "torch", "facet")
+
 import numpy
 import torch
 

@@ -22,6 +22,10 @@ import statistics
 import sys
 import time
 
+import needs
+
+needs.modules("torch")
+
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention

@@ -14,6 +14,10 @@ import math
 import sys
 from typing import NamedTuple
 
+import needs
+
+needs.modules("torch")
+
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention

@@ -5,6 +5,10 @@
 
 import math
 
+import needs
+
+needs.modules("torch")
+
 import torch
 
 

@@ -43,6 +43,7 @@ RECORDS = {
     "h200_variants_vs_flex_tuned": measured_by("bench/variants_gpu.py --tune"),
     "h200_further_variants_vs_flex": "FA_TARGET=a100 " + measured_by("bench/variants_gpu.py --variants further"),
     "h200_further_variants_vs_flex_sm90": measured_by("bench/variants_gpu.py --variants further"),
+    "h200_forward": "bench/compare.py --rows dense --sides facet fa2 cudnn --commit COMMIT --json FILE",
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
     "h200_backward_vs_flex": "FA_TARGET=a100 bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
@@ -59,14 +60,13 @@ RECORDS = {
 }
 TABLES = {
     "forward": Table(("h200_peers",), of_gpu.forward),
-    "forward-short": Table(("h200_peers",), of_gpu.forward_short),
+    "forward-own": Table(("h200_forward",), of_compare.forward),
     "f32": Table(("h200_peers",), of_gpu.f32),
     "tile-classes": Table(("h200_tile_classes",), of_gpu.tile_shares),
     "tile-cost": Table(("h200_tile_classes",), of_gpu.tile_cost),
     "tile-growth": Table(("h200_tile_classes",), of_gpu.tile_growth),
     "tile-map-cost": Table(("h200_tile_map_cost",), of_gpu.tile_map_cost),
     "variants": Table(("h200_variants_vs_flex",), of_gpu.variants),
-    "variants-short": Table(("h200_variants_vs_flex",), of_gpu.variants_short),
     "variants-tuned": Table(("h200_variants_vs_flex_tuned",), of_gpu.variants),
     "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
     "variants-further-sm90": Table(("h200_further_variants_vs_flex_sm90",), of_gpu.further_variants),

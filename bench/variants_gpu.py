@@ -11,6 +11,10 @@ mode="max-autotune-no-cudagraphs" and keeps the better of the two. Facet needs n
 import math
 import sys
 
+import needs
+
+needs.modules("torch")
+
 import torch
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 

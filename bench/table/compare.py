@@ -28,6 +28,17 @@ def backward(root, runs):
                 [[shape, *of.get("full", empty), *of.get("causal", empty)] for shape, of in lines.items()], runs_of(shown))
 
 
+def forward(root, runs):
+    """Forward passes beside FlashAttention-2 and cuDNN, a line a shape."""
+    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
+             if all("ms" in row["sides"].get(side, {}) for side in ("facet", "fa2", "cudnn"))]
+    rows = []
+    for _, row in pairs:
+        fa2, cudnn, own = (row["sides"][side]["ms"] for side in ("fa2", "cudnn", "facet"))
+        rows.append([row["problem"], ms(fa2), ms(cudnn), ms(own), f"{fa2 / own:.2f}", f"{cudnn / own:.2f}"])
+    return Body(["", "FA2, ms", "cuDNN, ms", "Facet, ms", "FA2 / Facet", "cuDNN / Facet"], rows, runs_of(pairs))
+
+
 def backward_variants(root, runs):
     """Variants' forward and backward passes beside FlexAttention's."""
     pairs = rows_of(runs, "facet", "flex")

@@ -33,21 +33,16 @@ def speeds(row, *peers):
     return [*(f"{speed:.0f}" for speed in theirs), f"{own:.0f}", f"{own / theirs[0]:.2f}"]
 
 
-def forward(root, runs, peers=(("fa2", "FA2"), ("cudnn", "cuDNN")), lengths=None):
-    """Dense and causal 16-bit forward beside PyTorch's kernels, a line a shape; of some lengths, or all."""
-    pairs = [(run, row) for run, row in peer_rows(runs, "bf16") if lengths is None or row["length"] in lengths]
-    names = [name for name, _ in peers]
-    head = [*(name for _, name in peers), "Facet", f"Facet / {peers[0][1]}"]
+def forward(root, runs):
+    """Dense and causal 16-bit forward beside PyTorch's kernels, a line a shape."""
+    pairs = peer_rows(runs, "bf16")
+    head = ["FA2", "cuDNN", "Facet", "Facet / FA2"]
     lines = {}
     for _, row in pairs:
-        lines.setdefault(shape(row), {})[row["is_causal"]] = speeds(row, *names)
+        lines.setdefault(shape(row), {})[row["is_causal"]] = speeds(row, "fa2", "cudnn")
     rows = [[of, *by_mask.get(False, [""] * len(head)), *by_mask.get(True, [""] * len(head))] for of, by_mask in lines.items()]
     return Body(["TFLOP/s", *(f"dense: {cell}" if i == 0 else cell for i, cell in enumerate(head)),
                  *(f"causal: {cell}" if i == 0 else cell for i, cell in enumerate(head))], rows, runs_of(pairs))
-
-
-def forward_short(root, runs):
-    return forward(root, runs, (("fa2", "FA2"),), (512, 8192))
 
 
 def f32(root, runs):
@@ -104,17 +99,14 @@ def by_ratio(row):
     return (row["length"], 0, -ratios(row)[1]) if "facet_ms" in row else (row["length"], 1, 0)
 
 
-def columns_of(n, rows, names, which):
+def columns_of(n, rows, names):
     """What a table of variants says of length n: cells of its head, and of its lines, the last of which is the means'."""
-    head = [VARIANT_HEAD[i] for i in which]
-    head[0] = f"N = {n}: {head[0]}"
-    lines = [*(variant_cells(rows.get(name)) for name in names), mean_cells(rows.values(), len(names))]
-    return head, [[cells[i] for i in which] for cells in lines]
+    head = [f"N = {n}: {VARIANT_HEAD[0]}", *VARIANT_HEAD[1:]]
+    return head, [*(variant_cells(rows.get(name)) for name in names), mean_cells(rows.values(), len(names))]
 
 
-def variants(root, runs, with_kind=False, columns=None):
-    """Facet beside FlexAttention, a line a variant, sorted at the first length. `columns`: the lengths, and of each which cells
-    of VARIANT_HEAD; all where it is not given."""
+def variants(root, runs, with_kind=False):
+    """Facet beside FlexAttention, a line a variant, sorted at the first length."""
     pairs = newest(runs, "variants", lambda row: (row["variant"], row["length"]))
     by_length = {}
     for row in sorted((row for _, row in pairs), key=by_ratio):
@@ -124,8 +116,8 @@ def variants(root, runs, with_kind=False, columns=None):
     head = ["variant", *(["kind"] if with_kind else [])]
     lines = [[title(name), *([kind(root, rows[name])] if with_kind else [])] for name in names]
     lines.append(["geometric mean", *([""] if with_kind else [])])
-    for n, which in (columns or {n: range(len(VARIANT_HEAD)) for n in by_length}).items():
-        of_head, of_lines = columns_of(n, by_length.get(n, {}), names, which)
+    for n, of in by_length.items():
+        of_head, of_lines = columns_of(n, of, names)
         head += of_head
         for line, cells in zip(lines, of_lines):
             line += cells
@@ -134,10 +126,6 @@ def variants(root, runs, with_kind=False, columns=None):
 
 def further_variants(root, runs):
     return variants(root, runs, with_kind=True)
-
-
-def variants_short(root, runs):
-    return variants(root, runs, columns={8192: (0, 1, 2, 4), 32768: (4,)})
 
 
 # bench/tile_classes_gpu.py, and the tile map

@@ -15,3 +15,11 @@ def test_help(script):
     done = subprocess.run([sys.executable, str(BENCH / script), "--help"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage: " + script)
+
+
+@pytest.mark.parametrize("script", [script for script in SCRIPTS if "needs.modules" in (BENCH / script).read_text(encoding="utf-8")])
+def test_missing_modules(script):
+    """A Python without PyTorch, as a system's is, names what is missing and shows no traceback."""
+    done = subprocess.run([sys.executable, "-S", str(BENCH / script), "--help"], capture_output=True, text=True, env={})
+    assert done.returncode == 1
+    assert done.stderr.startswith(script + " needs ") and "pip install" in done.stderr and "Traceback" not in done.stderr

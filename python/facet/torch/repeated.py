@@ -78,7 +78,7 @@ def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
     """Whether nobody watches: no tracer, mode, transform, autocast or autograd."""
     return not (torch.compiler.is_compiling() or type(q) is not Tensor or type(k) is not Tensor or type(v) is not Tensor
                 or torch._C._len_torch_dispatch_stack() or torch._C._are_functorch_transforms_active()
-                or torch._C._is_torch_function_mode_enabled() or torch.is_autocast_enabled(q.device.type)
+                or torch._C._is_torch_function_mode_enabled() or torch._C._is_any_autocast_enabled()
                 or torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad))
 
 

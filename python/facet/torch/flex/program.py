@@ -65,9 +65,12 @@ class Program:
         self._grad_places = {node.data.place for node in sources if node.op == "read" or node.data.source == "tensor"}
         self._indices = _indices_of(self._nodes)
         self._texts: Dict[Any, Tuple[str, _Chosen]] = {}
+        self._only: Optional[Bound] = None  #: what `bind` returns where it depends on no argument
 
     def bind(self, numbers: Sequence[Any], tensors: Sequence[torch.Tensor], sizes: Sizes) -> Bound:
         """The program with captured numbers and the trace's tensors. Raises ArgumentError where one does not fit."""
+        if self._only is not None:
+            return self._only
         tables = [_as_table(tensors[place]) for place in self.tables]
         extents = tuple(tuple(self._extent(place, d, size, sizes) for d, size in enumerate(table.shape))
                         for place, table in zip(self.tables, tables))
@@ -97,7 +100,10 @@ class Program:
             given.append(float(_fitting(value, param.type)))
         given += [float(tables[t].shape[d]) for t, d in extent_params]
         tables = [table if place in grads else table.detach() for place, table in zip(self.tables, tables)]
-        return Bound(text, tables, scalars, places, given)
+        bound = Bound(text, tables, scalars, places, given)
+        if not (self.params or self.tables or self._grad_places):
+            self._only = bound
+        return bound
 
     def _extent(self, place: int, d: int, size: int, sizes: Sizes) -> Any:
         """What an extent is called: by the language where its index says which of the call's sizes it is; else its number."""
