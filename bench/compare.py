@@ -97,7 +97,8 @@ def print_first_call(arguments, side_name, line):
     learned = [tensor.requires_grad_(arguments.backward) for tensor in problem.variant.learned]
     torch.randn(8, device=problem.device).sum().item()  # starts the driver
     begin = time.perf_counter()
-    output = side.prepare(problem)(*tensors)
+    with side.within():
+        output = side.prepare(problem)(*tensors)
     if arguments.backward and side.has_backward(problem):
         torch.autograd.grad(output, (*tensors, *learned), torch.ones_like(output))[0].sum().item()
     output.sum().item()
@@ -110,14 +111,19 @@ class Prepared:
     def __init__(self, side, problem, sets, with_backward):
         self.side, self.problem, self.sets = side, problem, sets
         self.forward = side.prepare(problem)
-        with torch.no_grad():
-            wrong = problem.why_wrong(self.forward(*sets[0]), *sets[0])
-        if not wrong and with_backward and side.has_backward(problem):
-            wrong = problem.why_gradients_wrong(self.forward, *sets[0])
+        with side.within():
+            with torch.no_grad():
+                wrong = problem.why_wrong(self.forward(*sets[0]), *sets[0])
+            if not wrong and with_backward and side.has_backward(problem):
+                wrong = problem.why_gradients_wrong(self.forward, *sets[0])
         if wrong:
             raise ValueError(wrong)
 
     def round(self, arguments):
+        with self.side.within():
+            return self._timed(arguments)
+
+    def _timed(self, arguments):
         problem, found = self.problem, {}
         found["ms"] = measure.forward_ms(self.forward, self.sets, problem.device, arguments.seconds)
         if arguments.backward and self.side.has_backward(problem):
@@ -130,8 +136,9 @@ class Prepared:
         problem, found = self.problem, {}
         if problem.device == "cuda":
             with_backward = arguments.backward and self.side.has_backward(problem)
-            found["peak_mb"] = measure.peak_bytes(self.forward, self.sets[0], problem.variant.learned, with_backward) / 1e6
-            found["call_us"] = measure.call_us(self.side, problem)
+            with self.side.within():
+                found["peak_mb"] = measure.peak_bytes(self.forward, self.sets[0], problem.variant.learned, with_backward) / 1e6
+                found["call_us"] = measure.call_us(self.side, problem)
         if arguments.cold:
             found["first_call_s"] = first_call_s(self.side, problem, arguments.backward)
         return found

@@ -1,4 +1,5 @@
 """The implementations that bench/compare.py sets side by side: who takes which problem, and how each is called."""
+import contextlib
 import importlib
 from typing import Callable, NamedTuple, Optional
 
@@ -17,6 +18,7 @@ class Side(NamedTuple):
     has_backward: Callable = lambda problem: True
     is_slow: bool = False  # to compile: minutes a problem
     module: Optional[str] = None  # that must be importable, where PyTorch does not bring it
+    within: Callable = contextlib.nullcontext  # the context of its calls, entered before any is timed
 
 
 def by_facet(problem):
@@ -62,14 +64,14 @@ def by_flex(options, mode=None):
     return prepare
 
 
-def by_sdpa(backend):
-    def prepare(problem):
-        def run(q, k, v):
-            with sdpa_kernel(backend):
-                return scaled_dot_product_attention(q, k, v, is_causal=problem.name == "causal", scale=problem.scale,
-                                                    enable_gqa=problem.heads != problem.kv_heads)
-        return run
-    return prepare
+def by_sdpa(problem):
+    return lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=problem.name == "causal", scale=problem.scale,
+                                                        enable_gqa=problem.heads != problem.kv_heads)
+
+
+def by_backend(*backends):
+    """`within` of a side that PyTorch chooses by a context."""
+    return lambda: sdpa_kernel(list(backends))
 
 
 def standard(problem):
@@ -129,12 +131,12 @@ def flash_attention(name, module):
 SIDES = [
     Side("facet", only(), by_facet),
     Side("facet, spec", only(), by_spec),
-    Side("fa2", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa(SDPBackend.FLASH_ATTENTION)),
-    Side("cudnn", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa(SDPBackend.CUDNN_ATTENTION)),
-    Side("memory-efficient", only(ON_GPU, PLAIN, IN_F32), by_sdpa(SDPBackend.EFFICIENT_ATTENTION)),
+    Side("fa2", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa, within=by_backend(SDPBackend.FLASH_ATTENTION)),
+    Side("cudnn", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa, within=by_backend(SDPBackend.CUDNN_ATTENTION)),
+    Side("memory-efficient", only(ON_GPU, PLAIN, IN_F32), by_sdpa, within=by_backend(SDPBackend.EFFICIENT_ATTENTION)),
     flash_attention("fa3", "flash_attn_interface"),
     flash_attention("fa4", "flash_attn.cute"),
-    Side("sdpa", only(ON_CPU, PLAIN), by_sdpa([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH])),
+    Side("sdpa", only(ON_CPU, PLAIN), by_sdpa, within=by_backend(SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)),
     Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda"),
     Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}})),
     Side("flex, autotuned", only(ON_GPU), by_flex({}, "max-autotune-no-cudagraphs"), is_slow=True),
