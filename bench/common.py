@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def save(options, content):
     one that is stopped keeps what it has measured."""
     if not options.json:
         return
-    record = {"command": " ".join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+    record = {"command": shlex.join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
               "commit": options.commit, **content}
     path = os.path.realpath(options.json)  # a link stays one
     if os.path.exists(path) and not os.path.isfile(path):  # so do a device and a pipe

@@ -46,7 +46,7 @@ RECORDS = {
     "h200_forward": "bench/compare.py --rows dense --sides facet fa2 cudnn --commit COMMIT --json FILE",
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
-    "h200_backward_vs_flex": "FA_TARGET=a100 bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
+    "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),

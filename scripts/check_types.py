@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that no two types have one name: a program that holds both is undefined, and the linker takes either's functions.
 
-Reads the type definitions at the beginning of a line, in named namespaces. templates/ is left out: a kernel's source holds one of the folders there.
+Reads the type definitions at the beginning of a line, in named namespaces. templates/ is left out: a kernel's source
+holds one of the folders there.
 """
 import collections
 import pathlib
@@ -10,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ["compiler", "include", "python/src", "runtime", "tests", "tools"]
-NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))?(?: FA_API)? \{$")
+NAMESPACE = re.compile(r"^(?:inline )?namespace\b ?([\w:]*).*\{$")
 TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (\w+)(?= |$)[^;:]*(?::[^:].*)?\{")
 
 
@@ -19,7 +20,7 @@ def types_of(text):
     namespaces = []
     for number, line in enumerate(text.splitlines(), 1):
         if opened := NAMESPACE.match(line):
-            namespaces.append(opened[1] or "")
+            namespaces.append(opened[1])
         elif line.startswith("}  // namespace"):
             namespaces.pop()
         elif (found := TYPE.match(line)) and "" not in namespaces:

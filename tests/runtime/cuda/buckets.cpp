@@ -9,7 +9,6 @@
 #include "runtime/bundle/state.h"
 #include "runtime/call/kernel_state.h"
 #include "tests/catch.h"
-#include "tests/effort.h"
 #include "tests/runtime/bundle/fixture.h"
 #include "tests/runtime/cuda/fake_driver.h"
 #include "tests/runtime/system/temporary.h"
@@ -199,7 +198,7 @@ TEST_CASE("choosing among four buckets takes less than a tenth of a microsecond"
   std::ranges::nth_element(times, times.begin() + 15);
   fmt::print("choosing among {} buckets: {:.1f} ns\n", kMostBuckets, times[15]);
   CHECK(last > 0);
-  if (!tests::kIsSlowed) CHECK(times[15] < 100);
+  CHECK(times[15] < 100);
 }
 
 TEST_CASE("a bundle carries all plans of a kernel, and loads and launches each",
