@@ -159,9 +159,14 @@ bool is_arithmetic(const llvm::Instruction& instruction) {
 /// warp, where it reads memory or takes more operations than this: two comparisons and their `and`.
 constexpr int kMostForEachElement = 3;
 
-/// Adds what `function` costs, and returns whether it is found once a diagonal.
-bool count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
-  if (function == nullptr) return false;
+struct Counted {
+  bool by_diagonal = false;     // once a diagonal, not once an element
+  bool reads_elements = false;  // reads a tensor once an element
+};
+
+/// Adds what `function` costs, and returns how it is found.
+Counted count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
+  if (function == nullptr) return {};
   int element_ops = 0;
   bool reads = false;
   Dependence dependence(*function);
@@ -185,7 +190,7 @@ bool count_ops(const llvm::Function* function, bool is_relative, Facts& facts) {
   });
   const bool is_by_diagonal = is_relative && (reads || element_ops > kMostForEachElement);
   (is_by_diagonal ? facts.diagonal_ops : facts.element_ops) += element_ops;
-  return is_by_diagonal;
+  return {.by_diagonal = is_by_diagonal, .reads_elements = reads && !is_by_diagonal};
 }
 
 std::string_view name_of(ScoreForm form) {
@@ -226,10 +231,12 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
   if (facts.addend_is_linear) {
     facts.element_ops += 1;  // a multiply-add; the rest is found once a row
   } else {
-    facts.addend_is_by_diagonal = count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
+    const Counted addend = count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
+    facts.addend_is_by_diagonal = addend.by_diagonal;
+    facts.addend_reads_elements = addend.reads_elements;
     count_ops(logits.row_addend, false, facts);
   }
-  facts.mask_is_by_diagonal = count_ops(hooks.mask_mod, facts.mask_is_relative, facts);
+  facts.mask_is_by_diagonal = count_ops(hooks.mask_mod, facts.mask_is_relative, facts).by_diagonal;
   return facts;
 }
 

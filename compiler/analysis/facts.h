@@ -42,6 +42,7 @@ struct Facts {
   // Whether GPU kernels find it once a diagonal: it is relative, and worth the fetch from another thread.
   bool addend_is_by_diagonal = false;
   bool mask_is_by_diagonal = false;
+  bool addend_reads_elements = false;  // a tensor, at both q_idx and kv_idx
   bool has_sink = false;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;

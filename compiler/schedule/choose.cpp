@@ -16,6 +16,7 @@ namespace fa {
 namespace {
 
 constexpr std::string_view kAskedFor = "asked for";
+constexpr int kLongHook = 10;  // operations an element
 
 // Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
 // measurement does.
@@ -28,6 +29,7 @@ bool is_plainer(const Plan& a, const Plan& b) {
 struct Candidate {
   Plan plan;
   Cost cost;
+  double rank = 0;  // what plans are compared by
 };
 
 struct Question {
@@ -37,21 +39,34 @@ struct Question {
   const ProblemSize& size;
 };
 
+/// Whether a mask takes so long that what tiles at its edge cost decides. A thread has two rows of each of its columns.
+bool has_long_mask(const Facts& facts) {
+  return facts.has_mask && !facts.mask_is_always_true && facts.element_ops + facts.column_ops / 2 > kLongHook;
+}
+
+/// By how much more a kernel with a long mask computes than the mask keeps: tiles at its edge are whole. Of all masks
+/// causal has the least edge, one end in each row: (tile_q + tile_kv) / 2 keys beside half of them all.
+double excess_at_edges(const Plan& plan, const Question& question) {
+  if (!has_long_mask(question.facts)) return 1;
+  return 1 + static_cast<double>(plan.tile_q + plan.tile_kv) / std::max(1, question.size.kv_len);
+}
+
 template <typename Accept>
 std::optional<Candidate> cheapest(const Question& question, const std::vector<Plan>& plans, Accept accept) {
   std::optional<Candidate> best;
   for (const Plan& plan : plans) {
     if (!accept(plan)) continue;
     const Cost cost = predict(plan, question.spec, question.facts, question.target, question.size);
-    if (!best || cost.ms < best->cost.ms || (cost.ms == best->cost.ms && is_plainer(plan, best->plan))) {
-      best = {plan, cost};
-    }
+    const double rank = cost.ms * excess_at_edges(plan, question);
+    if (!best || rank < best->rank || (rank == best->rank && is_plainer(plan, best->plan)))
+      best = {plan, cost, rank};
   }
   return best;
 }
 
 Choice explain(const Question& question, const Candidate& candidate, std::string_view reason) {
-  const auto& [plan, cost] = candidate;
+  const Plan& plan = candidate.plan;
+  const Cost& cost = candidate.cost;
   const ProblemSize& size = question.size;
   const double flops = 2.0 * size.batch * size.num_q_heads * size.q_len * size.kv_len *
                        (question.spec.head_dim + question.spec.head_dim_v);
@@ -88,18 +103,23 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 //   than faster products bring (tree takes 1.5 times as long).
 // - Up to 64 columns the products are too short to hide the softmax of two warpgroups: three take turns. Their 192
 //   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents.
-// - Beyond, two warpgroups; without a mask the wider the tile the better, with one a power of two.
+// - Up to 128, three read K and V from the L2 cache less often: 6 to 10% faster without a mask. With one they are
+//   faster in long sequences (causal 6% at N8192) and slower in short ones (15% at N512, 2 to 7% in windows). Where
+//   score_mod's code is long (T5's buckets), their few columns a tile cost more than that.
+// - Else two warpgroups; without a mask the wider the tile the better, with one a power of two.
 bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kNarrow = 64;
-  constexpr int kLongMask = 10;  // operations an element
+  constexpr int kMostOfThree = 128;  // columns of Q, K and V that three warpgroups have registers for
   constexpr int kMostColumnsOfMask = 128;
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
-  // A thread has two rows of each of its columns.
-  if (masked && facts.element_ops + facts.column_ops / 2 > kLongMask) return false;
-  if (std::max(spec.head_dim, spec.head_dim_v) <= kNarrow)
-    return plan.warps == 12 && (!masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal));
+  if (has_long_mask(facts)) return false;
+  const int dim = std::max(spec.head_dim, spec.head_dim_v);
+  if (plan.warps == 12 && dim > kNarrow)
+    return dim <= kMostOfThree && !masked && !spec.has_dropout &&
+           facts.element_ops + facts.diagonal_ops <= kLongHook;
+  if (plan.warps == 12) return !masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal);
   const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
-  return plan.warps == 8 &&
+  return dim > kNarrow && plan.warps == 8 &&
          ((is_power && plan.tile_kv <= kMostColumnsOfMask) || (!masked && !facts.has_score_mod));
 }
 
@@ -175,8 +195,8 @@ std::optional<Plan> preferred_of(Family family, const Question& question) {
   return best->plan;
 }
 
-/// `text` over the chosen plan; or over the plan of another family, where it names that one, or cannot run in the
-/// chosen plan's and can there.
+/// `text` over the chosen plan; where that cannot run, the model's best plan of the same family that is as `text` says;
+/// or `text` over the plan of another family, where it names that one, or cannot run in the chosen plan's and can there.
 Plan complete(std::string_view text, const Plan& chosen, const Question& question) {
   const Plan plan = parse_plan(text, chosen);
   const auto runs = [&](Plan other) {
@@ -184,6 +204,12 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
     return why_illegal(other, question.spec, question.target).empty();
   };
   if (question.target.is_host() || (plan.family == chosen.family && runs(plan))) return plan;
+  if (plan.family == chosen.family) {
+    const auto best = cheapest(question, legal_plans(question.spec, question.target), [&](const Plan& legal) {
+      return legal.family == chosen.family && parse_plan(text, legal) == legal;
+    });
+    if (best) return best->plan;
+  }
   for (const Family family : question.target.families) {
     const std::optional<Plan> base = family == chosen.family ? std::nullopt : preferred_of(family, question);
     if (!base) continue;

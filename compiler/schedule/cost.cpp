@@ -39,10 +39,14 @@ constexpr double kStepLatency = 300;         // cycles: barriers and cp.async wa
 constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
-constexpr int kRegistersToSpare = 4;         // an estimate nearer to its budget than this may spill
-constexpr int kWarpgroupsToSpare = 6;        // (S and P whole at once leave ptxas less room to move),
-constexpr int kLightHook = 13;               // operations an element that need no registers of their own
-constexpr double kSpillRisk = 1.2;           // and counts as this much slower
+// An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
+// partial tiles hold what rows and columns compare with S and P both there (of specs/, d64 to d256, CUDA 13.0).
+constexpr int kRegistersToSpare = 4;
+constexpr int kMaskedWarpgroupsToSpare = 6;
+// Scores that begin with a table's tile (templates/common/score/element_product.cuh): a fragment, two diagonals.
+constexpr int kStagedElements = 6;
+constexpr int kLightHook = 13;      // operations an element that need no registers of their own
+constexpr double kSpillRisk = 1.2;  // and counts as this much slower
 // On sm_75 16-bit kernels take more than the estimate: of specs/ at d64 to d256 those spill whose estimate,
 // heavy hooks included, is above 204.
 constexpr int kBeyondEstimateOnSm75 = 48;
@@ -75,7 +79,9 @@ double exposed_share(const Plan& plan, int ctas) {
 // Hooks of many operations hold intermediate values, for as many elements at once as a warp has row tiles.
 // Fitted to what ptxas does with specs/: up to a dozen operations cost no more than the estimate already has.
 int registers_of_heavy_hooks(const Plan& plan, const Facts& facts) {
-  return row_tiles_per_warp(plan) * std::max(0, facts.element_ops - kLightHook);
+  // A warpgroup's 16 rows a warp have few elements on each diagonal, so that those are held beside it.
+  const int of_diagonals = traits_of(plan.family).has_warpgroups ? facts.diagonal_ops : 0;
+  return row_tiles_per_warp(plan) * std::max(0, facts.element_ops + of_diagonals - kLightHook);
 }
 
 // fp32 instructions of 3xTF32: two to split an operand, by every warp that reads it; one for each sum of
@@ -90,7 +96,11 @@ bool may_spill(const Plan& plan, const CheckedSpec& spec, const Facts& facts, co
   const bool is_tight = !traits_of(plan.family).has_async_copies && spec.dtype != DType::f32;
   const int registers = register_estimate(plan, spec) + registers_of_heavy_hooks(plan, facts) +
                         (is_tight ? kBeyondEstimateOnSm75 : 0);
-  const int to_spare = traits_of(plan.family).has_warpgroups ? kWarpgroupsToSpare : kRegistersToSpare;
+  const bool is_masked = facts.has_mask && !facts.mask_is_always_true;
+  const int to_spare = !traits_of(plan.family).has_warpgroups ? kRegistersToSpare
+                       : is_masked                            ? kMaskedWarpgroupsToSpare
+                       : facts.addend_reads_elements          ? kStagedElements
+                                                              : 0;
   return register_budget(plan, target) - registers < to_spare;
 }
 

@@ -62,9 +62,11 @@ int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   const int softmax = row_tiles * 4;  // row_max and row_sum, of the two rows a thread has in an m-tile
   // Each hook holds a value per row and, since ptxas hoists what a column needs, one for half of the columns.
   const int num_hooks = (spec.has_score_mod() ? 1 : 0) + (spec.has_mask_mod() ? 1 : 0);
-  // Not where S is whole before any hook begins.
-  const int of_columns = traits_of(plan.family).has_warpgroups ? 0 : plan.tile_kv / 8;
-  const int hooks = num_hooks == 0 ? 0 : row_tiles * 2 * num_hooks + of_columns;
+  // Not where S is whole before any hook begins: the registers of P are free then, which a score_mod makes do with.
+  const bool has_warpgroups = traits_of(plan.family).has_warpgroups;
+  const int of_columns = has_warpgroups ? 0 : plan.tile_kv / 8;
+  const bool hooks_hold = num_hooks > 0 && (spec.has_mask_mod() || !has_warpgroups);
+  const int hooks = hooks_hold ? row_tiles * 2 * num_hooks + of_columns : 0;
   return acc_s + acc_o + q + softmax + hooks + operands(plan, spec) + registers_of_copy(plan, spec) +
          kAddressing + (spec.has_dropout ? registers_of_dropout(plan, spec) : 0);
 }

@@ -45,16 +45,24 @@ inline int launch_registers(const Plan& plan, const Target& target) {
   const int budget = share / kRegisterGranularity * kRegisterGranularity;
   return budget < kMaxRegisters ? budget : kMaxRegisters;
 }
-/// What copying warps keep, where there are some: two CTAs on an SM have fewer to share.
-inline int copy_registers(const Plan& plan) { return plan.min_ctas == 1 ? 40 : 32; }
+/// What copying warps keep at least, where there are some: two CTAs on an SM have fewer to share.
+inline int least_copy_registers(const Plan& plan) { return plan.min_ctas == 1 ? 40 : 32; }
 /// What each thread that multiplies has: more than at the launch where others copy.
 inline int register_budget(const Plan& plan, const Target& target) {
   const int at_launch = launch_registers(plan, target);
   const int copying = traits_of(plan.family).copying_warps;
   if (copying == 0) return at_launch;
-  const int given = (at_launch - copy_registers(plan)) * copying;
+  const int given = (at_launch - least_copy_registers(plan)) * copying;
   const int budget = (at_launch + given / plan.warps) / kRegisterGranularity * kRegisterGranularity;
   return budget < kMostTaken ? budget : kMostTaken;
+}
+/// What each thread that copies keeps: what those that multiply leave.
+inline int copy_registers(const Plan& plan, const Target& target) {
+  const int at_launch = launch_registers(plan, target);
+  const int taken = (register_budget(plan, target) - at_launch) * plan.warps;
+  const int left = (at_launch - ceil_div(taken, traits_of(plan.family).copying_warps)) /
+                   kRegisterGranularity * kRegisterGranularity;
+  return left < kMostTaken ? left : kMostTaken;
 }
 
 }  // namespace fa

@@ -5,7 +5,8 @@
 // An architecture's placement.cuh chooses what the templates in common/ use by these names:
 //   WorkItem   what a CTA works on; BlockItem below is one
 //   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
-//   kWarpsStageOwnRows  whether a warp copies the rows of a table that it reads itself (common/score/staged_reads.cuh)
+//   kCopyingThreads<Config>, copying_thread<Config>()  how many threads copy a table's tile
+//              (common/score/staged_reads.cuh), and which of them this one is
 //   sync_multiplying_warps<Config>()  a barrier of the warps that multiply: all, or the first Config::kWarps
 #pragma once
 

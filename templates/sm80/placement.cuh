@@ -10,7 +10,14 @@ namespace fa {
 using WorkItem = BlockItem;
 template <int kRowsPerWarp, int kTileKv>
 using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
-constexpr bool kWarpsStageOwnRows = false;
+
+/// All threads copy.
+template <class Config>
+constexpr int kCopyingThreads = Config::kWarps * 32;
+template <class Config>
+__device__ __forceinline__ unsigned copying_thread() {
+  return thread_of_cta();
+}
 
 template <class Config>
 __device__ __forceinline__ void sync_multiplying_warps() {

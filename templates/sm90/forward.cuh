@@ -94,15 +94,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
   }
 
-  /// A barrier of all warps that read what one of them staged: columns are found once for all.
-  static __device__ __forceinline__ void sync_readers() {
-    if constexpr (Reads::kColumns) {
-      sync_multiplying_warps<Config>();
-    } else {
-      __syncwarp();
-    }
-  }
-
   /// Starts S (+)= Q K^T.
   __device__ __forceinline__ void start_qk(unsigned q_rows, unsigned k_stage) {
 #pragma unroll
@@ -172,10 +163,16 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
   }
 
-  __device__ __forceinline__ void load_elements(unsigned char* to, const ForwardParams& params,
-                                                const typename Hooks::Head& head, int tile) const {
-    Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
-                          tile * kTileKv);
+  /// By the copying warps: the table's tile, which belongs to the stage of K that it arrives with. One buffer is
+  /// free once the stage before has been given back.
+  __device__ __forceinline__ void copy_elements(const ForwardParams& params, unsigned char* reads,
+                                                unsigned smem, int kv0, int stage, int parity,
+                                                bool is_first) const {
+    if (Reads::kBuffers == 1 && !is_first) wait(k_empty(smem, 1 - stage), parity ^ stage);
+    const int buffer = Reads::kBuffers == 1 ? 0 : stage;
+    if (Reads::start_elements(reads + buffer * Reads::kElementBytes, params, item, this->find_head(params),
+                              this->first_row(params), kv0))
+      __threadfence_block();  // what was stored, not copied, is there when this thread arrives
   }
 
   __device__ __forceinline__ void pack_probabilities() {
@@ -217,15 +214,16 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const int warp = __shfl_sync(0xffffffffu, static_cast<int>(warp_of_cta()), 0);
     if (warp >= Config::kWarps) {
       give_registers<Config::kCopyRegisters>();
-      copy_tiles(params, smem);
+      copy_tiles(params, shared, smem);
     } else {
       take_registers<Config::kMultiplyRegisters>();
       multiply_tiles(params, shared, warp);
     }
   }
 
-  /// The copying warps: K and V of the tiles that the walk visits.
-  __device__ __forceinline__ void copy_tiles(const ForwardParams& params, unsigned smem) {
+  /// The copying warps: K and V of the tiles that the walk visits, and a table's tiles.
+  __device__ __forceinline__ void copy_tiles(const ForwardParams& params, unsigned char* shared,
+                                             unsigned smem) {
     const unsigned thread = thread_of_cta() - Config::kWarps * 32;
     const auto [b, h] = item.head(params);
     const int kv_head = Sequence::kv_head(params.call, h);
@@ -237,6 +235,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Walk walk{{item}};
     WalkStep now = walk.first(params);
     int stage = 0, parity = 1;
+    bool is_first = true;
 #pragma unroll 1
     while (now.exists()) {
       const int kv0 = now.tile() * kTileKv;
@@ -244,6 +243,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
                                                          static_cast<int>(params.k_strides.row), kv0,
                                                          item.kv_len(params), copy, thread);
+      if constexpr (Reads::kElements)
+        copy_elements(params, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
+      is_first = false;
       arrive_with_copies(k_full(smem, stage));
       wait(v_empty(smem, stage), parity);
       VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
@@ -281,7 +283,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Walk walk{{item}};
     WalkStep now = walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
-    if constexpr (Reads::kElements) load_elements(reads, params, head, now.tile());
     close_copies();
     if constexpr (Reads::kColumns)
       Reads::store_columns(
@@ -305,14 +306,12 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll 1
     while (now.exists()) {
       const int kv0 = now.tile() * kTileKv;
-      if constexpr (Reads::kAny) {
-        if (has_p) {
-          await_copies<0>();
-          sync_readers();
-        }
+      if constexpr (Reads::kColumns) {
+        if (has_p) sync_multiplying_warps<Config>();
       }
-      if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
       wait(k_full(smem, stage), parity);
+      this->element_buffer = stage;
+      if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
       if (has_p) wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
       show_to_products();
       if (has_p || warpgroup > 0) await_turn(warpgroup);
@@ -332,23 +331,21 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         await_products<0>();
       }
       pin(s[0]);
-      if (!Scores::kBeginsByProduct && lane == 0) arrive(k_empty(smem, stage));
+      if (!Reads::kElements && lane == 0) arrive(k_empty(smem, stage));
       if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[1][2];
       this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
-      if (Scores::kBeginsByProduct && lane == 0) arrive(k_empty(smem, stage));  // it may read K again
+      if constexpr (Reads::kElements) {
+        __syncwarp();
+        if (lane == 0) arrive(k_empty(smem, stage));  // hooks have read the table's tile, and K once more
+      }
       const WalkStep then = walk.after(params, now);
-      if constexpr (Reads::kAny) {
-        sync_readers();  // hooks of this tile have read it
-        if constexpr (Reads::kElements) {
-          load_elements(reads, params, head, then.tile());
-          close_copies();
-        }
-        if constexpr (Reads::kColumns)
-          Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
-                                                          then.tile() * kTileKv));
+      if constexpr (Reads::kColumns) {
+        sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
+        Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
+                                                        then.tile() * kTileKv));
       }
       float factor[2];
       const bool rescales = follow_maximum(tile_max, scale, shift, factor);

@@ -10,9 +10,14 @@ namespace fa {
 using WorkItem = BlockItem;
 template <int kRowsPerWarp, int kTileKv>
 using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
-constexpr bool kWarpsStageOwnRows = true;
 
 constexpr int kCopyingWarps = 4;  // of a CTA, after those that multiply
+template <class Config>
+constexpr int kCopyingThreads = kCopyingWarps * 32;
+template <class Config>
+__device__ __forceinline__ unsigned copying_thread() {
+  return thread_of_cta() - Config::kWarps * 32;
+}
 
 /// Barrier 0 is for all warps.
 template <class Config>

@@ -58,7 +58,8 @@ TEST_CASE("a forced plan reaches the source", "[compile]") {
 
 TEST_CASE("the front end gives no source it could not launch", "[compile]") {
   CHECK_THROWS_AS(compile_front_end(causal(DType::bf16).checked(), find_target("t4")), SpecError);
-  CHECK_THROWS_AS(compile_front_end(causal().checked(), find_target("a100"), "tile_kv=96"), Error);
+  CHECK_THROWS_AS(compile_front_end(causal().checked(), find_target("a100"), "tile_q=128 tile_kv=96 warps=4"),
+                  Error);
   CHECK_THROWS_AS(compile_front_end(causal().checked(), find_target("h200"), "tile_kv=soon"), Error);
 }
 

@@ -318,6 +318,8 @@ PrintedHooks HooksPrinter::print() {
   text += flag("kElementReads", element_reads);
   text += flag("kStagesColumns", !staging_.columns.empty());
   text += flag("kStagesElements", staging_.element != nullptr);
+  if (staging_.buffers > 1)
+    text += fmt::format("  static constexpr int kStagedBuffers = {};\n", staging_.buffers);
   text += flag("kStagedRowsAreEven", staging_.rows_are_even);
   std::string_view staged_type = type_of_widened(staging_, split_, product.term);
   if (!staged_type.empty() && !is_two_numbers_of(staged_type, product.factor->getValueAPF().convertToFloat() /

@@ -15,6 +15,7 @@ struct StagingRoom {
   int tile_kv = 0;
   int bytes = 0;  // of shared memory, which the plan leaves
   bool has_async_copies = false;
+  int buffers = 1;  // for tiles of a table, where there is place
 };
 
 struct PrintedHooks {

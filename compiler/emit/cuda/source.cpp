@@ -29,7 +29,7 @@ std::string print_registers(const Plan& plan, const Target& target) {
   if (traits_of(plan.family).copying_warps == 0) return {};
   return fmt::format(
       "  static constexpr int kMultiplyRegisters = {};\n  static constexpr int kCopyRegisters = {};\n",
-      register_budget(plan, target), copy_registers(plan));
+      register_budget(plan, target), copy_registers(plan, target));
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   const StagingRoom room = {.tile_q = plan.tile_q,
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
-                            .has_async_copies = traits_of(plan.family).has_async_copies};
+                            .has_async_copies = traits_of(plan.family).has_async_copies,
+                            .buffers = traits_of(plan.family).copying_warps > 0 ? plan.stages : 1};
   const PrintedHooks printed = cases == nullptr
                                    ? print_hooks(spec, hooks, facts, room, score_class.function != nullptr)
                                    : PrintedHooks{.text = print_cases(spec, hooks, *cases)};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/staging.h"
@@ -20,6 +21,13 @@ int bytes_of(const llvm::Value& value) {
   if (type == "bool") return 1;
   if (type == "unsigned short") return 2;
   return type == "float" || type == "int" ? 4 : 8;
+}
+
+/// Of a tile's row in shared memory: chunks of 16 bytes, an odd number where they are no power of two
+/// (templates/common/score/staged_reads.cuh).
+int staged_row_bytes(int bytes) {
+  const auto chunks = static_cast<unsigned>(bytes / 16);
+  return static_cast<int>(std::has_single_bit(chunks) ? chunks : chunks | 1) * 16;
 }
 
 /// Of the fields as members of a struct, in order.
@@ -93,13 +101,15 @@ Staging stage_elements(const StageSplit& split, const std::vector<const StageBod
       const auto* load = llvm::dyn_cast_or_null<llvm::LoadInst>(item->instruction);
       const llvm::Value* row = load == nullptr ? nullptr : row_read(split, *load);
       if (row == nullptr) continue;
-      const int bytes = room.tile_q * room.tile_kv * bytes_of(*load);
-      if (bytes <= room.bytes)
+      const int bytes = room.tile_q * staged_row_bytes(room.tile_kv * bytes_of(*load));
+      const int buffers = std::min(room.buffers, room.bytes / bytes);
+      if (buffers > 0)
         return {.element = load,
                 .row = row,
                 .rows_are_even = is_even(split, *row),
                 .columns = {},
-                .bytes = bytes};
+                .buffers = buffers,
+                .bytes = buffers * bytes};
     }
   return {};
 }

@@ -20,6 +20,7 @@ struct Staging {
   const llvm::Value* row = nullptr;
   bool rows_are_even = false;               // that address grows by one number from row to row
   std::vector<const llvm::Value*> columns;  // the fields that are found once a key
+  int buffers = 1;                          // for the table's tiles
   int bytes = 0;                            // of shared memory
 };
 

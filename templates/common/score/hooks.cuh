@@ -75,6 +75,7 @@ struct IdentityHooks {
   static constexpr bool kElementReads = false;   // at what follows from both: logit, addend or mask does
   static constexpr bool kStagesColumns = false;  // common/score/staged_reads.cuh
   static constexpr bool kStagesElements = false;
+  static constexpr int kStagedBuffers = 1;           // for tiles of that table
   static constexpr bool kStagedRowsAreEven = false;  // staged_row grows by one number from row to row
   static constexpr bool kAddendTermIsElement = false;
   using StagedType = Bf16;

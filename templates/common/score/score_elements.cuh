@@ -68,6 +68,7 @@ struct ScoreElements {
   static constexpr bool kRowIsLong = kRows * Hooks::kRowSize > kMostCode;
 
   WorkItem item;
+  int element_buffer;        // where Reads::kBuffers is not 1: that of this tile
   typename Place::Scores s;  // scores, then probabilities
   typename Place::template OfRows<typename Hooks::Row> rows;
 
@@ -162,9 +163,14 @@ struct ScoreElements {
     return Place::of_row(rows, ThreadRow::of(0));
   }
 
+  /// The room of what is staged, and in it the table's tile.
   static __device__ __forceinline__ const unsigned char* staged() {
     extern __shared__ __align__(1024) unsigned char shared[];
     return shared + SharedMap<Config, Hooks>::kReadsOffset;
+  }
+  __device__ __forceinline__ const unsigned char* staged_elements() const {
+    if constexpr (Reads::kBuffers == 1) return staged();
+    return staged() + element_buffer * Reads::kElementBytes;
   }
 
   /// Scores of the tile's columns from `end` on to -inf.
@@ -217,8 +223,8 @@ struct ScoreElements {
       static_assert(kColumns == 2);
       const int first_row = Place::first_row();
       Place::for_each_row([&](ThreadRow row) {
-        const auto two =
-            Reads::pair(staged(), first_row + Place::row_offset(row), Place::first_column() + offset);
+        const auto two = Reads::pair(staged_elements(), first_row + Place::row_offset(row),
+                                     Place::first_column() + offset);
 #pragma unroll
         for (int pair = 0; pair < 2; ++pair) {
           columns[pair].staged = {true, two.values[pair]};

@@ -89,7 +89,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
     for (int n = 0; n < kNTiles; n += 2) {
       float again[kMTiles][2][4] = {};
       if constexpr (Scores::kBeginsByProduct)
-        Scores::Begin::one_by_one(again, this->staged(), Place::first_row_of_warp(), n,
+        Scores::Begin::one_by_one(again, this->staged_elements(), Place::first_row_of_warp(), n,
                                   Hooks::addend_factor() / params.call.scale_log2);
 #pragma unroll(Config::kQInRegisters ? kKSteps : 1)
       for (int step = 0; step < kKSteps; ++step) {

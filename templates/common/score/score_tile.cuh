@@ -27,7 +27,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
                                                int kv0) {
     if constexpr (Elements::kBeginsByProduct) {
-      Elements::Begin::template by_product<true>(s, this->staged(), Place::first_row_of_warp(),
+      Elements::Begin::template by_product<true>(s, this->staged_elements(), Place::first_row_of_warp(),
                                                  Hooks::addend_factor() / params.call.scale_log2);
     } else if constexpr (Elements::kBeginsWithAddend) {
       const typename Hooks::Head head = this->head_of_tile(params, kept);

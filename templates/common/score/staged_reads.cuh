@@ -8,7 +8,8 @@
 //
 // Both lie in one buffer each: what the hooks of a tile read is read before the barrier that V's arrival
 // needs, what is written for the next tile is written after it, and K's barrier stands between that and the
-// next hooks.
+// next hooks. Where warps of their own copy (sm_90), a tile of elements arrives with the K of its tile and is
+// given back with it, and has as many buffers as K where there is room.
 #pragma once
 
 #include "common/instructions.cuh"
@@ -28,24 +29,27 @@ struct StagedReads {
   static constexpr int kThreads = Config::kWarps * 32;
   static constexpr int kTileKv = Config::kTileKv;
 
-  static constexpr int kValuesOfChunk = 16 / static_cast<int>(sizeof(Value));  // of 16 bytes
-  static constexpr int kRowBytes = kTileKv * static_cast<int>(sizeof(Value));
-  static constexpr int kChunks = kRowBytes / 16;  // of a row
+  static constexpr int kValuesOfChunk = 16 / static_cast<int>(sizeof(Value));     // of 16 bytes
+  static constexpr int kChunks = kTileKv * static_cast<int>(sizeof(Value)) / 16;  // of a row
+  // compiler/emit/cuda/staging.cpp has the same sum.
+  static constexpr bool kIsSwizzled = (kChunks & (kChunks - 1)) == 0;
+  static constexpr int kRowBytes = (kIsSwizzled ? kChunks : kChunks | 1) * 16;
   static constexpr int kElementBytes = kElements ? Config::kTileQ * kRowBytes : 0;
+  static constexpr int kBuffers = Hooks::kStagedBuffers;  // of elements
   static constexpr int kColumnBytes = kColumns ? kTileKv * static_cast<int>(sizeof(Column)) : 0;
-  static constexpr int kBytes = kElementBytes + (kColumnBytes + 15) / 16 * 16;
+  static constexpr int kColumnsOffset = kBuffers * kElementBytes;
+  static constexpr int kBytes = kColumnsOffset + (kColumnBytes + 15) / 16 * 16;
 
   /// Two neighbours of a row, the first of an even column.
   struct alignas(2 * sizeof(Value)) Pair {
     Value values[2];
   };
 
-  /// The byte offset of element (row, column) in the tile. The chunks of a row change places with the row, so
-  /// that the eight rows that a warp reads at once lie in different banks.
+  /// The byte offset of element (row, column) in the tile. The eight rows that a warp reads at once lie in different
+  /// banks: the chunks of a row change places with the row, or a row has an odd number of them.
   static __device__ __forceinline__ int place(int row, int column) {
-    constexpr bool kIsPowerOfTwo = (kChunks & (kChunks - 1)) == 0;
     const int chunk = column / kValuesOfChunk;
-    const int turn = !kIsPowerOfTwo ? 0 : kChunks >= 8 ? row & 7 : row / (8 / kChunks) & (kChunks - 1);
+    const int turn = !kIsSwizzled ? 0 : kChunks >= 8 ? row & 7 : row / (8 / kChunks) & (kChunks - 1);
     return row * kRowBytes + ((chunk ^ turn) << 4) +
            column % kValuesOfChunk * static_cast<int>(sizeof(Value));
   }
@@ -61,21 +65,24 @@ struct StagedReads {
     }
   }
 
-  /// Column `column` of the tile at `at`.
-  static __device__ __forceinline__ const Column& column(const unsigned char* at, int column) {
-    return reinterpret_cast<const Column*>(at + kElementBytes)[column];
+  /// Column `column` of a tile. `reads` is the room of all that is staged.
+  static __device__ __forceinline__ const Column& column(const unsigned char* reads, int column) {
+    return reinterpret_cast<const Column*>(reads + kColumnsOffset)[column];
   }
 
-  /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Past
+  /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Returns
+  /// whether pieces that are no copy's were stored. Past
   /// the end are zeros, or copies of the last row: the scores there end as -inf, or are not stored, but must
   /// not be NaN, which would spread (common/score/element_product.cuh).
-  static __device__ __forceinline__ void start_elements(unsigned char* to, const ForwardParams& params,
+  static __device__ __forceinline__ bool start_elements(unsigned char* to, const ForwardParams& params,
                                                         const WorkItem& item,
                                                         const typename Hooks::Head& head, int first_row,
                                                         int kv0) {
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
     bool odd = false;
     if constexpr (kRowsAreEven) {
+      if constexpr (kRowsOfPass * kChunks < kCopying)  // some threads have no chunk to keep to
+        if (copying_thread<Config>() >= kRowsOfPass * kChunks) return false;
       const Piece piece = piece_of(0, params, item, head, first_row, kv0);
       const long long step =
           kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
@@ -86,7 +93,8 @@ struct StagedReads {
         const Value* from = piece.from;
 #pragma unroll
         for (int i = 0; i < kPieces; ++i, from += step)
-          cp_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
+          if (is_of_tile(i))
+            cp_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
       }
     } else {
 #pragma unroll 4  // all of them at once would take registers that scores hold
@@ -98,16 +106,17 @@ struct StagedReads {
           odd = true;
       }
     }
-    if (!odd) return;
+    if (!odd) return false;
 #pragma unroll 1
     for (int i = 0; i < kPieces; ++i) {
       const Piece piece = piece_of(i, params, item, head, first_row, kv0);
-      if (!kRowsAreEven && is_whole(piece)) continue;
+      if ((!kRowsAreEven && is_whole(piece)) || !is_of_tile(i)) continue;
 #pragma unroll
       for (int value = 0; value < kValuesOfChunk; ++value)
         reinterpret_cast<Value*>(to + piece.to)[value] =
             value < piece.left ? __ldg(piece.from + value) : static_cast<Value>(0);
     }
+    return true;
   }
 
   /// The columns of a tile that this thread finds, before it stores them.
@@ -128,26 +137,31 @@ struct StagedReads {
     return found;
   }
 
-  static __device__ __forceinline__ void store_columns(unsigned char* to, const Found& found) {
+  static __device__ __forceinline__ void store_columns(unsigned char* reads, const Found& found) {
 #pragma unroll
     for (int i = 0; i < Found::kMost; ++i) {
       const int column = i * kThreads + static_cast<int>(thread_of_cta());
-      if (column < kTileKv) reinterpret_cast<Column*>(to + kElementBytes)[column] = found.columns[i];
+      if (column < kTileKv) reinterpret_cast<Column*>(reads + kColumnsOffset)[column] = found.columns[i];
     }
   }
 
  private:
-  // Whether each warp copies the rows that it reads, so that warps need not wait for each other; else all threads
-  // copy all rows together.
-  static constexpr bool kOwnRows = kWarpsStageOwnRows;
-  static constexpr int kRowsCopied = kOwnRows ? Config::kTileQ / Config::kWarps : Config::kTileQ;
-  static constexpr int kCopying = kOwnRows ? 32 : kThreads;
-  static constexpr int kPieces = kRowsCopied * kChunks / kCopying;  // of 16 bytes, that a thread copies
+  static constexpr int kCopying = kCopyingThreads<Config>;
 
-  // Rows that a pass of all threads copies, where each thread keeps to one chunk of them.
+  // Rows that a pass of all threads copies, where each thread keeps to one chunk of them. What swizzles a row must
+  // then be the same in each.
   static constexpr int kRowsOfPass = kCopying / kChunks;
-  static constexpr bool kRowsAreEven =
-      Hooks::kStagedRowsAreEven && kCopying % kChunks == 0 && kRowsOfPass % 8 == 0;
+  static constexpr bool kRowsAreEven = Hooks::kStagedRowsAreEven && kRowsOfPass > 0 &&
+                                       (!kIsSwizzled || kRowsOfPass % 8 == 0);
+  static constexpr int kPieces =  // of 16 bytes, that a thread copies
+      kRowsAreEven ? (Config::kTileQ + kRowsOfPass - 1) / kRowsOfPass : Config::kTileQ * kChunks / kCopying;
+  static_assert(kRowsAreEven || Config::kTileQ * kChunks % kCopying == 0);
+
+  /// Whether this thread's piece `i` is one of the tile: the last pass may go past its rows.
+  static __device__ __forceinline__ bool is_of_tile(int i) {
+    if constexpr (!kRowsAreEven || Config::kTileQ % kRowsOfPass == 0) return true;
+    return i * kRowsOfPass + static_cast<int>(copying_thread<Config>()) / kChunks < Config::kTileQ;
+  }
 
   struct Piece {
     const Value* from;
@@ -165,8 +179,9 @@ struct StagedReads {
   /// A row past the end is the last one.
   static __device__ __forceinline__ Piece piece_of(int i, const ForwardParams& params, const WorkItem& item,
                                                    const typename Hooks::Head& head, int first_row, int kv0) {
-    const int piece = i * kCopying + static_cast<int>(kOwnRows ? lane_of_warp() : thread_of_cta());
-    const int row = piece / kChunks + (kOwnRows ? static_cast<int>(warp_of_cta()) * kRowsCopied : 0);
+    const int thread = static_cast<int>(copying_thread<Config>());
+    const int piece = i * (kRowsAreEven ? kRowsOfPass * kChunks : kCopying) + thread;
+    const int row = piece / kChunks;
     const int column = piece % kChunks * kValuesOfChunk;
     return {row_at(params, head, min(first_row + row, item.q_len(params) - 1)) + (kv0 + column),
             first_row + row, place(row, column), item.kv_len(params) - (kv0 + column)};

@@ -216,7 +216,7 @@ TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
 TEST_CASE("a plan asked for that cannot run is refused with the reason", "[schedule]") {
   const CheckedSpec spec = plain_spec(128);
   CHECK_THROWS_WITH(
-      choose_forced(spec, {}, with_sm80_alone("h200"), "tile_kv=96"),
+      choose_forced(spec, {}, with_sm80_alone("h200"), "tile_q=128 tile_kv=96 warps=4"),
       "plan 'sm80 q_outer tile_q=128 tile_kv=96 warps=4 stages=1 q_in_registers=0 min_ctas=1' cannot run: a "
       "thread would need about 264 registers; it has 255");
   CHECK_THROWS_AS(choose_forced(spec, {}, find_target("h200"), "tile=96"), Error);
@@ -249,7 +249,14 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   CHECK(plan(plain_spec(64), {}).warps == 12);
   CHECK(plan(plain_spec(64), causal).warps == 12);
   CHECK(plan(plain_spec(64), documents).family == Family::sm80);  // 192 rows straddle them
-  CHECK(plan(plain_spec(128), {}).tile_kv > 128);
+  CHECK(plan(plain_spec(128), {}).print().starts_with("sm90 q_outer tile_q=192 tile_kv=80 warps=12"));
+  Facts t5;
+  t5.has_score_mod = true;
+  t5.diagonal_ops = 24;
+  CHECK(plan(plain_spec(128), t5).warps == 8);
+  Facts pair_bias;
+  pair_bias.addend_reads_elements = true;
+  CHECK(plan(plain_spec(128), pair_bias).print().starts_with("sm90 q_outer tile_q=192 tile_kv=64 warps=12"));
   CHECK(plan(plain_spec(128), causal).print().starts_with("sm90 q_outer tile_q=128 tile_kv=128 warps=8"));
   CHECK(plan(plain_spec(128), documents) == plan(plain_spec(128), causal));
   CHECK(plan(plain_spec(128), tree).family == Family::sm80);
@@ -257,11 +264,28 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   CHECK(plan(plain_spec(128, 0, DType::f32), causal).family == Family::sm80);
 }
 
+TEST_CASE("where a mask takes long, tiles have little edge", "[schedule]") {
+  Facts tree;
+  tree.has_mask = true;
+  tree.element_ops = 24;
+  tree.row_ops = 49;
+  tree.column_ops = 2;
+  const CheckedSpec spec = with_hooks(plain_spec(128));
+  for (const char* gpu : {"a100", "h200"}) {
+    const Plan plan = choose(spec, tree, with_sm80_alone(gpu)).plan;
+    CAPTURE(gpu, plan.print());
+    CHECK((plan.tile_q == 128 && plan.tile_kv == 32));  // an H200 takes 1.7 times as long with 64 x 128
+  }
+}
+
 TEST_CASE("a plan asked for in parts is completed by the family that can run it", "[schedule]") {
   const Target& h200 = find_target("h200");
   const CheckedSpec spec = plain_spec(128);
   REQUIRE(choose(spec, {}, h200).plan.family == Family::sm90);
-  CHECK(choose_forced(spec, {}, h200, "tile_kv=96").plan.family == Family::sm90);
+  const Plan wide = choose_forced(spec, {}, h200, "tile_kv=96").plan;  // too wide for the chosen 192 rows
+  CHECK((wide.family == Family::sm90 && wide.tile_kv == 96 && wide.tile_q == 128));
+  const Plan long_tile = choose_forced(spec, {}, with_sm80_alone("h200"), "tile_kv=96").plan;
+  CHECK(long_tile.tile_kv == 96);  // 128 rows of four warps would not have the registers
   CHECK(choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32 warps=4").plan.family == Family::sm90);
   CHECK(choose_forced(spec, {}, h200, "stages=1 tile_kv=64").plan.family == Family::sm80);
   CHECK(choose_forced(spec, {}, h200, "sm80").plan == choose(spec, {}, with_sm80_alone("h200")).plan);

@@ -1,4 +1,5 @@
 #include "compiler/schedule/plan.h"
+#include "compiler/schedule/shape.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
 
@@ -44,4 +45,23 @@ TEST_CASE("a copy that runs through registers holds some", "[schedule]") {
   CHECK(register_estimate(plan, spec) == by_itself + 4 * 4);  // 64 rows of 256 bytes, 256 threads of 16
   CHECK(register_estimate(plan, plain_spec(256, 0, DType::f16)) ==
         by_itself + (256 - 128) / 8 * 4 + 4 * 8);  // at most eight pieces
+}
+
+TEST_CASE("warps that copy and warps that multiply share the registers of an SM", "[schedule]") {
+  const Target& h200 = find_target("h200");
+  int plans = 0;
+  for (const int head_dim : {32, 64, 96, 128, 192, 256})
+    for (const Plan& plan : legal_plans(plain_spec(head_dim), h200)) {
+      const int copying = traits_of(plan.family).copying_warps;
+      if (copying == 0) continue;
+      ++plans;
+      const int copy = copy_registers(plan, h200), multiply = register_budget(plan, h200);
+      CAPTURE(head_dim, plan.print(), copy, multiply);
+      // The range and the step of setmaxnreg (PTX ISA), which may take none away from warps that are to have more.
+      CHECK((copy >= 24 && copy <= launch_registers(plan, h200) && copy % 8 == 0));
+      CHECK((multiply <= 256 && multiply % 8 == 0));
+      CHECK(copy >= least_copy_registers(plan));
+      CHECK(kWarpThreads * plan.min_ctas * (copying * copy + plan.warps * multiply) <= h200.registers_per_sm);
+    }
+  CHECK(plans > 50);
 }
