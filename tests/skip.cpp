@@ -19,6 +19,8 @@ namespace {
 
 std::string running;                                // the test case
 std::map<std::string, std::set<std::string>> kept;  // by reason: names of test cases
+std::set<std::string> noted;                        // test cases that gave a reason
+std::set<std::string> silent;                       // test cases that asserted nothing, and gave none
 
 #if __has_include(<catch2/catch_all.hpp>)
 using Listener = Catch::EventListenerBase;
@@ -32,18 +34,29 @@ class Skips : public Listener {
 
   void testCaseStarting(const Catch::TestCaseInfo& info) override { running = info.name; }
 
+  void testCaseEnded(const Catch::TestCaseStats& stats) override {
+    if (stats.totals.assertions.total() == 0 && !noted.contains(running)) silent.insert(running);
+  }
+
   void testRunEnded(const Catch::TestRunStats&) override {
     std::cout.flush();
     for (const auto& [reason, names] : kept)
       fmt::print(stderr, "skipped {} test case{}{}: {}\n", names.size(), names.size() == 1 ? "" : "s",
                  names.size() == 1 ? fmt::format(" ('{}')", *names.begin()) : "", reason);
+    for (const std::string& name : silent)
+      fmt::print(stderr, "'{}' asserted nothing and was not skipped: that counts as a failure\n", name);
   }
 };
 CATCH_REGISTER_LISTENER(Skips)
 
 }  // namespace
 
-void skip(const std::string& reason) { kept[reason].insert(running); }
+void skip(const std::string& reason) {
+  kept[reason].insert(running);
+  noted.insert(running);
+}
+
+bool every_case_asserted() { return silent.empty(); }
 
 bool skip_without_gpu() {
   const std::string& reason = why_no_cuda(0);

@@ -60,6 +60,7 @@ TEST_CASE("the predicted speed is near the measured one on H200", "[schedule]") 
 }
 
 TEST_CASE("every choice is legal and says why", "[schedule]") {
+  int choices = 0;
   for (const Target& target : all_targets()) {
     for (int head_dim = 8; head_dim <= 256; head_dim += 8) {
       for (const auto& [head_dim_v, dtype] : {std::pair{8, DType::f16},
@@ -71,6 +72,7 @@ TEST_CASE("every choice is legal and says why", "[schedule]") {
                                               {256, DType::f32}}) {
         const CheckedSpec plain = plain_spec(head_dim, head_dim_v, dtype);
         for (const CheckedSpec& spec : {plain, with_hooks(plain), with_dropout(with_hooks(plain))}) {
+          ++choices;
           const Choice choice = choose(spec, {}, target);
           if (const std::string reason = why_illegal(choice.plan, spec, target); !reason.empty()) {
             FAIL(target.name << " d" << head_dim << "/" << head_dim_v << " " << dtype_name(dtype) << ": "
@@ -82,6 +84,7 @@ TEST_CASE("every choice is legal and says why", "[schedule]") {
       }
     }
   }
+  CHECK(choices == static_cast<int>(all_targets().size()) * 32 * 7 * 3);
 }
 
 TEST_CASE("a choice holds for tiny and huge problems", "[schedule]") {

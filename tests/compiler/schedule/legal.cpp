@@ -135,21 +135,25 @@ TEST_CASE("the host's plans have no threads, stages or registers", "[schedule]")
 }
 
 TEST_CASE("every head dim has a legal plan on every target that has kernels", "[schedule]") {
+  int asked = 0;
   for (const Target& target : all_targets()) {
     if (target.runs(Family::sm75)) continue;
     for (int head_dim = 8; head_dim <= 256; head_dim += 8) {
       for (int head_dim_v = 8; head_dim_v <= 256; head_dim_v += 8) {
         const CheckedSpec plain = plain_spec(head_dim, head_dim_v);
         for (const CheckedSpec& spec : {plain, with_dropout(with_hooks(plain))}) {
+          ++asked;
           if (!legal_plans(spec, target).empty()) continue;
           FAIL(target.name << " has no plan for head_dim " << head_dim << ", head_dim_v " << head_dim_v);
         }
       }
     }
   }
+  CHECK(asked > 5 * 32 * 32 * 2);
 }
 
 TEST_CASE("the plans called legal are, and only they", "[schedule]") {
+  int asked = 0;
   for (const std::string_view name : {"t4", "a100", "l4", "h200", "host"}) {
     const Target& target = find_target(name);
     for (const int head_dim : {16, 64, 96, 128, 192, 256}) {
@@ -160,6 +164,7 @@ TEST_CASE("the plans called legal are, and only they", "[schedule]") {
           if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
             FAIL(name << ": " << plan.print() << ": " << reason);
           }
+          ++asked;
           // The plan with one more CTA is in the list exactly where it is legal.
           Plan more = plan;
           ++more.min_ctas;
@@ -169,6 +174,7 @@ TEST_CASE("the plans called legal are, and only they", "[schedule]") {
       }
     }
   }
+  CHECK(asked > 5000);
 }
 
 TEST_CASE("a target that cannot run the spec has no legal plans", "[schedule]") {

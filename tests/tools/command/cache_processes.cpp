@@ -53,7 +53,7 @@ TEST_CASE("a second process loads the backward pass that the first one built", "
 }
 
 TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", "[tools][cache][nvrtc]") {
-  if (!tests::skip_without_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder cache, other;
   // A file that the cache takes for NVRTC, by its name, size and time, and that no process can load.
   const std::filesystem::path real = std::filesystem::canonical(nvrtc_search().library);
@@ -81,7 +81,7 @@ TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", 
 
 TEST_CASE("how long the driver takes to start is no part of a GPU kernel's other times",
           "[tools][cache][nvrtc]") {
-  if (!tests::skip_without_nvrtc()) return;
+  if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   for (const char* device : {"cuda", "auto"}) {
     INFO(device);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tests/catch.h"
+#include "tests/skip.h"
 #include "tests/tools/command/command.h"
 #include "tests/tools/temporary.h"
 
@@ -101,6 +102,18 @@ TEST_CASE("host kernels of long hooks are compiled in seconds, and compute what 
   CHECK(trouble("mask_mod = " + exact + " > 1.25 or q_idx == kv_idx\n", run + " --verify") == "");
   CHECK(trouble("mask_mod = (q_idx * 1000) / (kv_idx + 1) % (kv_idx + 7) < 5 or q_idx == kv_idx\n",
                 run + " --verify") == "");
+}
+
+TEST_CASE("long hooks are PTX in seconds", "[tools][long][nvrtc]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  // 40 nested tanh(sin) took 37 s.
+  const std::string body =
+      "score_mod = score + " + repeated(40, "tanh(sin(") + "0.01 * score" + repeated(40, "))") + "\n";
+  for (const char* gpu : {"a100", "h100"})
+    for (const char* dtype : {"bf16", "f32"}) {
+      const std::string command = fmt::format("emit --stage ptx --gpu {} --dtype {}", gpu, dtype);
+      CHECK(trouble(body, command) == "");
+    }
 }
 
 TEST_CASE("derivatives of long hooks end in seconds and in little stack", "[tools][long]") {

@@ -50,13 +50,20 @@ int files_in(const TemporaryFolder& folder) {
 TEST_CASE("a device stays one, and takes what is written to it", "[tools][output]") {
   const TemporaryFolder folder;
   const std::string null = device(folder, "null", 3), full = device(folder, "full", 7);
-  if (null.empty() || full.empty()) return;
+  if (null.empty() || full.empty()) return;  // `device` said why
   for (const std::string& option : {"--out " + null, "--lse " + null, "--out " + null + " --lse " + null}) {
     CHECK(shell(kRun + option).status == 0);
     CHECK(fs::is_character_file(null));
   }
-  CHECK(shell("\"$FACET\" emit \"$SPECS\"/causal.fa --gpu a100 -o " + null).status == 0);
-  CHECK(fs::is_character_file(null));
+  for (const std::string& command :
+       {"emit \"$SPECS\"/causal.fa --gpu a100 -o " + null,
+        "explain \"$SPECS\"/causal.fa --tiles --map " + null,
+        "run \"$SPECS\"/causal.fa --device host --q-len 64 --repeat 1 --json " + null,
+        "check \"$SPECS\"/causal.fa --json " + null}) {
+    INFO(command);
+    CHECK(shell("\"$FACET\" " + command).status == 0);
+    CHECK(fs::is_character_file(null));
+  }
 
   const auto refused = shell(kRun + "--out " + full);
   CHECK(refused.status == 1);
@@ -73,6 +80,17 @@ TEST_CASE("a pipe is written into", "[tools][output]") {
   CHECK(is_whole_output(folder.file("got")));
   CHECK(in_folder(folder, kRun + "--out >(cat > got2) && sleep 1").status == 0);
   CHECK(is_whole_output(folder.file("got2")));
+  CHECK(in_folder(folder, "{ timeout 60 cat p > got_lse & } && " + kRun + "--lse p --out o && wait").status ==
+        0);
+  CHECK(fs::is_fifo(folder.file("p")));
+  CHECK(read_npy(folder.file("got_lse"), "lse", DType::f32, {1, 2, 300}).elements() == 2 * 300);
+
+  const auto left =
+      in_folder(folder,
+                "{ timeout 60 head -c 100 p > /dev/null & } && \"$FACET\" run \"$SPECS\"/full.fa "
+                "--device host --q-len 30000 --kv-len 16 --repeat 1 --out p; status=$?; wait; exit $status");
+  CHECK(left.status == 1);
+  CHECK(first_line(left.err) == "facet: error: p: cannot be written: Broken pipe");
 }
 
 TEST_CASE("stdout by its name is stdout, wherever it goes", "[tools][output]") {
@@ -124,6 +142,33 @@ TEST_CASE("runs that write one file at once each write all of it", "[tools][outp
   CHECK(result.err == "");
   CHECK(is_whole_output(folder.file("o")));
   CHECK(files_in(folder) == 2);
+}
+
+TEST_CASE("bundles in devices, pipes and links, and by several commands at once",
+          "[tools][output][bundle][nvrtc]") {
+  if (tests::skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  const std::string build = "\"$FACET\" build \"$SPECS\"/full.fa --arch sm_80 --dtype f16 --head-dim 64 ";
+  REQUIRE(in_folder(folder, build + "-o good && mkfifo p && mkdir a && ln -s a/b link").status == 0);
+  const auto is_good = [&](const std::string& name) {
+    return in_folder(folder, "cmp good " + name).status == 0;  // what is built twice is the same
+  };
+  CHECK(in_folder(folder, "{ timeout 60 cat p > got & } && " + build + "-o p && wait").status == 0);
+  CHECK(fs::is_fifo(folder.file("p")));
+  CHECK(is_good("got"));
+  CHECK(in_folder(folder, build + "-o link").status == 0);
+  CHECK(fs::read_symlink(folder.file("link")) == "a/b");
+  CHECK(is_good("a/b"));
+  if (const std::string null = device(folder, "null", 3); !null.empty()) {
+    CHECK(in_folder(folder, build + "-o " + null).status == 0);
+    CHECK(fs::is_character_file(null));
+  }
+  CHECK(in_folder(folder, "mkdir many; for i in 1 2 3 4; do " + build +
+                              "-o many/x > /dev/null & pids+=($!); done; lost=0; "
+                              "for pid in ${pids[@]}; do wait $pid || lost=1; done; exit $lost")
+            .status == 0);
+  CHECK(is_good("many/x"));
+  CHECK(std::distance(fs::directory_iterator(folder.file("many")), fs::directory_iterator{}) == 1);
 }
 
 TEST_CASE("an output may replace the file that an input was read from", "[tools][output]") {
