@@ -53,8 +53,9 @@ void read_hook_files(Ast& ast, Findings& findings) {
     if (item.from.bytes != nullptr) continue;
     item.broken = true;
     findings.error(item.from_span, fmt::format("cannot read '{}': {}", item.from.path, why),
-                   folder.empty() ? "a path is relative to the working directory, for a spec that is no file"
-                                  : "a path is relative to the folder of the spec");
+                   folder.empty()
+                       ? "a path is relative to the working directory, for a spec whose name has no folder"
+                       : "a path is relative to the folder of the spec");
   }
 }
 

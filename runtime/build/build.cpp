@@ -64,7 +64,7 @@ Source with_templates(Source source, const std::string& folder) {
     std::ifstream file(path, std::ios::binary);
     header.text.assign(std::istreambuf_iterator<char>(file), {});
     if (!file)
-      throw Error(
+      throw ArgumentError(
           fmt::format("FA_TEMPLATE_DIR='{}': {} cannot be read; correct it or unset it", folder, path));
   }
   return source;
@@ -77,10 +77,9 @@ Built build_source(const Source& source) {
 BuildResult build(const Source& plain, const DiskCache& cache, std::string_view label) {
   const Source source = with_templates(plain, environment().template_dir);
   // The key is made without loading NVRTC, which would take longer than the rest of a cache hit.
-  const NvrtcSearch& search = nvrtc_search();
-  if (search.library.empty()) throw BuildError(search.problem, {});
+  const std::string& library = nvrtc_library();
   const std::vector<std::string> flags = nvrtc_flags(source.arch, environment().nvrtc_flags);
-  const Key key = cuda_key(source, flags, nvrtc_identity(search.library));
+  const Key key = cuda_key(source, flags, nvrtc_identity(library));
   BuildResult result;
   if (const std::optional<CacheEntry> entry = cache.get(key, &result.miss)) {
     if (std::optional<Binary> binary = decode(source, entry->payload)) {

@@ -98,11 +98,7 @@ struct Nvrtc::Functions {
 
 const Nvrtc& Nvrtc::get() {
   // Never unloaded, since it has threads and allocations of its own.
-  static const Nvrtc& nvrtc = *[] {
-    const NvrtcSearch& search = nvrtc_search();
-    if (search.library.empty()) throw BuildError(search.problem, {});
-    return new Nvrtc(search.library);
-  }();
+  static const Nvrtc& nvrtc = *[] { return new Nvrtc(nvrtc_library()); }();
   return nvrtc;
 }
 
@@ -159,6 +155,11 @@ Built Nvrtc::compile(const Source& source, const std::vector<std::string>& flags
 
   Built built;
   built.log = functions.read_text(program, functions.log_size, functions.log);
+  constexpr Result kInvalidOption = 5;
+  if (const std::string& given = environment().nvrtc_flags; result == kInvalidOption && !given.empty())
+    throw ArgumentError(
+        fmt::format("FA_NVRTC_FLAGS='{}': NVRTC {} does not take them: {}; correct or unset it", given,
+                    version_text(), first_error(built.log)));
   if (result != 0) {
     throw BuildError(
         fmt::format("NVRTC {} refused {} for {} ({}): {}", version_text(), list_entries(source.program),

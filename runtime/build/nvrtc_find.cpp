@@ -161,6 +161,13 @@ const NvrtcSearch& nvrtc_search() {
   return search;
 }
 
+const std::string& nvrtc_library() {
+  const NvrtcSearch& search = nvrtc_search();
+  if (!search.library.empty()) return search.library;
+  if (!environment().nvrtc.empty()) throw ArgumentError(search.problem);  // what it names is not there
+  throw BuildError(search.problem, {});
+}
+
 std::string nvrtc_identity(const std::string& library) {
   std::error_code error;
   const fs::path real = fs::canonical(library, error);

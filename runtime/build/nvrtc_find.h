@@ -24,6 +24,9 @@ NvrtcSearch find_nvrtc(const std::string& forced, const GetEnv& get);
 /// The process' NVRTC; searched for once.
 const NvrtcSearch& nvrtc_search();
 
+/// Its library. Throws ArgumentError where FA_NVRTC names none, BuildError where none was found.
+const std::string& nvrtc_library();
+
 /// Identifies an NVRTC without loading it, which would take longer than a whole hit in the disk cache: the
 /// real path's name, size and time of change.
 std::string nvrtc_identity(const std::string& library);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/build/device_target.h"
+#include "runtime/system/options.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
@@ -204,6 +205,10 @@ int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && !arguments.device.plan.empty()) {
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
   }
+  if (arguments.plans == "all" && !environment().plan.empty())
+    throw ArgumentError(
+        fmt::format("FA_PLAN='{}' names one plan and --plans all every one: unset it, or leave out --plans",
+                    environment().plan));
   // Reads everything that the user wrote before it times anything, so that a typo in the last spec does not
   // cost minutes.
   arguments.json.check_apart_from(arguments.specs, "SPEC");

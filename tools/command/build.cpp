@@ -337,8 +337,9 @@ int run_build(const BuildArguments& arguments) {
   if (arguments.json.shows_text()) {
     std::vector<std::string> archs;
     for (const Wanted& one : wanted) archs.push_back(one.arch);
-    fmt::print("{}wrote {}: {} kernels for {}{}, {}, in {}\n", lines, path, contents.kernels.size(),
-               join(archs), arguments.backward.asked ? ", forward and backward" : "",
+    fmt::print("{}wrote {}: {} kernel{} for {}{}, {}, in {}\n", lines, path, contents.kernels.size(),
+               contents.kernels.size() == 1 ? "" : "s", join(archs),
+               arguments.backward.asked ? ", forward and backward" : "",
                print_bytes(static_cast<double>(bytes)), print_milliseconds(passed.count()));
   }
   return kOk;

@@ -84,8 +84,9 @@ int run_bundle(const BundleArguments& arguments) {
                  print_bytes(static_cast<double>(kernel.backward->binary.image.size())),
                  kernel.backward->plan);
   }
-  fmt::print("{}: {} kernels, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
-             contents.facet, contents.nvrtc / 100, contents.nvrtc % 100);
+  fmt::print("{}: {} kernel{}, built by facet {} with NVRTC {}.{}\n", path, contents.kernels.size(),
+             contents.kernels.size() == 1 ? "" : "s", contents.facet, contents.nvrtc / 100,
+             contents.nvrtc % 100);
   return kOk;
 }
 

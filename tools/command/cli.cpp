@@ -60,6 +60,18 @@ void report_command_line(const CLI::App& app, const std::string& word, const std
       meant.empty() ? "`facet --help` lists the commands" : fmt::format("did you mean `facet {}`?", meant));
 }
 
+/// The first option that was given an empty value, of a command that was read; or null. An empty name is mostly that
+/// of a script's variable that was never set, and means nothing.
+const CLI::Option* first_empty(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands())
+    for (const CLI::Option* option : command->get_options([](const CLI::Option*) { return true; })) {
+      if (option->get_name() == "--json" || option->count() == 0) continue;  // whose value may be left out
+      for (const std::string& value : option->results())
+        if (value.empty()) return option;
+    }
+  return nullptr;
+}
+
 /// The options of the command that is asked for.
 std::vector<std::string> size_options(const CLI::App& app) {
   std::vector<std::string> names;
@@ -75,7 +87,9 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
   // `facet help COMMAND` is `facet COMMAND --help`.
   std::vector<std::string> words(argv, argv + argc);
   const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
-  if (argc > 1 && words[1] == "help" && std::none_of(words.begin() + 2, words.end(), is_option)) {
+  const bool asks_help =
+      argc > 1 && words[1] == "help" && std::none_of(words.begin() + 2, words.end(), is_option);
+  if (asks_help) {
     words.erase(words.begin() + 1);
     words.push_back("--help");
   }
@@ -96,6 +110,11 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
   add_completion_command(app, action);
   add_help_command(app, action);  // the last: it names the others
 
+  const auto is_asked = [&](const CLI::App* command) { return command->check_name(words[1]); };
+  if (asks_help && argc > 2 && app.get_subcommands(is_asked).empty()) {
+    report_command_line(app, words[1], "");
+    return kBadInput;
+  }
   try {
     std::vector<std::string> given(words.rbegin(), words.rend() - 1);  // CLI11 takes them from the end
     app.parse(std::move(given));
@@ -107,6 +126,11 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
       return kBadInput;
     }
     report_command_line(app, words[1], error.what());
+    return kBadInput;
+  }
+  if (const CLI::Option* option = first_empty(app); option != nullptr) {
+    action = nullptr;
+    report_error(fmt::format("{} is empty: give it a value, or leave it out", option->get_name()));
     return kBadInput;
   }
   suggest_smaller(size_options(app));
@@ -136,6 +160,14 @@ int run_action(const Action& action) {
     return kFailed;
   } catch (const std::bad_alloc&) {
     report_error("out of memory", memory_remedy());
+    return kFailed;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) {
+      report_error(error.what());
+      return kFailed;
+    }
+    report_error("a thread cannot be started: " + error.code().message(),
+                 "allow more processes (ulimit -u) or memory (ulimit -v), or take fewer --threads");
     return kFailed;
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main

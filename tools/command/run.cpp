@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -122,7 +123,11 @@ void size_from_file(const std::string& path, const std::string& name, std::optio
                     print_shape(header.shape), name));
   }
   const auto take = [&](std::optional<int>& value, std::size_t dimension) {
-    if (!value) value = static_cast<int>(std::min<std::int64_t>(header.shape[dimension], 1 << 30));
+    if (value) return;
+    if (header.shape[dimension] > std::numeric_limits<int>::max())
+      throw ArgumentError(fmt::format("{}: its shape {} is larger than any problem: no size may be above {}",
+                                      path, print_shape(header.shape), std::numeric_limits<int>::max()));
+    value = static_cast<int>(header.shape[dimension]);
   };
   take(batch, 0);
   take(heads, 1);

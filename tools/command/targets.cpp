@@ -42,7 +42,13 @@ Target target_of_arch(std::string_view arch) {
 }
 
 const Target& default_gpu_target() {
-  if (!environment().target.empty()) return named_target(environment().target);
+  if (const std::string& name = environment().target; !name.empty()) {
+    try {
+      return named_target(name);
+    } catch (const ArgumentError& error) {
+      throw ArgumentError(fmt::format("FA_TARGET='{}': {}", name, error.what()));
+    }
+  }
   try {
     const int ordinal = environment().cuda_device;
     if (device_count() > ordinal) return target_of(CudaDevice::get(ordinal).info());

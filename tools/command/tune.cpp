@@ -176,9 +176,17 @@ class Tuning {
   double budget_ = kBudget;  // of a spec
 };
 
-int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+/// Throws ArgumentError where a plan is named, of which facet tune would take no notice.
+void refuse_plan(const TuneArguments& arguments) {
   if (!arguments.device.plan.empty())
     throw ArgumentError("--plan names a plan, and facet tune looks for one: leave it out");
+  if (!environment().plan.empty())
+    throw ArgumentError(
+        fmt::format("FA_PLAN='{}' names a plan, and facet tune looks for one: unset it", environment().plan));
+}
+
+int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+  refuse_plan(arguments);
   Tuning tuning(arguments);
   const Interruptible interruptible;
   std::vector<TuneOutcome> outcomes;
@@ -223,8 +231,7 @@ int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
 
 /// The targets of --gpu, each once.
 std::vector<const Target*> predicted_targets(const TuneArguments& arguments) {
-  if (!arguments.device.plan.empty())
-    throw ArgumentError("--plan names a plan, and facet tune looks for one: leave it out");
+  refuse_plan(arguments);
   if (arguments.device.device == "host")
     throw ArgumentError("--gpu predicts plans of GPUs, --device host times plans of the CPU: leave out one");
   if (arguments.exhaustive)

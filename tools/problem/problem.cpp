@@ -252,12 +252,12 @@ Problem make_mask_problem(const Spec& spec, const ProblemInputs& inputs) {
     }
   }
   if (inputs.dropout) {
+    if (!(*inputs.dropout >= 0 && *inputs.dropout <= 1)) {
+      throw ArgumentError(fmt::format("dropout is {}: a probability is between 0 and 1", *inputs.dropout));
+    }
     if (!spec.has_dropout()) {
       throw ArgumentError(fmt::format("spec '{}' has no dropout; add a line `dropout {}` to it", spec.name(),
                                       *inputs.dropout));
-    }
-    if (!(*inputs.dropout >= 0 && *inputs.dropout <= 1)) {
-      throw ArgumentError(fmt::format("dropout is {}: a probability is between 0 and 1", *inputs.dropout));
     }
   }
 

@@ -86,10 +86,10 @@ TEST_CASE("build --backward makes a bundle whose kernels have a backward pass", 
   const auto built = facet({"build", spec, "--arch", "sm_80", "-o", path, "--backward", "--deterministic"});
   CHECK(built.err == "");
   REQUIRE(built.status == 0);
-  CHECK(missing(built.out, {"  backward", "1 kernels for sm_80, forward and backward, "}) == "");
+  CHECK(missing(built.out, {"  backward", "1 kernel for sm_80, forward and backward, "}) == "");
 
   const auto shown = facet({"bundle", path, "--extract", folder.file("")});
-  CHECK(missing(shown.out, {"  backward", " deterministic=1", "1 kernels, built by facet "}) == "");
+  CHECK(missing(shown.out, {"  backward", " deterministic=1", "1 kernel, built by facet "}) == "");
   CHECK(read_file(folder.file("biased_f16_d64_sm_80_backward.cubin")).substr(1, 3) == "ELF");
   const json listed = json::parse(facet({"bundle", path, "--json"}).out);
   CHECK(listed["kernels"][0]["backward"]["cubin_bytes"].get<int>() > 1000);

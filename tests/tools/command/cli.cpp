@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/tools/command/command.h"
+#include "tests/tools/temporary.h"
 #include "tools/console/version.h"
 
 using namespace fa::tools;
@@ -40,6 +41,11 @@ TEST_CASE("bad command lines are status 2 with one plain sentence") {
   const auto misspelt = facet({"rum", causal_path()});
   CHECK(misspelt.status == 2);
   CHECK(missing(misspelt.err, {"there is no command 'rum'", "did you mean `facet run`?"}) == "");
+  const auto help = facet({"help", "rum"});
+  CHECK(help.status == 2);
+  CHECK(missing(help.err, {"there is no command 'rum'", "did you mean `facet run`?"}) == "");
+  CHECK(facet({"help", "run"}).status == 0);
+  CHECK(facet({"help"}).status == 0);
   CHECK(facet({"check"}).status == 2);
   CHECK(facet({"run", causal_path(), "--batch", "0"}).status == 2);
   CHECK(facet({"run", causal_path(), "--batch", "many"}).status == 2);
@@ -49,6 +55,35 @@ TEST_CASE("bad command lines are status 2 with one plain sentence") {
   CHECK(gpu.status == 2);
   CHECK(without_start(first_line(gpu.err), "facet: error: ") == "");
   CHECK(missing(first_line(gpu.err), {"voodoo2", "h100"}) == "");
+}
+
+TEST_CASE("an empty value is refused, for it is mostly that of a variable that was never set", "[tools]") {
+  for (const char* option : {"--q", "--out", "--lse", "--plan", "--gpu", "--dtype", "--set"}) {
+    const auto result = facet({"run", causal_path(), "--device", "host", option, ""});
+    INFO(option << ": " << result.err);
+    CHECK(result.status == 2);
+    CHECK(missing(first_line(result.err), {option}) == "");
+  }
+  CHECK(facet({"emit", causal_path(), "-o", ""}).status == 2);
+  CHECK(facet({"explain", causal_path(), "--tiles", "--map", ""}).status == 2);
+  CHECK(facet({"check", causal_path(), "--json"}).status == 0);
+}
+
+TEST_CASE("a probability is told to be none before the spec is told to take it", "[tools]") {
+  const auto result = facet({"run", causal_path(), "--device", "host", "--dropout", "nan"});
+  CHECK(result.status == 2);
+  CHECK(missing(result.err, {"between 0 and 1"}) == "");
+}
+
+TEST_CASE("a file with extents that no problem has is refused by its own numbers", "[tools]") {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4, 200000000000, 16), }";
+  header += std::string(117 - header.size(), ' ') + "\n";
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("big.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + std::string(64, '0'));
+  const auto result = facet({"run", causal_path(), "--device", "host", "--q", path});
+  CHECK(result.status == 2);
+  CHECK(missing(result.err, {path, "200000000000"}) == "");
 }
 
 TEST_CASE("JSON says what it can of names that are no UTF-8") {
@@ -74,15 +109,16 @@ TEST_CASE("numbers on the command line are whole, and in their range", "[tools]"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these map terabytes
 TEST_CASE("a process that gets no memory says so and ends with status 1", "[tools]") {
+  const std::string asked = GENERATE("check", "explain", "explain --tiles --q-len 128", "emit");
   // Each limit makes another allocation fail: first one of the loader, then of LLVM's globals, of the spec,
   // of the analysis.
   int refused = 0;
   bool is_started = false;  // below some limit the system cannot even map the program
   for (int mebibytes = 30; mebibytes < 64; ++mebibytes) {
     const std::string command =
-        "ulimit -v " + std::to_string(mebibytes * 1024) + "; exec \"$0\" check \"$1\"";
+        "ulimit -v " + std::to_string(mebibytes * 1024) + "; exec \"$0\" " + asked + " \"$1\"";
     const auto result = run_program("/bin/sh", {"-c", command, program_path("facet"), causal_path()});
-    INFO(mebibytes << " MiB: " << result.status << " " << result.err);
+    INFO(asked << " in " << mebibytes << " MiB: " << result.status << " " << result.err);
     const bool by_loader = result.status == 127;
     is_started |= by_loader || result.err.starts_with("facet: error");
     if (!is_started) continue;

@@ -124,6 +124,34 @@ TEST_CASE("a variable that cannot be used is named, with status 2", "[tools][opt
   const auto junk = facet_with("FA_TARGET=junk", kRun, {"--device", "host", "--plan", "tile_q=64"});
   CHECK(missing(junk.err, {"'junk'"}) == "");
   CHECK(junk.err.find("--plan") == std::string::npos);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"explain"}, {"explain", "--tiles"}, {"emit"}, {"emit", "--stage", "plan"}}) {
+    std::vector<std::string> command = words;
+    command.push_back(source_path("specs/causal.fa"));
+    const auto unknown = facet_with("FA_TARGET=junk", command);
+    CHECK(unknown.status == 2);
+    CHECK(missing(unknown.err, {"FA_TARGET='junk'", "a100"}) == "");
+  }
+  const TemporaryFolder folder;
+  const std::vector<std::string> build = {
+      "build", source_path("specs/causal.fa"), "--arch", "sm_80", "--no-cache", "-o", folder.file("x")};
+  for (const std::string variable :
+       {"FA_NVRTC=/nope", "FA_TEMPLATE_DIR=/nope", "FA_NVRTC_FLAGS=--junk", "FA_PLAN=junk"}) {
+    if (variable != "FA_NVRTC=/nope" && tests::skip_without_nvrtc()) continue;
+    INFO(variable);
+    const auto built = facet_with(variable, build);
+    CHECK(built.status == 2);
+    CHECK(missing(built.err, {variable.substr(0, variable.find('='))}) == "");
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"tune", "--device", "host", "--budget", "1"},
+        {"bench", "--device", "host", "--plans", "all"}}) {
+    std::vector<std::string> command = words;
+    command.push_back(source_path("specs/causal.fa"));
+    const auto refused = facet_with("FA_PLAN=tile_q=64", command);
+    CHECK(refused.status == 2);
+    CHECK(missing(refused.err, {"FA_PLAN='tile_q=64'"}) == "");
+  }
   const auto size = facet_with("FA_CACHE_SIZE=lots", kRun, {"--device", "host"});
   CHECK(size.status == 2);
   CHECK(missing(size.err, {"FA_CACHE_SIZE='lots'"}) == "");

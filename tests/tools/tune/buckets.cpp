@@ -168,7 +168,7 @@ TEST_CASE("plans of two lengths become two cubins, and each is launched for its 
   CHECK(kernels[0]["buckets"][1]["calls"] == "kv_len up to 2048");
   CHECK(kernels[0]["from_disk"] == true);  // what `run` has built
   CHECK(missing(machine.facet({"bundle", bundle}).out,
-                {kLong, std::string(kShort) + ", for kv_len up to 2048", ": 1 kernels, built by"}) == "");
+                {kLong, std::string(kShort) + ", for kv_len up to 2048", ": 1 kernel, built by"}) == "");
 }
 
 TEST_CASE("facet bench says which plan ran", "[tools][tune][bucket][nvrtc]") {
