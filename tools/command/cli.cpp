@@ -39,12 +39,27 @@ Exit status: 0 where everything asked for held, 2 for bad input (a spec, an opti
 FA_* environment variables: docs/environment.md. The language: docs/spec_language.md.
 Where Facet is installed, docs/ is share/doc/facet/docs and specs/ is share/facet/specs, beside bin/.)";
 
+/// The option of `command` that the one in `problem`, which it does not know, may be meant for; or nothing.
+std::string meant_option(const CLI::App& command, const std::string& problem) {
+  const std::size_t at = problem.find("--");
+  if (problem.find("not expected") == std::string::npos || at == std::string::npos) return {};
+  const std::string word = problem.substr(at, problem.find_first_of(" =", at) - at);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; }))
+    names.push_back(option->get_name());
+  return closest(word, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
 /// Says what is wrong with a command line that begins with `word`, and where to look.
 void report_command_line(const CLI::App& app, const std::string& word, const std::string& problem) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->check_name(word)) {
-      report_error(problem, fmt::format("`facet {} --help` lists what it takes", word));
+      const std::string meant = meant_option(*command, problem);
+      report_error(problem,
+                   meant.empty()
+                       ? fmt::format("`facet {} --help` lists what it takes", word)
+                       : fmt::format("did you mean {}? `facet {} --help` lists what it takes", meant, word));
       return;
     }
     names.push_back(command->get_name());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -116,6 +117,11 @@ void declare(CLI::App& command, RunArguments& arguments) {
 /// Takes from a given file's shape the sizes that no option sets.
 void size_from_file(const std::string& path, const std::string& name, std::optional<int>& heads,
                     std::optional<int>& length, std::optional<int>& batch) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error) &&
+      !std::filesystem::is_directory(path, error))
+    throw ArgumentError(fmt::format(
+        "{}: is no regular file, and {} is read twice, first for its sizes: save it in a file", path, name));
   const NpyHeader header = read_npy_header(path);
   if (header.shape.size() != 4) {
     throw ArgumentError(

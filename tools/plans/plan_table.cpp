@@ -48,13 +48,15 @@ std::vector<std::string> print_table(const std::vector<ShownPlan>& table) {
 
 nlohmann::json table_json(const std::vector<ShownPlan>& table) {
   nlohmann::json lines = nlohmann::json::array();
-  for (const ShownPlan& one : table)
-    lines.push_back({{"calls", one.calls},
-                     {"plan", one.plan},
-                     {"why", one.why},
-                     {"shape", one.shape},
-                     {"predicted_ms", one.predicted_ms},
-                     {"single_ms", one.single_ms}});
+  for (const ShownPlan& one : table) {
+    nlohmann::json line = {{"calls", one.calls}, {"plan", one.plan}, {"why", one.why}};
+    if (one.predicted_ms > 0) {  // not of the host, which has no model
+      line["shape"] = one.shape;
+      line["predicted_ms"] = one.predicted_ms;
+      line["single_ms"] = one.single_ms;
+    }
+    lines.push_back(std::move(line));
+  }
   return lines;
 }
 

@@ -37,6 +37,11 @@ TEST_CASE("bad command lines are status 2 with one plain sentence") {
   CHECK(unknown.status == 2);
   CHECK(first_line(unknown.err) == "facet: error: The following argument was not expected: --bogus");
   CHECK(missing(unknown.err, {"`facet run --help`"}) == "");
+  for (const char* misspelt : {"--verfy", "--head-dims", "--sed"}) {
+    const auto result = facet({"run", causal_path(), misspelt});
+    CHECK(result.status == 2);
+    CHECK(missing(result.err, {misspelt, "did you mean --", "`facet run --help`"}) == "");
+  }
   CHECK(facet({"frobnicate"}).status == 2);
   const auto misspelt = facet({"rum", causal_path()});
   CHECK(misspelt.status == 2);
@@ -84,6 +89,12 @@ TEST_CASE("a file with extents that no problem has is refused by its own numbers
   const auto result = facet({"run", causal_path(), "--device", "host", "--q", path});
   CHECK(result.status == 2);
   CHECK(missing(result.err, {path, "200000000000"}) == "");
+}
+
+TEST_CASE("a pipe in the place of q is told why it cannot be there", "[tools]") {
+  const auto result = shell("\"$FACET\" run \"$SPECS\"/causal.fa --device host --q <(echo x)");
+  CHECK(result.status == 2);
+  CHECK(missing(result.err, {"is no regular file", "save it in a file"}) == "");
 }
 
 TEST_CASE("JSON says what it can of names that are no UTF-8") {
