@@ -176,16 +176,14 @@ int run_action(const Action& action) {
   } catch (const std::bad_alloc&) {
     report_error("out of memory", memory_remedy());
     return kFailed;
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::resource_unavailable_try_again) {
-      report_error(error.what());
-      return kFailed;
-    }
-    report_error("a thread cannot be started: " + error.code().message(),
-                 "allow more processes (ulimit -u) or memory (ulimit -v), or take fewer --threads");
-    return kFailed;
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main
+    if (const auto* system = dynamic_cast<const std::system_error*>(&error);
+        system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+      report_error("a thread cannot be started: " + system->code().message(),
+                   "allow more processes (ulimit -u) or memory (ulimit -v), or take fewer --threads");
+      return kFailed;
+    }
     report_error(error.what());
     return kFailed;
   }
