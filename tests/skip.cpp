@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -21,12 +20,7 @@ namespace {
 
 std::string running;                                // the test case
 std::map<std::string, std::set<std::string>> kept;  // by reason: names of test cases
-std::set<std::string> noted;                        // test cases that gave a reason
 std::set<std::string> silent;                       // test cases that asserted nothing, and gave none
-
-std::size_t done = 0, of = 0;  // test cases
-bool on_terminal = false;
-void show_progress();
 
 #if __has_include(<catch2/catch_all.hpp>)
 using Listener = Catch::EventListenerBase;
@@ -38,21 +32,12 @@ class Skips : public Listener {
  public:
   using Listener::Listener;
 
-  void testRunStarting(const Catch::TestRunInfo& info) override {
-    Listener::testRunStarting(info);
-    of = Catch::filterTests(Catch::getAllTestCasesSorted(*m_config), m_config->testSpec(), *m_config).size();
-    on_terminal = isatty(STDERR_FILENO) == 1;
-  }
-
-  void testCaseStarting(const Catch::TestCaseInfo& info) override {
-    running = info.name;
-    show_progress();
-  }
+  void testCaseStarting(const Catch::TestCaseInfo& info) override { running = info.name; }
 
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
-    if (stats.totals.assertions.total() == 0 && !noted.contains(running)) silent.insert(running);
-    ++done;
-    if (on_terminal) fmt::print(stderr, "\r\033[K");  // before what the test case has to say
+    const bool gave_reason =
+        std::ranges::any_of(kept, [](const auto& reason) { return reason.second.contains(running); });
+    if (stats.totals.assertions.total() == 0 && !gave_reason) silent.insert(running);
   }
 
   void testRunEnded(const Catch::TestRunStats&) override {
@@ -66,23 +51,9 @@ class Skips : public Listener {
 };
 CATCH_REGISTER_LISTENER(Skips)
 
-/// "123 of 793: what runs now" on a terminal; else a line for each tenth of a long run.
-void show_progress() {
-  if (on_terminal) {
-    fmt::print(stderr, "\r\033[K{} of {}: {:.60}", done, of, running);
-    std::fflush(stderr);
-  } else if (constexpr std::size_t kMany = 100;
-             of >= kMany && done > 0 && done * 10 / of != (done - 1) * 10 / of) {
-    fmt::print(stderr, "{} of {} test cases are done\n", done, of);
-  }
-}
-
 }  // namespace
 
-void skip(const std::string& reason) {
-  kept[reason].insert(running);
-  noted.insert(running);
-}
+void skip(const std::string& reason) { kept[reason].insert(running); }
 
 bool every_case_asserted() { return silent.empty(); }
 

@@ -180,7 +180,8 @@ void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
       ->type_name("N")
       ->check(positive())
       ->group(kDeviceGroup);
-  app.add_option("--plan", plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64 warps=4\"")
+  app.add_option("--plan", plan,
+                 "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64 warps=4\"")
       ->type_name("PLAN")
       ->group(kDeviceGroup);
   app.add_flag("--no-cache", no_cache, "Compile even what a cache has; keep nothing")->group(kDeviceGroup);

@@ -141,7 +141,9 @@ void add_emit_command(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->check(suggested(target_words(true)))
       ->group("Device");
-  command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
+  command
+      ->add_option("--plan", arguments->plan,
+                   "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
       ->group("Device");
   command->callback([arguments, &action] { action = [arguments] { return run_emit(*arguments); }; });

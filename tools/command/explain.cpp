@@ -170,7 +170,9 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->type_name("NAME")
       ->check(suggested(target_words(true)))
       ->group("Device");
-  command->add_option("--plan", arguments->plan, "Force a plan or parts of one: \"tile_q=128 tile_kv=64\"")
+  command
+      ->add_option("--plan", arguments->plan,
+                   "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
       ->group("Device");
   command->add_flag("--build", arguments->build, "Build it, for the registers it really takes")

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
+#include "tools/command/sizes_of_file.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
@@ -114,32 +113,6 @@ void declare(CLI::App& command, RunArguments& arguments) {
   arguments.json.declare(command, "the report");
 }
 
-/// Takes from a given file's shape the sizes that no option sets.
-void size_from_file(const std::string& path, const std::string& name, std::optional<int>& heads,
-                    std::optional<int>& length, std::optional<int>& batch) {
-  std::error_code error;
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error) &&
-      !std::filesystem::is_directory(path, error))
-    throw ArgumentError(fmt::format(
-        "{}: is no regular file, and {} is read twice, first for its sizes: save it in a file", path, name));
-  const NpyHeader header = read_npy_header(path);
-  if (header.shape.size() != 4) {
-    throw ArgumentError(
-        fmt::format("{}: has shape {}, tensor '{}' has four dimensions: batch, heads, length, dim", path,
-                    print_shape(header.shape), name));
-  }
-  const auto take = [&](std::optional<int>& value, std::size_t dimension) {
-    if (value) return;
-    if (header.shape[dimension] > std::numeric_limits<int>::max())
-      throw ArgumentError(fmt::format("{}: its shape {} is larger than any problem: no size may be above {}",
-                                      path, print_shape(header.shape), std::numeric_limits<int>::max()));
-    value = static_cast<int>(header.shape[dimension]);
-  };
-  take(batch, 0);
-  take(heads, 1);
-  take(length, 2);
-}
-
 ProblemInputs problem_inputs(const RunArguments& arguments) {
   ProblemInputs inputs;
   inputs.params = parse_assignments(arguments.params, "--set");
@@ -147,15 +120,15 @@ ProblemInputs problem_inputs(const RunArguments& arguments) {
   SizeArguments size = arguments.size;
   if (!arguments.q.empty()) {
     inputs.files["q"] = arguments.q;
-    size_from_file(arguments.q, "q", size.heads, size.q_len, size.batch);
+    sizes_of_file(arguments.q, "q", size.heads, size.q_len, size.batch);
   }
   if (!arguments.k.empty()) {
     inputs.files["k"] = arguments.k;
-    size_from_file(arguments.k, "k", size.kv_heads, size.kv_len, size.batch);
+    sizes_of_file(arguments.k, "k", size.kv_heads, size.kv_len, size.batch);
   }
   if (!arguments.v.empty()) {
     inputs.files["v"] = arguments.v;
-    size_from_file(arguments.v, "v", size.kv_heads, size.kv_len, size.batch);
+    sizes_of_file(arguments.v, "v", size.kv_heads, size.kv_len, size.batch);
   }
   inputs.size = size.size();
   inputs.dropout = arguments.dropout;
