@@ -67,16 +67,19 @@ Spec spec_of(const char* score, DType dtype) {
 }
 
 void check_additive(Device device, const Path& path) {
+  Options options = uncached(device);
+  options.target = path.target;
+  std::vector<Spec> specs;
   for (const DType dtype : path.dtypes)
-    for (const char* score : kScores) {
-      ProblemInputs inputs;
-      inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 140, .kv_len = 333};
-      Options options = uncached(device);
-      options.target = path.target;
-      const Spec spec = spec_of(score, dtype);
-      INFO(score << " " << dtype_name(dtype) << " " << path.target);
-      CHECK(failure(compile(spec, options), make_problem(spec, inputs)) == "");
-    }
+    for (const char* score : kScores) specs.push_back(spec_of(score, dtype));
+  const auto kernels =
+      compile_on_all_cores(specs.size(), [&](std::size_t i) { return compile(specs[i], options); });
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    ProblemInputs inputs;
+    inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 140, .kv_len = 333};
+    INFO(specs[i].text() << " " << path.target);
+    CHECK(failure(kernels[i], make_problem(specs[i], inputs)) == "");
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "tests/catch.h"
 #include "tests/golden.h"
@@ -97,6 +99,17 @@ Options uncached(Device device) {
   options.disk_cache = false;
   options.memory_cache = false;
   return options;
+}
+
+std::vector<Kernel> compile_on_all_cores(std::size_t count, const std::function<Kernel(std::size_t)>& make) {
+  std::vector<std::optional<Kernel>> kernels(count);
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t at, std::int64_t) {
+    const auto i = static_cast<std::size_t>(at);
+    kernels[i] = make(i);
+  });
+  std::vector<Kernel> made;
+  for (std::optional<Kernel>& kernel : kernels) made.push_back(std::move(*kernel));
+  return made;
 }
 
 Outputs run_forward(const Kernel& kernel, const Problem& problem, Layout layout) {

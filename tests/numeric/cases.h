@@ -2,6 +2,8 @@
 // cases.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,9 @@ std::vector<Path> gpu_paths();
 
 /// Options that use no cache.
 Options uncached(Device device);
+
+/// The kernels that `make` returns for 0 to count - 1, compiled on all cores. The first error is thrown.
+std::vector<Kernel> compile_on_all_cores(std::size_t count, const std::function<Kernel(std::size_t)>& make);
 
 /// Compiles each case, runs it on outputs filled with NaN, compares up to `rows` rows; also checks that every
 /// element was written. Returns for each case what was wrong, or an empty text.

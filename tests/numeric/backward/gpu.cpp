@@ -27,12 +27,16 @@ Options on_gpu(const std::string& target) {
   return options;
 }
 
-void check_on_gpu(const Case& c) {
-  INFO(c.print());
-  std::int64_t rows = 0;
-  CHECK(backward_failure(compile(c.load(), on_gpu(c.target)), make_problem(c.load(), c.inputs()), c.layout,
-                         &rows) == "");
-  CHECK(rows > 0);
+void check_on_gpu(const std::vector<Case>& cases) {
+  const auto kernels = compile_on_all_cores(
+      cases.size(), [&](std::size_t i) { return compile(cases[i].load(), on_gpu(cases[i].target)); });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Case& c = cases[i];
+    INFO(c.print());
+    std::int64_t rows = 0;
+    CHECK(backward_failure(kernels[i], make_problem(c.load(), c.inputs()), c.layout, &rows) == "");
+    CHECK(rows > 0);
+  }
 }
 
 Case of(const std::string& spec, const std::string& target, DType dtype, int head_dim,
@@ -51,11 +55,11 @@ Case of(const std::string& spec, const std::string& target, DType dtype, int hea
 
 TEST_CASE("gradients of every shipped spec on a GPU", "[backward][gpu][slow]") {
   if (skip_without_gpu()) return;
-  int number = 0;
+  std::vector<Case> cases;
   for (const std::string& spec : test::all_specs())
     for (const char* target : kTargets)
       for (const int head_dim : {32, 64, 128, 256}) {
-        const auto i = static_cast<std::size_t>(number++);
+        const auto i = cases.size();
         constexpr std::array kOfT4 = {DType::f16, DType::f32};
         constexpr std::array kOfA100 = {DType::bf16, DType::f16, DType::f32};
         const bool is_t4 = target == kTargets[1];
@@ -68,31 +72,44 @@ TEST_CASE("gradients of every shipped spec on a GPU", "[backward][gpu][slow]") {
                      .q_len = std::array{1, 97, 193, 301, 640}[i % 5],
                      .kv_len = std::array{191, 1, 257, 63, 130, 777, 512}[i % 7]});
         if (i % 2 == 1) c.layout = Layout::bshd;
-        check_on_gpu(c);
+        cases.push_back(c);
       }
+  check_on_gpu(cases);
 }
 
 TEST_CASE("gradients where head_dim_v is not head_dim on a GPU", "[backward][gpu]") {
   if (skip_without_gpu()) return;
+  std::vector<Case> cases;
   for (const auto& [head_dim, head_dim_v] : {std::pair{64, 32}, {40, 104}, {8, 24}, {192, 128}, {256, 16}}) {
     Case c = of("causal", "a100", DType::bf16, head_dim,
                 {.batch = 1, .num_q_heads = 6, .num_kv_heads = 2, .q_len = 250, .kv_len = 277});
     c.head_dim_v = head_dim_v;
-    check_on_gpu(c);
+    cases.push_back(c);
   }
+  check_on_gpu(cases);
 }
 
 TEST_CASE("gradients of what hooks capture on a GPU", "[backward][gpu]") {
   if (skip_without_gpu()) return;
+  struct Captured {
+    Spec spec;
+    const char* target;
+  };
+  std::vector<Captured> cases;
   for (const std::string& items : captured_items())
-    for (const char* target : kTargets) {
-      const Spec spec = Spec::parse(fmt::format("attention captured\nhead_dim 64\ndtype f16\n{}", items));
-      INFO(items << target);
-      ProblemInputs inputs;
-      inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 170, .kv_len = 283};
-      inputs.dropout_seed = 77;
-      CHECK(backward_failure(compile(spec, on_gpu(target)), make_problem(spec, inputs)) == "");
-    }
+    for (const char* target : kTargets)
+      cases.push_back(
+          {Spec::parse(fmt::format("attention captured\nhead_dim 64\ndtype f16\n{}", items)), target});
+  const auto kernels = compile_on_all_cores(
+      cases.size(), [&](std::size_t i) { return compile(cases[i].spec, on_gpu(cases[i].target)); });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto& [spec, target] = cases[i];
+    INFO(spec.text() << target);
+    ProblemInputs inputs;
+    inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 170, .kv_len = 283};
+    inputs.dropout_seed = 77;
+    CHECK(backward_failure(kernels[i], make_problem(spec, inputs)) == "");
+  }
 }
 
 TEST_CASE("a backward call without queries or without keys gives zeros on a GPU", "[backward][gpu]") {
