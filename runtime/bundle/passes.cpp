@@ -15,14 +15,16 @@ namespace {
 using nlohmann::json;
 
 json print_shape(const TileMapShape& shape) {
-  const auto& [of_batch, of_head, has_plain] = shape;
-  return {{"of_batch", of_batch}, {"of_head", of_head}, {"has_plain", has_plain}};
+  const auto& [of_batch, of_head, has_plain, round_tiles] = shape;
+  return {
+      {"of_batch", of_batch}, {"of_head", of_head}, {"has_plain", has_plain}, {"round_tiles", round_tiles}};
 }
 
 TileMapShape parse_shape(Fields fields) {
   const TileMapShape shape = {.of_batch = fields.flag("of_batch"),
                               .of_head = fields.flag("of_head"),
-                              .has_plain = fields.flag("has_plain")};
+                              .has_plain = fields.flag("has_plain"),
+                              .round_tiles = fields.count("round_tiles", 1, kMapTiles)};
   fields.end();
   return shape;
 }

@@ -11,7 +11,7 @@ namespace {
 
 /// Raise it where a field of ForwardParams or BackwardParams, a bit of a tile map or a field of a pass keeps its place and
 /// changes its meaning.
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 
 template <class Params, class Field>
 std::string at(const char* name, const Params& params, const Field& field) {

@@ -195,6 +195,26 @@ struct Routed : TestClasses {
   }
 };
 
+/// Each query names the first and the last key that it keeps: rounds of one q tile, as no key has a summary.
+struct Ranges : TestClasses {
+  static constexpr fa::TileMapShape kMap = {true, false, false, 1};
+  static constexpr bool kHasBounds = true;
+  static constexpr int kNumQuerySummaries = 2;
+  static int query_summary(int which, const fa::CallParams& p, int b, int, int idx) {
+    const int first = 90 * at(tables.query_ids, b, idx, p.q_len);
+    return which == 0 ? first : first + 100 + idx % 3;
+  }
+  template <class Pairs>
+  static int tile_class(const fa::CallParams&, Pairs pairs, int, int, int, int, int kv_lo, int kv_hi) {
+    const int2 first = pairs(0), last = pairs(1);
+    if (kv_hi < first.x || kv_lo > last.y) return fa::kTileEmpty;
+    return kv_lo >= first.y && kv_hi <= last.x ? fa::kTileFull : fa::kTilePartial;
+  }
+  static bool keeps(const fa::CallParams& p, int b, int h, int q, int kv) {
+    return query_summary(0, p, b, h, q) <= kv && kv <= query_summary(1, p, b, h, q);
+  }
+};
+
 /// As no element is worth a look, what bounds leave open stays so.
 struct Poor : Spans {
   static constexpr int kMostSteps = 0;
@@ -315,6 +335,7 @@ TEST_CASE("the pass finds each tile's class, to the last element, and the walk g
     check_exact<Powers, 128, 64>(q_len, kv_len);
     check_exact<Blocks, 128, 64>(q_len, kv_len);
     check_exact<Routed, 128, 64>(q_len, kv_len);
+    check_exact<Ranges, 128, 64>(q_len, kv_len);
   };
   check_all(530, 530);
   check_all(1, 2200);
@@ -322,6 +343,7 @@ TEST_CASE("the pass finds each tile's class, to the last element, and the walk g
   check_exact<Spans, 96, 48>(200, 400);
   check_exact<Times, 16, 256>(200, 400);
   check_exact<Routed, 96, 48>(200, 400);
+  check_exact<Ranges, 96, 48>(200, 400);
 }
 
 TEST_CASE("a tile that is not worth the looks counts as partial", "[templates]") {

@@ -2,6 +2,8 @@
 // after llvm.h
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/emit/cuda/classes.h"
 #include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/hooks.h"
@@ -15,6 +17,7 @@ static_assert(TileMap::kRowsAlike == 4 &&
 /// The functions that a search of tiles asks, and what it has to know, as members of `struct Classes`.
 std::string print_map(const TileClasses& classes, bool has_score, const std::string& uniforms) {
   const TileMap& map = *classes.map;
+  const TileMapShape shape = map_shape(classes, has_score);
   int counts[2] = {};  // of keys, of queries
   std::string cases[2];
   for (std::size_t j = 0; j < classes.summaries.size(); ++j) {
@@ -24,7 +27,7 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
                                            summary.is_float ? "ordered_int(" + value + ")" : value);
   }
   return fmt::format(R"(
-  static constexpr TileMapShape kMap = {{{of_batch}, {of_head}, {has_plain}}};
+  static constexpr TileMapShape kMap = {{{of_batch}, {of_head}, {has_plain}, {round_tiles}}};
   static constexpr Alike kAlike = {{{rows}, {columns}, {relative}, {always}, {by_blocks}}};
   static constexpr int kMostSteps = {steps};
   static constexpr bool kHasBounds = {has_bounds};
@@ -43,17 +46,30 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
     return mask_of(0.0f, b, h, q_idx, kv_idx{uniforms});
   }}
 )",
-                     fmt::arg("of_batch", map.of_batch), fmt::arg("of_head", map.of_head),
-                     fmt::arg("has_plain", has_score), fmt::arg("rows", map.row_block),
-                     fmt::arg("columns", map.column_block), fmt::arg("relative", map.is_relative),
-                     fmt::arg("always", map.always_alike), fmt::arg("by_blocks", map.by_blocks),
-                     fmt::arg("steps", map.most_steps), fmt::arg("has_bounds", classes.function != nullptr),
+                     fmt::arg("of_batch", shape.of_batch), fmt::arg("of_head", shape.of_head),
+                     fmt::arg("has_plain", shape.has_plain), fmt::arg("round_tiles", shape.round_tiles),
+                     fmt::arg("rows", map.row_block), fmt::arg("columns", map.column_block),
+                     fmt::arg("relative", map.is_relative), fmt::arg("always", map.always_alike),
+                     fmt::arg("by_blocks", map.by_blocks), fmt::arg("steps", map.most_steps),
+                     fmt::arg("has_bounds", classes.function != nullptr),
                      fmt::arg("num_queries", counts[true]), fmt::arg("num_keys", counts[false]),
                      fmt::arg("queries", cases[true]), fmt::arg("keys", cases[false]),
                      fmt::arg("uniforms", uniforms));
 }
 
 }  // namespace
+
+TileMapShape map_shape(const TileClasses& classes, bool has_plain) {
+  const bool of_keys = std::ranges::any_of(classes.summaries, [](const Summary& s) { return !s.of_query; });
+  const bool of_queries = std::ranges::any_of(classes.summaries, &Summary::of_query);
+  // Small rounds are short, and no summary of keys is found again in each. A pass by blocks has no rounds that
+  // warps share.
+  const bool by_blocks = classes.map->by_blocks == (TileMap::kRowsAlike | TileMap::kColumnsAlike);
+  return {.of_batch = classes.map->of_batch,
+          .of_head = classes.map->of_head,
+          .has_plain = has_plain,
+          .round_tiles = of_queries && !of_keys && !by_blocks ? 1 : kMapTiles};
+}
 
 std::string print_classes(const HookIr& hooks, const TileClasses& classes, const ScoreClass& score,
                           DType dtype) {

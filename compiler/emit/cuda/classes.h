@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/score_class.h"
 #include "compiler/analysis/tiles/tile_class.h"
+#include "templates/common/tiles/tile_map.h"
 
 namespace fa {
 
@@ -13,5 +14,8 @@ namespace fa {
 /// without a class.
 std::string print_classes(const HookIr& hooks, const TileClasses& classes, const ScoreClass& score,
                           DType dtype);
+
+/// The tile map of classes that have one. `has_plain`: score_mod has a class.
+TileMapShape map_shape(const TileClasses& classes, bool has_plain);
 
 }  // namespace fa

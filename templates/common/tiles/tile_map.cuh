@@ -1,7 +1,7 @@
 // The pass that fills the tile map (common/tiles/tile_map.h), before the forward pass.
 //
 // Blocks       (bytes of a word x words x shares, heads, batch): a byte of the map is 8 kv tiles, a round 4 q
-//              tiles. A block has one of either and goes through its share of the others, so that what it
+//              tiles, or 1 where only queries have summaries. A block has one of either and goes through its share of the others, so that what it
 //              finds once is the side with more to find.
 // A round      summaries, bounds, search, a barrier after each. Summaries: the minimum and maximum of each,
 //              over every tile and its parts (common/tiles/tile_parts.h). Bounds: one warp, a tile a lane.
@@ -26,7 +26,7 @@ class TileMapPass {
   __device__ __forceinline__ void run() {
     let_next_pass_start();
     const int bytes = kBytesAWord * map_words(p_.call, kTileKv);
-    const int rounds = count_tiles(count_tiles(q_len(), kTileQ), kMapTiles);
+    const int rounds = count_tiles(count_tiles(q_len(), kTileQ), kRoundTiles);
     if constexpr (kByBlocks)
       run_by_blocks(bytes, rounds);
     else
@@ -46,14 +46,16 @@ class TileMapPass {
   static constexpr bool kByBlocks =
       kAlike.by_blocks == kBothAlike && (kHasBlocks || kAlike.always == kBothAlike) &&
       most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
+  static constexpr int kRoundTiles = kByBlocks ? kMapTiles : Classes::kMap.round_tiles;
   static constexpr bool kNeedsSummaries = Classes::kHasBounds && !kByBlocks;
+  static constexpr int kNoValue = 0x7fffffff;  // of a part without lines: no value is greater
   static constexpr bool kQueriesStay = Classes::kNumQuerySummaries > Classes::kNumKeySummaries;
 
   /// What differs between the two sides of the tiles of a round.
   template <bool kOfQuery>
   struct Side {
     static constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
-    static constexpr int kTiles = kOfQuery ? kMapTiles : kTilesPerByte;
+    static constexpr int kTiles = kOfQuery ? kRoundTiles : kTilesPerByte;
     static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
     static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
     static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
@@ -67,7 +69,7 @@ class TileMapPass {
   using Keys = Side<false>;
 
   struct Shared {
-    // Of summary 0, 1, ...: part by part.
+    // Of summary 0, 1, ...: part by part, the least value and the complement of the greatest.
     int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
     int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
     int2 query_tiles[Queries::kSums * Queries::kTiles + 1];  // over whole tiles
@@ -100,7 +102,7 @@ class TileMapPass {
   template <bool kOfQuery>
   __device__ __forceinline__ void clear() {
     using Of = Side<kOfQuery>;
-    constexpr int2 kNothing = {0x7fffffff, -0x7fffffff - 1};
+    constexpr int2 kNothing = {kNoValue, kNoValue};
     for (int i = thread_of_cta(); i < Of::kSums * Of::kParts_; i += threads_of_cta())
       pairs_of<kOfQuery>(0)[i] = kNothing;
     for (int i = thread_of_cta(); i < Of::kSums * Of::kTiles; i += threads_of_cta())
@@ -119,14 +121,14 @@ class TileMapPass {
       bool is_first = true;
 #pragma unroll 1
       for (int other = block / stays; other < others; other += shares) {
-        const int first_q = (kQueriesStay ? own : other) * kMapTiles;
+        const int first_q = (kQueriesStay ? own : other) * kRoundTiles;
         const int byte = kQueriesStay ? other : own;
         const int first_kv = byte * kTilesPerByte;
         if constexpr (kNeedsSummaries) {
-          const TileBox all = {first_q * kTileQ, min((first_q + kMapTiles) * kTileQ, q_len()) - 1,
+          const TileBox all = {first_q * kTileQ, min((first_q + kRoundTiles) * kTileQ, q_len()) - 1,
                                first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, kv_len()) - 1};
           if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
-            if (thread_of_cta() < kMapTiles) store(first_q + thread_of_cta(), byte, 0, 0, 0);
+            if (thread_of_cta() < kRoundTiles) store(first_q + thread_of_cta(), byte, 0, 0, 0);
             continue;
           }
           if (is_first) clear<kQueriesStay>();
@@ -141,7 +143,7 @@ class TileMapPass {
         __syncthreads();
         search(first_q, first_kv);
         __syncthreads();
-        if (thread_of_cta() < kMapTiles)
+        if (thread_of_cta() < kRoundTiles)
           store(first_q + thread_of_cta(), byte, shared().some, shared().full, shared().plain);
         __syncwarp();  // the first warp writes them in the next round
       }
@@ -204,33 +206,43 @@ class TileMapPass {
         unsigned differ = 0;
 #pragma unroll(kUnrolled)
         for (int which = 0; which < Of::kSums; ++which)
-          differ |=
-              add_to_part<Of::kPart>(pairs_of<kOfQuery>(which)[line / Of::kPart],
-                                     tiles_of<kOfQuery>(which)[line / Of::kPadded], values[which], exists);
+          differ |= add_to_part<Of::kPart, Of::kPadded>(pairs_of<kOfQuery>(which)[line / Of::kPart],
+                                                        tiles_of<kOfQuery>(which)[line / Of::kPadded],
+                                                        values[which], exists);
         if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
       }
     }
   }
 
   /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part and tile. Returns the
-  /// lanes whose value is another than that of the lane before. One copy of the code for all summaries.
-  template <int kPart>
-  __device__ __noinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
-    constexpr int kWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
+  /// lanes whose value is another than that of the lane before. Even lanes find the least values, odd lanes
+  /// the complements of the greatest, which are the least, too.
+  template <int kPart, int kPadded>
+  __device__ __forceinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
+    static_assert(kPart >= 2, "the lanes of a part find two extrema");
+    constexpr int kPartWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
+    constexpr int kTileWidth = kPadded < 32 ? kPadded : 32;
     constexpr unsigned kAll = 0xffffffffu;
     const int lane = lane_of_warp();
+    const bool is_odd = lane % 2 != 0;
     const int before = __shfl_up_sync(kAll, value, 1);
-    int2 extrema = {exists ? value : 0x7fffffff, exists ? value : -0x7fffffff - 1};
+    const int complement = exists ? ~value : kNoValue;
+    const int given = exists ? value : kNoValue;
+    int least = min(is_odd ? complement : given, __shfl_xor_sync(kAll, is_odd ? given : complement, 1));
 #pragma unroll
-    for (int distance = kWidth / 2; distance > 0; distance /= 2)
-      extrema = {min(extrema.x, __shfl_xor_sync(kAll, extrema.x, distance)),
-                 max(extrema.y, __shfl_xor_sync(kAll, extrema.y, distance))};
-    if (lane % kWidth == 0) {
-      atomicMin(&pair.x, extrema.x);
-      atomicMax(&pair.y, extrema.y);
-      atomicMin(&tile.x, extrema.x);
-      atomicMax(&tile.y, extrema.y);
+    for (int distance = 2; distance < kPartWidth; distance *= 2)
+      least = min(least, __shfl_xor_sync(kAll, least, distance));
+    if (lane % kPartWidth < 2) {
+      int* const to = is_odd ? &pair.y : &pair.x;
+      if constexpr (kPart <= 32)
+        *to = least;  // no other warp has lines of this part
+      else
+        atomicMin(to, least);
     }
+#pragma unroll
+    for (int distance = kPartWidth; distance < kTileWidth; distance *= 2)
+      least = min(least, __shfl_xor_sync(kAll, least, distance));
+    if (lane % kTileWidth < 2) atomicMin(is_odd ? &tile.y : &tile.x, least);
     return __ballot_sync(kAll, lane == 0 || value != before);
   }
 
@@ -245,8 +257,10 @@ class TileMapPass {
     int query_step, key_step;
 
     __device__ __forceinline__ int2 operator()(int which) const {
-      return which < Classes::kNumQuerySummaries ? query[which * query_step]
-                                                 : key[(which - Classes::kNumQuerySummaries) * key_step];
+      const int2 extrema = which < Classes::kNumQuerySummaries
+                               ? query[which * query_step]
+                               : key[(which - Classes::kNumQuerySummaries) * key_step];
+      return {extrema.x, ~extrema.y};
     }
   };
 
@@ -274,7 +288,7 @@ class TileMapPass {
     const int column = lane_ % kTilesPerByte;
     const TileBox tile = box_of(first_q + row, first_kv + column);
     int found = kTileEmpty;
-    if (tile.exists()) {
+    if (row < kRoundTiles && tile.exists()) {
       if constexpr (kNeedsSummaries)
         found = bounds_class(p_, b_, h_, tile, row, column, -1);
       else
@@ -377,7 +391,7 @@ class TileMapPass {
   /// past the end are to be dropped.
   __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
     if (q_tile >= count_tiles(q_len(), kTileQ)) return;
-    const int shift = q_tile % kMapTiles * kTilesPerByte;
+    const int shift = q_tile % kRoundTiles * kTilesPerByte;
     const int whole = kv_len() / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
     const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
     int* const words = p_.tile_map + map_row(Classes::kMap, p_.call, kTileQ, kTileKv, b_, h_, q_tile) +

@@ -16,7 +16,7 @@ enum { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };  // the class of a til
 constexpr int kTilesPerWord = 32;
 constexpr int kBytesAWord = 4;
 constexpr int kTilesPerByte = 8;  // kv tiles of a block of the pass
-constexpr int kMapTiles = 4;      // q tiles that it looks at in one round
+constexpr int kMapTiles = 4;      // q tiles of a round, where keys have summaries: found once for all of them
 // Of a block. What takes time is to wait, for reads and for other warps: small blocks, and as many on an SM
 // as 64 registers a thread leave.
 constexpr int kMapThreads = 256;
@@ -25,7 +25,8 @@ constexpr int kMapBlocksAnSm = 4;
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry
   bool of_head;
-  bool has_plain;  // the third bit
+  bool has_plain;               // the third bit
+  int round_tiles = kMapTiles;  // q tiles that a block of the pass looks at in one round: 1 or kMapTiles
 };
 
 FA_HOST_DEVICE constexpr int bits_a_tile(TileMapShape shape) { return shape.has_plain ? 3 : 2; }
@@ -64,7 +65,7 @@ FA_HOST_DEVICE long long map_size(TileMapShape shape, const Params& p, int tile_
 template <class Params>
 FA_HOST_DEVICE int map_shares(TileMapShape shape, const Params& p, int tile_q, int tile_kv) {
   constexpr long long kEnoughBlocks = 1024;  // twice what the largest GPU runs at once
-  const int rounds = count_tiles(count_tiles(p.q_len, tile_q), kMapTiles);
+  const int rounds = count_tiles(count_tiles(p.q_len, tile_q), shape.round_tiles);
   const long long shares = kEnoughBlocks / (kBytesAWord * map_words(p, tile_kv) * map_count(shape, p)) + 1;
   return shares < rounds ? static_cast<int>(shares) : rounds;
 }

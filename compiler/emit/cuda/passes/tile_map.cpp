@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "compiler/emit/cuda/classes.h"
 #include "compiler/emit/cuda/passes/passes.h"
 
 namespace fa {
@@ -10,9 +11,7 @@ PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_c
                      .tile_q = map.tile_q,
                      .tile_kv = map.tile_kv,
                      .threads = kMapThreads,
-                     .tile_map = TileMapShape{.of_batch = classes.map->of_batch,
-                                              .of_head = classes.map->of_head,
-                                              .has_plain = score_class.function != nullptr}};
+                     .tile_map = map_shape(classes, score_class.function != nullptr)};
   return {.pass = pass,
           .include = "common/tiles/tile_map.cuh",
           .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
