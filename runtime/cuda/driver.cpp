@@ -92,7 +92,14 @@ DriverTable load_driver(const std::string& library) {
 }
 
 const DriverTable& driver() {
-  static const DriverTable table = load_driver(environment().libcuda);
+  static const DriverTable table = [] {
+    const std::string& name = environment().libcuda;
+    std::string error;
+    if (name != Environment().libcuda && !DynLib::open(name, error))
+      throw ArgumentError(fmt::format(
+          "FA_LIBCUDA='{}': {}; let it name the CUDA driver's library, or unset it", name, error));
+    return load_driver(name);
+  }();
   return table;
 }
 

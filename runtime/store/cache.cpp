@@ -38,7 +38,8 @@ bool used_earlier(const Found& a, const Found& b) {
   return a.path < b.path;
 }
 
-/// The entries of a folder, the longest unused first. Removes aside files that a process left when it died.
+/// The entries of a folder, the longest unused first, and what else has an entry's name: a FIFO, say. Removes
+/// aside files that a process left when it died.
 std::vector<Found> scan(const std::string& folder) {
   std::vector<Found> found;
   std::error_code error;
@@ -48,14 +49,18 @@ std::vector<Found> scan(const std::string& folder) {
     const bool aside = name.starts_with(kAside);
     if (!key && !aside) continue;
     struct stat status = {};
-    if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;  // gone meanwhile
+    if (lstat(at->path().c_str(), &status) != 0) continue;  // gone meanwhile
+    const bool is_file = S_ISREG(status.st_mode);
     if (aside) {
+      if (!is_file) continue;
       if (is_abandoned(name) || status.st_mtim.tv_sec + kStaleSeconds < std::time(nullptr))
         unlink(at->path().c_str());
       continue;
     }
-    found.push_back(
-        {.path = at->path().string(), .key = *key, .bytes = status.st_size, .used = status.st_mtim});
+    found.push_back({.path = at->path().string(),
+                     .key = *key,
+                     .bytes = is_file ? status.st_size : 0,
+                     .used = status.st_mtim});
   }
   std::sort(found.begin(), found.end(), used_earlier);
   return found;
@@ -121,9 +126,13 @@ std::string DiskCache::put(const Key& key, const CacheEntry& entry) const {
   if (static_cast<std::int64_t>(bytes.size()) > limit_)
     return fmt::format("the entry's {} bytes are more than the cache may hold (FA_CACHE_SIZE)", bytes.size());
   if (std::string problem = make_folder(); !problem.empty()) return problem;
-  if (std::string problem = replace_file(folder_, file_of_key(key), bytes, shared_ ? kShared : kPrivate);
-      !problem.empty())
-    return problem;
+  const std::string name = file_of_key(key);
+  if (std::string problem = replace_file(folder_, name, bytes, shared_ ? kShared : kPrivate);
+      !problem.empty()) {
+    std::error_code error;
+    const std::string path = fmt::format("{}/{}", folder_, name);
+    return fs::is_directory(path, error) ? path + ": a folder has the entry's name: remove it" : problem;
+  }
   evict(key);
   return {};
 }

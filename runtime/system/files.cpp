@@ -86,23 +86,26 @@ std::optional<std::string> read_whole_file(const std::string& path, std::string&
 
 std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
                          mode_t mode) {
-  return replace_file(folder, name, std::span(&bytes, 1), mode);
+  return replace_file(folder, name, std::span(&bytes, 1), {.mode = mode});
 }
 
 std::string replace_file(const std::string& folder, const std::string& name,
-                         std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode) {
+                         std::span<const std::string_view> pieces, const Ownership& ownership) {
   std::size_t size = 0;
   for (const std::string_view piece : pieces) size += piece.size();
   if (beyond_file_limit(size)) return "the process' file size limit (ulimit -f) is smaller than the file";
   std::string aside;
-  File file(create_aside(folder, mode, aside));
+  File file(create_aside(folder, ownership.mode, aside));
   if (file.get() < 0) return because(folder, errno);
+  // Before the mode, of which a change of owner may take bits. Where it is refused, the file is our own.
+  [[maybe_unused]] const int refused = fchown(file.get(), ownership.user, ownership.group);
   const auto write_pieces = [&] {
     return std::ranges::all_of(pieces, [&](std::string_view piece) { return write_all(file.get(), piece); });
   };
   std::string problem;
-  if ((has_exact_mode && fchmod(file.get(), mode) != 0) || !write_pieces() || fsync(file.get()) != 0 ||
-      !file.close_now() || rename(aside.c_str(), fmt::format("{}/{}", folder, name).c_str()) != 0) {
+  if ((ownership.is_exact && fchmod(file.get(), ownership.mode) != 0) || !write_pieces() ||
+      fsync(file.get()) != 0 || !file.close_now() ||
+      rename(aside.c_str(), fmt::format("{}/{}", folder, name).c_str()) != 0) {
     problem = because(folder, errno);
     unlink(aside.c_str());
   }

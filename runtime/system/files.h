@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,9 +42,19 @@ std::optional<std::string> read_whole_file(const std::string& path, std::string&
 /// it could not, or an empty string; then the old file is there as it was, and nothing else.
 std::string replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
                          mode_t mode);
-/// The same for bytes in several pieces. `has_exact_mode`: `mode` is set whatever the umask is.
+constexpr std::uint32_t kNoId = 0xffffffff;  // of a user or group that is left as it is
+
+/// Who may do what with a new file.
+struct Ownership {
+  mode_t mode = 0600;
+  bool is_exact = false;  // the mode is set whatever the umask is
+  // Set where this process may do so; else the file is its own.
+  std::uint32_t user = kNoId, group = kNoId;
+};
+
+/// The same for bytes in several pieces.
 std::string replace_file(const std::string& folder, const std::string& name,
-                         std::span<const std::string_view> pieces, mode_t mode, bool has_exact_mode = false);
+                         std::span<const std::string_view> pieces, const Ownership& ownership);
 
 /// Whether a file of so many bytes is beyond the process's limit (ulimit -f). A write beyond this limit raises
 /// SIGXFSZ, which ends a process that does not handle it.

@@ -79,16 +79,20 @@ std::string write_to(const std::string& path, std::span<const std::string_view> 
   // Renaming needs only the folder's permission, so it would replace even a file that its owner protected.
   if (exists && faccessat(AT_FDCWD, place.path.c_str(), W_OK, AT_EACCESS) != 0) return std::strerror(errno);
   remove_abandoned(folder_of(place.path));
-  const mode_t mode = exists ? status.st_mode & kPermissions : kReadable;
-  return replace_file(folder_of(place.path), place.path.filename(), pieces, mode, exists);
+  const Ownership ownership = {.mode = exists ? status.st_mode & kPermissions : kReadable,
+                               .is_exact = exists,
+                               .user = exists ? status.st_uid : kNoId,
+                               .group = exists ? status.st_gid : kNoId};
+  return replace_file(folder_of(place.path), place.path.filename(), pieces, ownership);
 }
 
-/// Without links, `.` and `..`; only where a regular file is or could be.
-fs::path regular_path(const std::string& path) {
+/// Without links, `.` and `..`; only where a regular file is or could be, or a named pipe is.
+fs::path unshared_path(const std::string& path) {
   std::error_code error;
   const Destination place = follow(path);
   const bool is_special =
-      place.descriptor >= 0 || (fs::exists(place.path, error) && !fs::is_regular_file(place.path, error));
+      place.descriptor >= 0 || (fs::exists(place.path, error) && !fs::is_regular_file(place.path, error) &&
+                                !fs::is_fifo(place.path, error));
   return is_special ? fs::path() : fs::weakly_canonical(fs::absolute(place.path, error), error);
 }
 
@@ -104,8 +108,8 @@ void write_output(const std::string& path, std::string_view bytes) {
 }
 
 bool is_same_output(const std::string& a, const std::string& b) {
-  const fs::path first = regular_path(a);
-  return !first.empty() && first == regular_path(b);
+  const fs::path first = unshared_path(a);
+  return !first.empty() && first == unshared_path(b);
 }
 
 }  // namespace fa

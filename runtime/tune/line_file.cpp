@@ -143,7 +143,7 @@ std::string LineFile::update(const std::function<std::string(std::string_view)>&
   const std::string changed = change(*bytes);
   if (changed == *bytes) return {};
   const std::string_view piece = changed;
-  return replace_file(folder_, name_, std::span(&piece, 1), mode_of(shared_), shared_);
+  return replace_file(folder_, name_, std::span(&piece, 1), {.mode = mode_of(shared_), .is_exact = shared_});
 }
 
 }  // namespace fa

@@ -43,8 +43,8 @@ void change(std::string& text, Random& random) {
 }
 
 std::string command_line(const std::vector<std::string>& words, Random& random) {
-  constexpr const char* kCommands[] = {"check", "explain", "emit",  "run",        "build",
-                                       "bench", "bundle",  "cache", "completion", "help"};
+  constexpr const char* kCommands[] = {"check",  "explain", "emit", "run",        "build", "bench",
+                                       "bundle", "cache",   "tune", "completion", "help"};
   std::string line = kCommands[random() % std::size(kCommands)];
   if (random() % 4 != 0) line += "\nt.fa";
   for (unsigned count = random() % 7; count > 0; --count) {

@@ -11,6 +11,7 @@
 #include "runtime/system/options.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
+#include "tools/command/failure.h"
 #include "tools/command/json_option.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
@@ -34,6 +35,7 @@ GB/s counts q, k, v, o and lse once each; memory is what is allocated for one co
 peak; a forward pass itself allocates nothing.
 --backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
+A problem that cannot be timed, because a tensor of its spec does not fit say, is reported, and the others are timed.
 
 Examples:
   facet bench specs/*.fa
@@ -113,7 +115,7 @@ void print_line(const BenchResult& result) {
   const std::string problem = fmt::format("B{} {} {} {} {}", size.batch, print_heads(size),
                                           print_lengths(size), dims, dtype_name(result.dtype));
   if (!result.error.empty()) {
-    fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error);
+    fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error.substr(0, result.error.find('\n')));
     return;
   }
   fmt::print(
@@ -201,6 +203,33 @@ void write_json(const BenchArguments& arguments, const std::vector<BenchResult>&
   arguments.json.write(report);
 }
 
+struct Timed {
+  std::vector<BenchResult> lines;
+  bool is_complete = true;
+  int failed = kOk;  // the status that it asks for
+};
+
+/// A problem that cannot be timed, because a tensor of its spec does not fit say, is reported; it keeps the
+/// others from nothing.
+Timed bench_or_report(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
+  try {
+    auto [lines, is_complete] = bench(spec, inputs, settings);
+    return {.lines = std::move(lines), .is_complete = is_complete};
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    BenchResult line;
+    line.spec = spec.name();
+    line.file = spec.checked().file;
+    line.dtype = spec.dtype();
+    line.head_dim = spec.head_dim();
+    line.head_dim_v = spec.head_dim_v();
+    line.size = inputs.size;
+    line.error = error.what();
+    return {.lines = {std::move(line)}, .failed = report_current_exception()};
+  }
+}
+
 int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && !arguments.device.plan.empty()) {
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
@@ -231,6 +260,7 @@ int run_bench(const BenchArguments& arguments) {
   const Interruptible interruptible;
   std::vector<BenchResult> results;
   bool all_held = true;
+  int status = kOk;  // of problems that could not be timed
   const std::size_t of = specs.size() * problem_sizes.size();
   std::size_t done = 0;
   Steps steps(of);
@@ -238,8 +268,10 @@ int run_bench(const BenchArguments& arguments) {
     const Spec& spec = specs[at / problem_sizes.size()];
     const ProblemSize& size = problem_sizes[at % problem_sizes.size()];
     steps.next(print_lengths(size));
-    const auto [lines, is_complete] = bench(spec, arguments.inputs.of(spec, specs.size(), size), settings);
+    const auto [lines, is_complete, failed] =
+        bench_or_report(spec, arguments.inputs.of(spec, specs.size(), size), settings);
     if (is_complete) ++done;
+    status = std::max(status, failed);
     const ProgressHidden hidden;
     if (!lines.empty() && arguments.json.shows_text())
       print_lines(lines, results.empty(), settings.all_plans);
@@ -257,7 +289,7 @@ int run_bench(const BenchArguments& arguments) {
         writes && arguments.json.to_file() ? ", and written to " + arguments.json.file() : std::string()));
     return kInterrupted;
   }
-  return all_held ? kOk : kFailed;
+  return status != kOk ? status : all_held ? kOk : kFailed;
 }
 
 }  // namespace

@@ -129,7 +129,6 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
     for (const std::string& dtype : one.dtypes) add_once(dtypes, dtype);
   std::vector<Built> specs;
   for (const std::string& path : arguments.specs) {
-    const std::size_t of_file = specs.size();
     for (const int head_dim : head_dims) {
       for (const auto& dtype : dtypes) {
         SpecArguments arguments_of_one;
@@ -142,11 +141,11 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
         });
         if (same == specs.end())
           specs.push_back({.dtypes = {dtype}, .spec = spec});
-        else if (same - specs.begin() >= static_cast<std::ptrdiff_t>(of_file) && !has(same->dtypes, dtype))
-          same->dtypes.push_back(dtype);
+        else if (same->spec.text() == spec.text())
+          add_once(same->dtypes, dtype);
         else
           throw ArgumentError(
-              fmt::format("{}: '{}' {} d{} is in the bundle already: give it a name of its own", path,
+              fmt::format("{}: another '{}' {} d{} is in the bundle already: give it a name of its own", path,
                           spec.name(), dtype_name(spec.dtype()), spec.head_dim()));
       }
     }

@@ -11,6 +11,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
 #include "tools/command/validators.h"
+#include "tools/console/report.h"
 #include "tools/console/text.h"
 #include "tools/problem/describe.h"
 
@@ -81,7 +82,10 @@ int clear(const DiskCache& cache, const JsonOption& json) {
   const int removed = cache.clear();
   json.write({{"removed", removed}});
   if (json.shows_text()) fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
-  return cache.stats().entries == 0 ? kOk : kFailed;
+  const auto left = cache.stats().entries;
+  if (left != 0)
+    report_error(fmt::format("{} could not be removed: `facet cache list` names what is left", left));
+  return left == 0 ? kOk : kFailed;
 }
 
 int run_cache(const CacheArguments& arguments) {

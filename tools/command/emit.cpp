@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "compiler/derive/derive.h"
 #include "compiler/ir/import/import.h"
@@ -12,6 +13,8 @@
 #include "runtime/system/output.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
+#include "tools/command/json_option.h"
+#include "tools/command/spec_file.h"
 #include "tools/command/targets.h"
 #include "tools/command/validators.h"
 #include "tools/console/progress.h"
@@ -42,6 +45,7 @@ Examples:
 
 struct EmitArguments {
   std::string spec_path, stage = "source", gpu, plan, output;
+  JsonOption json;
   BackwardArguments backward;
   SpecArguments spec;
 };
@@ -105,15 +109,19 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
 
 int run_emit(const EmitArguments& arguments) {
   arguments.backward.check();
+  arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
+  arguments.json.check_apart_from({arguments.output}, "--output");
   const Spec spec = arguments.spec.load(arguments.spec_path);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   std::string text = stage_text(arguments, spec);
   if (text.empty() || text.back() != '\n') text += '\n';
-  if (arguments.output.empty()) {
-    fmt::print("{}", text);
-    return kOk;
-  }
-  write_output(arguments.output, text);
+  if (!arguments.output.empty()) write_output(arguments.output, text);
+  arguments.json.write({{"spec", spec.name()},
+                        {"file", spec_file_name(arguments.spec_path)},
+                        {"stage", arguments.stage},
+                        {"backward", arguments.backward.asked},
+                        {"text", text}});
+  if (arguments.output.empty() && arguments.json.shows_text()) fmt::print("{}", text);
   return kOk;
 }
 
@@ -146,6 +154,7 @@ void add_emit_command(CLI::App& app, Action& action) {
                    "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
       ->group("Device");
+  arguments->json.declare(*command, "the stage's text, with what it is of,");
   command->callback([arguments, &action] { action = [arguments] { return run_emit(*arguments); }; });
 }
 

@@ -329,8 +329,8 @@ HostTensor lse_tensor(const Outputs& outputs) {
 
 int run_run(const RunArguments& arguments) {
   if (!arguments.out.empty() && !arguments.lse.empty() && is_same_output(arguments.out, arguments.lse)) {
-    throw ArgumentError(fmt::format(
-        "--out and --lse both name {}: the second would replace the first; name two files", arguments.lse));
+    throw ArgumentError(
+        fmt::format("--out and --lse both name {}: each needs a file of its own", arguments.lse));
   }
   arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
   arguments.json.check_apart_from({arguments.out, arguments.lse}, "--out or --lse");

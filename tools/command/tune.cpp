@@ -263,7 +263,7 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
   const Interruptible interruptible;
   nlohmann::json results = nlohmann::json::array();
   std::size_t finished = 0;
-  bool all_well = true;
+  bool all_well = true, any_refused = false;
   Steps steps(specs.size() * targets.size());
   for (const Spec& spec : specs) {
     for (const Target* const target : targets) {
@@ -284,7 +284,7 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
         for (const Diagnostic& diagnostic : error.diagnostics()) report_diagnostic(diagnostic);
         report_error(fmt::format("{}: nothing is predicted", label));
         results.push_back({{"label", label}, {"refused", error.what()}});
-        all_well = false;
+        any_refused = true;
       }
     }
   }
@@ -300,7 +300,7 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
                              specs.size() * targets.size()));
     return kInterrupted;
   }
-  return all_well ? kOk : kFailed;
+  return any_refused ? kBadInput : all_well ? kOk : kFailed;
 }
 
 int run_tune(const TuneArguments& arguments) {

@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <stop_token>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,12 +24,19 @@ namespace fa::tools {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTick{1};  // what no one reports on is drawn again so often: its time goes on
+
 struct Line {
   std::mutex mutex;
   std::vector<const ProgressPart*> parts;
   int hidden = 0;
   bool is_shown = false;
-  std::chrono::steady_clock::time_point last_drawn{};
+  Clock::time_point last_drawn{};
+  std::condition_variable_any has_changed;
+  bool is_ticking = false;
+  std::jthread ticker;  // last: it ends before what it uses
 };
 
 Line& line() {
@@ -79,9 +90,38 @@ void draw_locked(Line& l) {
     text += of_part;
   }
   if (text.empty()) return erase(l);
-  l.last_drawn = std::chrono::steady_clock::now();
+  l.last_drawn = Clock::now();
   l.is_shown = true;
   put("\r\x1b[K" + cut(std::move(text), columns() - 1));
+}
+
+/// Draws the line again and again while it has parts.
+void tick(const std::stop_token& stop) {
+  Line& l = line();
+  std::unique_lock lock(l.mutex);
+  while (!stop.stop_requested()) {
+    if (l.parts.empty())
+      l.has_changed.wait(lock, stop, [&] { return !l.parts.empty(); });
+    else if (!l.has_changed.wait_for(lock, stop, kTick, [&] { return l.parts.empty(); }) &&
+             Clock::now() - l.last_drawn >= kTick)
+      draw_locked(l);
+  }
+}
+
+/// The caller holds the mutex. Where no thread can be had, the line is drawn when something is reported.
+void start_ticking_locked(Line& l) {
+  if (!is_enabled() || std::exchange(l.is_ticking, true)) return;
+  try {
+    l.ticker = std::jthread(tick);
+  } catch (const std::system_error&) {
+  }
+}
+
+/// "" in the first seconds, then ", 12 s".
+std::string print_passed(Clock::time_point start) {
+  constexpr double kTooShort = 3;  // seconds that nobody asks about
+  const std::chrono::duration<double> passed = Clock::now() - start;
+  return passed.count() < kTooShort ? "" : fmt::format(", {:.0f} s", passed.count());
 }
 
 }  // namespace
@@ -89,12 +129,15 @@ void draw_locked(Line& l) {
 void ProgressPart::add() {
   const std::lock_guard lock(line().mutex);
   line().parts.push_back(this);
+  start_ticking_locked(line());
+  line().has_changed.notify_all();
   draw_locked(line());
 }
 
 void ProgressPart::remove() {
   const std::lock_guard lock(line().mutex);
   std::erase(line().parts, this);
+  line().has_changed.notify_all();
   erase(line());
   draw_locked(line());
 }
@@ -107,14 +150,14 @@ void Progress::update(double done) {
   if (!is_enabled()) return;
   const std::lock_guard lock(line().mutex);
   done_ = std::max(done_, done);
-  if (std::chrono::steady_clock::now() - line().last_drawn > std::chrono::milliseconds(50))
-    draw_locked(line());
+  if (Clock::now() - line().last_drawn > std::chrono::milliseconds(50)) draw_locked(line());
 }
 
 void Progress::relabel(std::string label) {
   const std::lock_guard lock(line().mutex);
   label_ = std::move(label);
   done_ = 0;
+  start_ = Clock::now();
   draw_locked(line());
 }
 
@@ -126,7 +169,7 @@ void Progress::show(std::string label, double done) {
 }
 
 std::string Progress::text() const {
-  if (done_ <= 0) return label_;
+  if (done_ <= 0) return label_ + print_passed(start_);
   constexpr int kWidth = 24;
   const int full = static_cast<int>(std::clamp(done_, 0.0, 1.0) * kWidth);
   return fmt::format("{} [{}{}] {:.0f}%", label_, std::string(static_cast<std::size_t>(full), '#'),
@@ -141,14 +184,16 @@ void Steps::next(std::string label) {
   const std::lock_guard lock(line().mutex);
   if (std::exchange(is_begun_, true)) ++done_;
   label_ = std::move(label);
+  step_start_ = Clock::now();
   draw_locked(line());
 }
 
 std::string Steps::text() const {
-  if (of_ < 2) return label_;
+  const std::string label = label_.empty() ? "" : label_ + print_passed(step_start_);
+  if (of_ < 2) return label;
   constexpr double kTooEarly =
       2;  // seconds: an earlier estimate would be a guess, and work is often over by then
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+  const std::chrono::duration<double> passed = Clock::now() - start_;
   std::string left;
   if (done_ > 0 && passed.count() > kTooEarly) {
     const double seconds =
@@ -156,7 +201,7 @@ std::string Steps::text() const {
     left = seconds < 90 ? fmt::format(", about {:.0f} s left", std::ceil(seconds))
                         : fmt::format(", about {:.0f} min left", std::ceil(seconds / 60));
   }
-  return fmt::format("[{} of {} done{}]{}{}", done_, of_, left, label_.empty() ? "" : " ", label_);
+  return fmt::format("[{} of {} done{}]{}{}", done_, of_, left, label.empty() ? "" : " ", label);
 }
 
 ProgressHidden::ProgressHidden() {

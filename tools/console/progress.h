@@ -25,7 +25,8 @@ class ProgressPart {
   void remove();
 };
 
-/// What is being done, with a bar once the share is known: "building [######......] 50%".
+/// What is being done, with a bar once the share is known: "building [######......] 50%"; before, with the time
+/// that it has taken: "building, 12 s".
 class Progress final : public ProgressPart {
  public:
   explicit Progress(std::string label);
@@ -42,6 +43,7 @@ class Progress final : public ProgressPart {
  private:
   std::string label_;
   double done_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// How many things are done out of how many: "[3 of 24 done, about 40 s left] specs/causal.fa".
@@ -59,7 +61,7 @@ class Steps final : public ProgressPart {
   std::size_t done_ = 0, of_;
   bool is_begun_ = false;
   std::string label_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), step_start_ = start_;
 };
 
 /// While an object of this class exists the line is hidden, so that something else can be printed on the

@@ -328,9 +328,24 @@ TEST_CASE("cache: a FIFO in an entry's place is a miss, not waited for", "[cache
   std::string why;
   CHECK_FALSE(cache.get(key_of(1), &why));
   CHECK(why == "no regular file");
-  CHECK(cache.list().empty());
+  REQUIRE(cache.list().size() == 1);
+  CHECK(cache.list().front().problem == "no regular file");
   CHECK(cache.put(key_of(1), entry_of(1)) == "");  // takes its place
   CHECK(holds(cache, 1));
+  REQUIRE(mkfifo(file_of(folder, 2).c_str(), 0600) == 0);
+  CHECK(cache.clear() == 2);
+  CHECK(files_in(folder) == 0);
+}
+
+TEST_CASE("cache: a folder in an entry's place is named", "[cache]") {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), kRoomy);
+  std::filesystem::create_directory(file_of(folder, 1));
+  CHECK(cache.put(key_of(1), entry_of(1)) ==
+        file_of(folder, 1) + ": a folder has the entry's name: remove it");
+  REQUIRE(cache.list().size() == 1);
+  CHECK(cache.list().front().problem == "no regular file");
+  CHECK(cache.clear() == 0);
 }
 
 TEST_CASE("cache: a miss says why", "[cache]") {

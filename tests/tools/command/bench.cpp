@@ -40,6 +40,22 @@ TEST_CASE("bench times sizes and plans, and writes JSON that says how") {
   CHECK(facet({"bench", causal_path(), "--q-len", "1,2,3", "--kv-len", "1,2"}).status == 2);
 }
 
+TEST_CASE("bench reports a problem that cannot be timed, and times the others") {
+  const TemporaryFolder folder;
+  const std::string wide =
+      folder.write("wide.fa",
+                   "attention wide\nhead_dim 16\ndtype f32\ntensor t : f32[kv_len - 40]\n"
+                   "score_mod = score + t[0]\n");
+  const auto result = facet({"bench", wide, causal_path(), "--device", "host", "--head-dim", "16", "--q-len",
+                             "33,64", "--heads", "1", "--time", "1", "--json", folder.file("b.json")});
+  CHECK(result.status == 2);
+  CHECK(missing(result.err, {wide + ":4:"}) == "");
+  const json results = json::parse(read_file(folder.file("b.json")))["results"];
+  REQUIRE(results.size() == 4);
+  CHECK(results[0].contains("error"));  // 33 keys leave it no extent
+  for (const int i : {1, 2, 3}) CHECK(results[i]["time_ms"]["runs"] >= 1);
+}
+
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {
   const TemporaryFolder folder;
   const auto result =

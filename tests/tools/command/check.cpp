@@ -81,3 +81,16 @@ TEST_CASE("check takes specs whose tensors do not fit its own lengths, and goes 
   CHECK(result.status == 0);
   CHECK(missing(result.out, {"ok " + longer, "ok " + large, "ok " + causal_path()}) == "");
 }
+
+TEST_CASE("nested reductions of as many steps as are allowed are checked, and built for the host",
+          "[tools]") {
+  const TemporaryFolder folder;
+  const std::string steps = folder.write("steps.fa",
+                                         "attention t\nhead_dim 16\ndtype f32\n"
+                                         "mask_mod = any(i < 256: any(j < 256: i * j == kv_idx))\n");
+  CHECK(facet({"check", steps}).status == 0);
+  const auto run =
+      facet({"run", steps, "--device", "host", "--q-len", "24", "--heads", "1", "--repeat", "1", "--verify"});
+  CHECK(run.status == 0);
+  CHECK(missing(run.out, {"ok: 24 of 24 rows against fp64"}) == "");
+}

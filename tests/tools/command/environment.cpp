@@ -32,6 +32,15 @@ TEST_CASE("FA_PLAN and FA_TARGET reach explain and emit", "[tools][options]") {
   CHECK(missing(facet_with("FA_TARGET=l4", explain).out, {"for l4"}) == "");
 }
 
+TEST_CASE("FA_PLAN reaches build", "[tools][options]") {
+  if (tests::skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  const auto built = facet_with("FA_PLAN=tile_q=64 tile_kv=32", {"build", source_path("specs/causal.fa"),
+                                                                 "--arch", "sm_80", "-o", folder.file("x")});
+  CHECK(built.status == 0);
+  CHECK(missing(facet({"bundle", folder.file("x")}).out, {"tile_q=64 tile_kv=32 "}) == "");
+}
+
 TEST_CASE("FA_BACKWARD_PLAN and --backward-plan reach explain and emit", "[tools][options][backward]") {
   const std::vector<std::string> explain = {"explain", source_path("specs/causal.fa"), "--gpu", "a100"};
   const std::vector<std::string> emit = {"emit", source_path("specs/causal.fa"), "--gpu", "a100", "--stage",
@@ -142,6 +151,11 @@ TEST_CASE("a variable that cannot be used is named, with status 2", "[tools][opt
     const auto built = facet_with(variable, build);
     CHECK(built.status == 2);
     CHECK(missing(built.err, {variable.substr(0, variable.find('='))}) == "");
+  }
+  for (const char* device : {"auto", "cuda"}) {
+    const auto driver = facet_with("FA_LIBCUDA=/nope", kRun, {"--device", device});
+    CHECK(driver.status == 2);
+    CHECK(missing(driver.err, {"FA_LIBCUDA='/nope'", "unset it"}) == "");
   }
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"tune", "--device", "host", "--budget", "1"},

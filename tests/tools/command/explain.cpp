@@ -70,6 +70,17 @@ TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file")
             .out.empty());
   CHECK(read_file(folder.file("plan.txt")) == stage("plan", "a100"));
   CHECK(facet({"emit", causal_path(), "-o", folder.file("none/x.cu"), "--gpu", "a100"}).status == 1);
+
+  const auto printed = facet({"emit", causal_path(), "--stage", "plan", "--gpu", "a100", "--json"});
+  const json report = json::parse(printed.out);
+  CHECK(report["spec"] == "causal");
+  CHECK(report["stage"] == "plan");
+  CHECK(report["text"] == stage("plan", "a100"));
+  const auto beside =
+      facet({"emit", causal_path(), "--stage", "plan", "--gpu", "a100", "--json", folder.file("plan.json")});
+  CHECK(beside.out == stage("plan", "a100"));
+  CHECK(json::parse(read_file(folder.file("plan.json"))) == report);
+  CHECK(facet({"emit", causal_path(), "-o", folder.file("p"), "--json", folder.file("p")}).status == 2);
 }
 
 TEST_CASE("explain --backward prints the backward pass's plan and its workspace") {

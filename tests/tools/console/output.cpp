@@ -183,12 +183,27 @@ TEST_CASE("an output may replace the file that an input was read from", "[tools]
             .status == 0);
 }
 
+TEST_CASE("a file that is replaced keeps its mode, and its owner where that may be said", "[tools][output]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("x", "old");
+  constexpr uid_t kOther = 65534;
+  const uid_t owner = geteuid() == 0 ? kOther : geteuid();
+  REQUIRE(chown(path.c_str(), owner, getegid()) == 0);
+  REQUIRE(chmod(path.c_str(), 0640) == 0);
+  CHECK(in_folder(folder, kRun + "--out x").status == 0);
+  CHECK(is_whole_output(path));
+  struct stat status = {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK(status.st_uid == owner);
+  CHECK((status.st_mode & 0777) == 0640);
+}
+
 TEST_CASE("two outputs need two files", "[tools][output]") {
   const TemporaryFolder folder;
   const auto same = in_folder(folder, kRun + "--out x --lse x");
   CHECK(same.status == 2);
-  CHECK(first_line(same.err) ==
-        "facet: error: --out and --lse both name x: the second would replace the first; name two files");
+  CHECK(first_line(same.err) == "facet: error: --out and --lse both name x: each needs a file of its own");
+  CHECK(in_folder(folder, "mkfifo p && " + kRun + "--out p --lse ./p").status == 2);
   CHECK(in_folder(folder, "ln -s x link && " + kRun + "--out ./x --lse link").status == 2);
   CHECK(in_folder(folder, "touch x && " + kRun + "--out link --lse \"$PWD\"/x").status == 2);
   CHECK(read_file(folder.file("x")) == "");

@@ -136,7 +136,7 @@ TEST_CASE("a GPU that cannot run a spec is named, and the others are predicted",
   const TemporaryFolder folder;
   const CommandResult both = in_folder(folder, {"tune", causal_path(), "--gpu", "t4,a100", "--dtype", "bf16",
                                                 "--head-dim", "256", "--budget", "0.01"});
-  CHECK(both.status == 1);
+  CHECK(both.status == 2);
   CHECK(missing(both.err, {"bf16", "causal bf16 d256 t4: nothing is predicted"}) == "");
   CHECK(missing(both.out,
                 {"causal bf16 d256 a100  ", " plans built in ", "not to the end", "in its loops "}) == "");
