@@ -10,6 +10,7 @@ void bind_spec(nanobind::module_& module);
 void bind_view(nanobind::module_& module);
 void bind_captured(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
+void bind_repeated(nanobind::module_& module);
 void bind_explain(nanobind::module_& module);
 
 }  // namespace fa::python

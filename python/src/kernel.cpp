@@ -71,40 +71,6 @@ void forward(const Kernel& kernel, const View& q, const View& k, const View& v, 
   kernel.forward(args, reinterpret_cast<Stream>(stream));
 }
 
-/// A forward call whose arguments are checked once, and which is then run on memory laid out alike. It writes no lse.
-class RepeatedCall {
- public:
-  RepeatedCall(const Kernel& kernel, const View& q, const View& k, const View& v, const View& o,
-               const CapturedSet& captured)
-      : kernel_(kernel),
-        captured_(captured),
-        args_(arguments({q, k, v, o, nullptr, captured_, std::nullopt, 0})),
-        workspace_bytes_(kernel.workspace_bytes(args_)) {}
-  RepeatedCall(const RepeatedCall&) = delete;
-  RepeatedCall& operator=(const RepeatedCall&) = delete;
-
-  std::size_t workspace_bytes() const { return workspace_bytes_; }
-
-  void run(std::uintptr_t q, std::uintptr_t k, std::uintptr_t v, std::uintptr_t o, std::uintptr_t stream,
-           std::uintptr_t workspace, std::size_t workspace_bytes) const {
-    ForwardArgs args = args_;
-    args.q.data = reinterpret_cast<void*>(q);
-    args.k.data = reinterpret_cast<void*>(k);
-    args.v.data = reinterpret_cast<void*>(v);
-    args.o.data = reinterpret_cast<void*>(o);
-    args.workspace = reinterpret_cast<void*>(workspace);
-    args.workspace_bytes = workspace_bytes;
-    const nb::gil_scoped_release released;
-    kernel_.forward(args, reinterpret_cast<Stream>(stream));
-  }
-
- private:
-  Kernel kernel_;
-  CapturedSet captured_;  // owns the names that args_ refers to
-  ForwardArgs args_;
-  std::size_t workspace_bytes_;
-};
-
 std::size_t workspace_bytes(const Kernel& kernel, const View& q, const View& k, const View& v, const View& o,
                             const CapturedSet& captured) {
   return kernel.workspace_bytes(arguments({q, k, v, o, nullptr, captured, std::nullopt, 0}));
@@ -233,12 +199,6 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("plan", &Kernel::plan)
       .def_prop_ro("plans", &plans)
       .def_prop_ro("times", &times);
-  nb::class_<RepeatedCall>(module, "RepeatedCall")
-      .def(nb::init<const Kernel&, const View&, const View&, const View&, const View&, const CapturedSet&>(),
-           nb::arg("kernel"), nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("o"), nb::arg("captured"))
-      .def("run", &RepeatedCall::run, nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::arg("o"),
-           nb::arg("stream") = 0, nb::arg("workspace") = 0, nb::arg("workspace_bytes") = 0)
-      .def_prop_ro("workspace_bytes", &RepeatedCall::workspace_bytes);
   module.def("compile", &compile_spec, nb::arg("spec"), nb::kw_only(), nb::arg("device"),
              nb::arg("cuda_device"), nb::arg("num_threads"), nb::arg("backward"), nb::arg("deterministic"),
              nb::arg("plan"), nb::arg("backward_plan"), nb::arg("target"), nb::arg("checked"),

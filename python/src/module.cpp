@@ -8,5 +8,6 @@ NB_MODULE(_core, module) {
   bind_view(module);
   bind_captured(module);
   bind_kernel(module);
+  bind_repeated(module);
   bind_explain(module);
 }

@@ -12,7 +12,7 @@ SPEC = "attention a\nhead_dim 16\nparam bend : f32 = 0.5\nscore_mod = score * be
 
 @pytest.fixture(autouse=True)
 def forget():
-    repeated._known.clear()
+    repeated._calls.clear()
 
 
 def tensors(length=20, **options):
@@ -33,7 +33,7 @@ def test_other_memory_of_the_same_layout():
     for _ in range(3):
         q, k, v = tensors()
         assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
-    assert is_known(q, k, v) and len(repeated._known) == 1
+    assert is_known(q, k, v) and len(repeated._calls) == 1
 
 
 @pytest.mark.parametrize("change", ["length", "strides", "dtype", "one strides"])
@@ -100,7 +100,7 @@ def test_numbers_that_a_program_captures():
     for bend in (0.5, 2.0, 0.5, 3.0):
         o = flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask)
         assert torch.allclose(o, flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask, return_lse=True)[0])
-    assert len(repeated._known) == 3
+    assert len(repeated._calls) == 3
 
 
 def test_zeros_of_either_sign_and_nan_are_numbers_of_their_own():
@@ -109,17 +109,36 @@ def test_zeros_of_either_sign_and_nan_are_numbers_of_their_own():
         o = flex_attention(q, k, v, lambda score, b, h, q, k: score + torch.exp(1.0 / (score * 0.0 + zero)))
         assert torch.equal(o.isnan(), flex_attention(q, k, v, lambda score, b, h, q, k: score + torch.exp(1.0 / (score * 0.0 + zero)),
                                                      return_lse=True)[0].isnan())
-    repeated._known.clear()
+    repeated._calls.clear()
     for number in (0.0, -0.0, float("nan"), -float("nan"), 0.0):
         flex_attention(q, k, v, lambda score, b, h, q, k: score + number)
-    assert len(repeated._known) == 3
+    assert len(repeated._calls) == 4  # by their bits; one came twice
 
 
 def test_many_calls_do_not_fill_memory(monkeypatch):
     monkeypatch.setattr(repeated, "_MOST", 4)
     for length in range(1, 12):
         facet.torch.attention(*tensors(length), SPEC)
-    assert len(repeated._known) <= 4
+    assert len(repeated._calls) <= 4
+
+
+def test_without_the_table_of_functions_tensors_are_asked_for_their_attributes(monkeypatch):
+    none = repeated._core.RepeatedCalls(None, torch.get_num_threads, None, None, torch.uint8)
+    monkeypatch.setattr(repeated, "_calls", none)
+    for length in (20, 21):
+        for _ in range(2):
+            q, k, v = tensors(length)
+            assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
+    assert len(none) == 2 and is_known(*tensors(20)) and not is_known(*tensors(20, dtype=torch.bfloat16))
+    assert not is_known(*[x.to("meta") for x in tensors(20)])
+    assert not is_known(*[x.to_sparse() for x in tensors(20)])
+
+
+def test_tensors_without_memory_are_not_known():
+    facet.torch.attention(*tensors(), SPEC)
+    assert not is_known(*[x.to("meta") for x in tensors()])
+    assert not is_known(*[x.to_sparse() for x in tensors()])
+    assert not is_known(*[x.flatten() for x in tensors()])
 
 
 def test_memory_without_elements():
