@@ -17,6 +17,7 @@
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
 #include "tools/console/report.h"
+#include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
 #include "tools/console/version.h"
 #include "tools/measure/bench.h"
@@ -150,7 +151,7 @@ void print_lines(const std::vector<BenchResult>& lines, bool first, bool all_pla
   }
   print_line(lines.front());
   if (all_plans) print_plans(lines);
-  std::fflush(stdout);
+  flush_stdout();
 }
 
 nlohmann::json to_json(const BenchResult& result) {

@@ -9,11 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/build/build.h"
+#include "runtime/build/device_target.h"
 #include "runtime/bundle/file.h"
 #include "runtime/system/options.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
+#include "tools/command/spec_file.h"
 #include "tools/command/targets.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
@@ -297,6 +299,11 @@ int run_build(const BuildArguments& arguments) {
   arguments.json.check_apart_from({arguments.output}, "--output");
   const std::vector<Wanted> wanted = wanted_archs(arguments);
   const std::vector<Built> specs = load_specs(arguments, wanted);
+  for (const Built& one : specs) {
+    check_apart_from_spec(arguments.output, "--output", one.spec);
+    check_apart_from_spec(arguments.json.file(), "--json", one.spec);
+  }
+  if (!environment().target.empty()) check_gpu_target(environment().target);  // which --arch overrides
   BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
   for (const Built& one : specs) {
     for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);
@@ -365,7 +372,7 @@ void add_build_command(CLI::App& app, Action& action) {
       ->add_option("-o,--output", arguments->output,
                    "The bundle's file; or a folder for it, with a / at the end")
       ->type_name("PATH")
-      ->check(file_name())
+      ->check(output_name())
       ->required();
   command
       ->add_option("--head-dim", arguments->head_dims,

@@ -103,7 +103,7 @@ void add_bundle_command(CLI::App& app, Action& action) {
       ->add_option("--extract", arguments->folder,
                    "Also write every cubin into this folder, which is made where it is not there")
       ->type_name("FOLDER")
-      ->check(file_name());
+      ->check(output_name());
   arguments->json.declare(*command, "what it holds");
   command->callback([arguments, &action] { action = [arguments] { return run_bundle(*arguments); }; });
 }

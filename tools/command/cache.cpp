@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -40,14 +41,19 @@ std::string print_date(std::int64_t seconds) {
 
 int show_stats(const DiskCache& cache, const JsonOption& json) {
   const CacheStats stats = cache.stats();
+  const auto unusable =
+      std::ranges::count_if(cache.list(), [](const CacheFile& file) { return !file.problem.empty(); });
   json.write({{"folder", stats.folder},
               {"entries", stats.entries},
               {"bytes", stats.bytes},
               {"limit", stats.limit},
+              {"unusable", unusable},
               {"problem", stats.problem}});
   if (!json.shows_text()) return kOk;
   fmt::print("folder   {}\n", stats.folder.empty() ? "none" : stats.folder);
-  fmt::print("entries  {}\n", stats.entries);
+  fmt::print(
+      "entries  {}{}\n", stats.entries,
+      unusable == 0 ? "" : fmt::format(", {} of them of no use: `facet cache list` says why", unusable));
   fmt::print("size     {} of {}\n", print_bytes(static_cast<double>(stats.bytes)),
              print_bytes(static_cast<double>(stats.limit)));
   if (!stats.problem.empty()) fmt::print("problem  {}\n", stats.problem);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,16 @@ std::string meant_option(const CLI::App& command, const std::string& problem) {
   for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; }))
     names.push_back(option->get_name());
   return closest(word, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+/// The message with its words in the order in which they were given: CLI11 lists them from the last to the first.
+std::string in_order(const std::string& problem) {
+  const std::size_t colon = problem.find("not expected: ");
+  if (colon == std::string::npos) return problem;
+  const std::size_t begin = colon + std::string_view("not expected: ").size();
+  std::vector<std::string> words = CLI::detail::split(problem.substr(begin), ' ');
+  std::ranges::reverse(words);
+  return problem.substr(0, begin) + CLI::detail::join(words, " ");
 }
 
 /// Says what is wrong with a command line that begins with `word`, and where to look.
@@ -109,6 +120,10 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
     words.erase(words.begin() + 1);
     words.push_back("--help");
   }
+  if (names_empty_json(words)) {
+    report_error("--json is empty: give it a file's name, or leave that out");
+    return kBadInput;
+  }
   separate_json_word(words);
   CLI::App app(kAbout, "facet");
   app.footer(kFooter);
@@ -135,13 +150,18 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
     std::vector<std::string> given(words.rbegin(), words.rend() - 1);  // CLI11 takes them from the end
     app.parse(std::move(given));
   } catch (const CLI::ParseError& error) {
-    action = nullptr;                                        // a subcommand may have been read before
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    action = nullptr;                  // a subcommand may have been read before
+    if (error.get_exit_code() == 0) {  // --help, --version
+      std::ostringstream text;
+      const int status = app.exit(error, text, text);
+      fmt::print("{}", text.str());
+      return status;
+    }
     if (argc <= 1) {
       std::fputs(app.help().c_str(), stderr);
       return kBadInput;
     }
-    report_command_line(app, words[1], error.what());
+    report_command_line(app, words[1], in_order(error.what()));
     return kBadInput;
   }
   if (const CLI::Option* option = first_empty(app); option != nullptr) {

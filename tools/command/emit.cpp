@@ -112,6 +112,8 @@ int run_emit(const EmitArguments& arguments) {
   arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
   arguments.json.check_apart_from({arguments.output}, "--output");
   const Spec spec = arguments.spec.load(arguments.spec_path);
+  check_apart_from_spec(arguments.output, "--output", spec);
+  check_apart_from_spec(arguments.json.file(), "--json", spec);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   std::string text = stage_text(arguments, spec);
   if (text.empty() || text.back() != '\n') text += '\n';
@@ -142,7 +144,7 @@ void add_emit_command(CLI::App& app, Action& action) {
       ->type_name("STAGE");
   command->add_option("-o,--output", arguments->output, "Write here instead of to stdout")
       ->type_name("FILE")
-      ->check(file_name());
+      ->check(output_name());
   arguments->backward.declare(*command, "The backward pass's plan, source or ptx");
   arguments->spec.declare(*command);
   command->add_option("--gpu", arguments->gpu, "Target: " + target_names())

@@ -11,6 +11,7 @@
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
+#include "tools/command/spec_file.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
@@ -145,6 +146,8 @@ int run_explain(const ExplainArguments& arguments) {
     throw ArgumentError("--map, --set and --tensor say something about tiles: add --tiles");
   arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
   arguments.json.check_apart_from({arguments.map}, "--map");
+  check_apart_from_spec(arguments.map, "--map", spec);
+  check_apart_from_spec(arguments.json.file(), "--json", spec);
   const Interruptible interruptible;
   const Explanation explanation = explain(arguments, spec);
   if (arguments.json.asked()) arguments.json.write(to_json(explanation));
@@ -184,7 +187,7 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->group("Tiles");
   command->add_option("--map", arguments->map, "With --tiles: write the picture here, as SVG")
       ->type_name("FILE.svg")
-      ->check(file_name())
+      ->check(output_name())
       ->group("Tiles");
   declare_params(*command, arguments->params);
   command->add_option("--tensor", arguments->tensors, "Read a captured tensor from a file; may be repeated")

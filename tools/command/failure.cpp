@@ -11,6 +11,7 @@
 #include "tools/console/interrupt.h"
 #include "tools/console/out_of_memory.h"
 #include "tools/console/report.h"
+#include "tools/console/standard_streams.h"
 
 namespace fa::tools {
 
@@ -39,9 +40,12 @@ int report_current_exception() {
     report_error("out of memory", memory_remedy());
     return kFailed;
   } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) return kFailed;  // printing failed: said once, at the end of main
-    if (const auto* system = dynamic_cast<const std::system_error*>(&error);
-        system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    const auto* const system = dynamic_cast<const std::system_error*>(&error);
+    if (std::ferror(stdout) != 0) {  // printing failed: said once, at the end of main
+      if (system != nullptr) note_stdout_error(system->code().value());
+      return kFailed;
+    }
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
       report_error("a thread cannot be started: " + system->code().message(),
                    "allow more processes (ulimit -u) or memory (ulimit -v), or take fewer --threads");
       return kFailed;

@@ -65,6 +65,13 @@ void JsonOption::write(const nlohmann::json& report) const {
     fmt::print("{}", json_text(report));
 }
 
+bool names_empty_json(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i)
+    if (words[i] == "--json=" || (words[i] == "--json" && i + 1 < words.size() && words[i + 1].empty()))
+      return true;
+  return false;
+}
+
 void separate_json_word(std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i)
     if (words[i] == "--json" && is_input(words[i + 1])) words[i] = "--json=-";

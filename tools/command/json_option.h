@@ -35,6 +35,9 @@ class JsonOption {
   std::string file_;
 };
 
+/// Whether --json is given an empty name. CLI11 does not tell that from --json alone.
+bool names_empty_json(const std::vector<std::string>& words);
+
 /// The word after --json is FILE, unless it is clearly something that the command reads: a folder, a spec,
 /// one of `facet cache`'s words, or an existing file without JSON. Ends --json before such a word.
 void separate_json_word(std::vector<std::string>& words);

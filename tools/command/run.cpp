@@ -15,6 +15,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
 #include "tools/command/sizes_of_file.h"
+#include "tools/command/spec_file.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
@@ -88,8 +89,11 @@ void declare(CLI::App& command, RunArguments& arguments) {
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false)
       ->group("Files");
-  file("--out", arguments.out, "Write o here: [batch, heads, q_len, head_dim_v]");
-  file("--lse", arguments.lse, "Write the log-sum-exp here, float32: [batch, heads, q_len]");
+  const auto output = [&](const char* name, std::string& path, const char* description) {
+    command.add_option(name, path, description)->type_name("FILE.npy")->check(output_name())->group("Files");
+  };
+  output("--out", arguments.out, "Write o here: [batch, heads, q_len, head_dim_v]");
+  output("--lse", arguments.lse, "Write the log-sum-exp here, float32: [batch, heads, q_len]");
   arguments.device.declare(command);
   command
       .add_option("--layout", arguments.layout,
@@ -335,6 +339,9 @@ int run_run(const RunArguments& arguments) {
   arguments.json.check_apart_from({arguments.spec_path}, "SPEC");
   arguments.json.check_apart_from({arguments.out, arguments.lse}, "--out or --lse");
   const Spec spec = arguments.spec.load(arguments.spec_path);
+  check_apart_from_spec(arguments.out, "--out", spec);
+  check_apart_from_spec(arguments.lse, "--lse", spec);
+  check_apart_from_spec(arguments.json.file(), "--json", spec);
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
   const Options options = arguments.device.options(arguments.backward);

@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "compiler/spec/parse/parser.h"
+#include "compiler/spec/spec.h"
 #include "runtime/system/files.h"
+#include "runtime/system/output.h"
 
 namespace fa::tools {
 
@@ -47,6 +49,16 @@ Spec read_spec(const std::string& path) {
   if (path != "-") return Spec::load(path);
   static const std::string text = read_stdin();
   return Spec::parse(text, kStdin);
+}
+
+void check_apart_from_spec(const std::string& output, std::string_view option, const Spec& spec) {
+  if (output.empty()) return;
+  const CheckedSpec& checked = spec.checked();
+  for (const std::string& input : {checked.file, checked.score_from.path, checked.mask_from.path})
+    if (!input.empty() && is_same_output(output, input))
+      throw ArgumentError(
+          fmt::format("{} names {}, which the spec is read from: it would be replaced; name another file",
+                      option, output));
 }
 
 }  // namespace fa::tools

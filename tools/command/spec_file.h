@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "fa/spec.h"
 
@@ -13,5 +14,9 @@ std::string spec_file_name(const std::string& path);
 /// Loads the file `path`, or standard input for -, which is read once: later calls return the same text.
 /// Hooks' files are then relative to the working directory. Throws SpecError.
 Spec read_spec(const std::string& path);
+
+/// Throws ArgumentError where writing `output`, which `option` names, would replace the spec's file or one of its
+/// hooks'.
+void check_apart_from_spec(const std::string& output, std::string_view option, const Spec& spec);
 
 }  // namespace fa::tools

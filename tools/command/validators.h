@@ -53,6 +53,15 @@ inline CLI::Validator file_name() {
   return {check, ""};
 }
 
+/// The name of a file that is written. - means standard input elsewhere, so that nobody wants a file of that name.
+inline CLI::Validator output_name() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (text != "-") return {};
+    return "it is '-': write /dev/stdout for standard output, or './-' for a file of that name";
+  };
+  return file_name() & CLI::Validator(check, "");
+}
+
 inline CLI::Validator one_of(const std::vector<std::string>& words) {
   return named_by(CLI::IsMember(words), words);
 }

@@ -2,10 +2,12 @@
 // on.
 #include "tools/console/out_of_memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <new>
 
@@ -35,9 +37,33 @@ std::array<char, 200> remedy = {"give the process more"};
   end_with(remedy.data());
 }
 
+/// NVRTC, which has an LLVM of its own, and the loader of libraries abort or crash where they get no memory.
+void crashed(int signal) {
+  write_all("facet: error: the process was ended by ");
+  write_all(signal == SIGABRT ? "SIGABRT" : signal == SIGBUS ? "SIGBUS" : "SIGSEGV");
+  write_all(", and its memory is limited (ulimit -v)\nhelp: ");
+  end_with(remedy.data());
+}
+
+/// Only where a limit is set: elsewhere a crash is a bug, whose core shows it.
+void end_when_crashed_under_a_limit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  static std::array<char, 16384> stack;  // a crash may have used up the other
+  stack_t other = {};
+  other.ss_sp = stack.data();
+  other.ss_size = stack.size();
+  sigaltstack(&other, nullptr);
+  struct sigaction action = {};
+  action.sa_handler = crashed;
+  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS}) sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 void end_when_out_of_memory() {
+  end_when_crashed_under_a_limit();
   std::set_new_handler(out_of_memory);
   on_llvm_failure(out_of_memory, [](const char* reason) {
     write_all("facet: error: ");

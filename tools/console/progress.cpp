@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
 
 namespace fa::tools {
@@ -212,7 +213,7 @@ ProgressHidden::ProgressHidden() {
 ProgressHidden::~ProgressHidden() {
   const std::lock_guard lock(line().mutex);
   if (--line().hidden > 0) return;
-  std::fflush(stdout);  // or the line would be drawn before text that was printed meanwhile
+  flush_stdout();  // or the line would be drawn before text that was printed meanwhile
   draw_locked(line());
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "tools/console/progress.h"
+#include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
 
 namespace fa::tools {
@@ -29,7 +30,7 @@ void put(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stder
 void say(std::string text, bool is_error) {
   if (text.empty() || text.back() != '\n') text += '\n';
   const ProgressHidden hidden;
-  std::fflush(stdout);
+  flush_stdout();
   put(takes_colour(STDERR_FILENO) ? coloured(text, is_error) : text);
 }
 

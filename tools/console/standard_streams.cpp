@@ -25,6 +25,8 @@ void take_if_closed(int descriptor, int flags) {
   if (opened >= 0 && opened != descriptor) close(opened);
 }
 
+int first_error = 0;  // errno of stdout
+
 struct Arrival {
   bool all = true;
   int error = 0;  // the errno; 0 where an earlier write failed and its errno is lost
@@ -47,6 +49,15 @@ bool is_abandoned(int descriptor) {
 
 }  // namespace
 
+void note_stdout_error(int error) {
+  if (first_error == 0) first_error = error;
+}
+
+void flush_stdout() {
+  errno = 0;
+  if (std::fflush(stdout) != 0) note_stdout_error(errno);
+}
+
 void prepare_standard_streams() {
   take_if_closed(STDIN_FILENO, O_WRONLY);
   take_if_closed(STDOUT_FILENO, O_RDONLY);
@@ -56,7 +67,8 @@ void prepare_standard_streams() {
 }
 
 int finish_standard_streams(int status) {
-  const Arrival out = flush(stdout);
+  Arrival out = flush(stdout);
+  if (out.error == 0) out.error = first_error;
   if (!out.all && !is_abandoned(STDOUT_FILENO)) {
     report_error(out.error == 0 ? "stdout: cannot be written"
                                 : fmt::format("stdout: cannot be written: {}", std::strerror(out.error)),

@@ -9,6 +9,11 @@ namespace fa::tools {
 /// limit errors of writing, not signals.
 void prepare_standard_streams();
 
+/// Flushes stdout, and remembers why it failed where it did.
+void flush_stdout();
+/// Remembers an errno of writing to stdout: the first one is told at the end.
+void note_stdout_error(int error);
+
 /// Called last in main. Returns `status`, or kFailed where that is kOk and stdout or stderr did not take
 /// everything that was written. Reports why on stderr, unless a pipe's reader has left (`facet ... | head`),
 /// which is usual.

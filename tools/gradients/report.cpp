@@ -77,6 +77,13 @@ void print_gradients(const GradientReport& report, const PrintLine& line, bool c
   if (report.doubtful_rows > 0)
     line("", fmt::format("{} rows left out, where correct targets may decide otherwise",
                          with_commas(report.doubtful_rows)));
+  std::int64_t odd_elements = 0;
+  for (const ComparedGradient& gradient : report.comparison) odd_elements += gradient.odd_elements;
+  if (odd_elements > 0)
+    line("",
+         fmt::format("{} elements of gradients are NaN, and may be: their head's q, k or v hold a NaN or an "
+                     "infinity; fill padding with zeros",
+                     with_commas(odd_elements)));
   line("", fmt::format("bound {}", bound_text(*report.bound)));
   for (const ComparedGradient& gradient : report.comparison)
     line("", fmt::format("{}: max error {:.2e}; nearest to its bound, {:.0f}%: {}", gradient.name,
@@ -92,6 +99,7 @@ nlohmann::json to_json(const GradientReport& report) {
       {"gradients", gradients}};
   if (!report.bound) return result;
   for (std::size_t i = 0; i < report.comparison.size(); ++i) {
+    gradients[i]["odd_elements"] = report.comparison[i].odd_elements;
     gradients[i]["max_error"] = report.comparison[i].max_error;
     gradients[i]["worst_share_of_bound"] = report.comparison[i].worst;
     gradients[i]["worst"] = report.comparison[i].print_worst();

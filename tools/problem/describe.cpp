@@ -110,7 +110,10 @@ std::string describe_problem(const Problem& problem) {
 
 std::string print_rate(double flops, double milliseconds, bool on_cuda) {
   const double gflops = milliseconds > 0 ? flops / milliseconds * 1e-6 : 0;
-  return on_cuda ? fmt::format("{:.4g} TFLOP/s", gflops / 1000) : fmt::format("{:.4g} GFLOP/s", gflops);
+  const double rate = on_cuda ? gflops / 1000 : gflops;
+  // {:.4g} would print 12,345 as 1.234e+04.
+  return fmt::format(fmt::runtime(rate < 9999.5 ? "{:.4g} {}" : "{:.0f} {}"), rate,
+                     on_cuda ? "TFLOP/s" : "GFLOP/s");
 }
 
 std::string json_text(const nlohmann::json& report) {

@@ -11,6 +11,7 @@
 #include "runtime/host/pool.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
+#include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
 #include "tools/tiles/tile_share.h"
 #include "tools/tune/report.h"
@@ -135,7 +136,7 @@ void print_prediction(const PredictOutcome& outcome, const std::string& label) {
     }
   }
   for (const std::string& line : describe_failures(outcome.builds)) fmt::print("  {}\n", line);
-  std::fflush(stdout);
+  flush_stdout();
 }
 
 std::vector<nlohmann::json> prediction_json(const PredictOutcome& outcome, const std::string& label) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
 
 namespace fa::tools {
@@ -23,7 +24,7 @@ void print_outcome(const TuneOutcome& outcome) {
   if (!best.finished) how += ", not to the end";
   fmt::print("{}  {}  {}\n  {}: {} ({})\n", best.label, best.problem, print_milliseconds(best.ms), best.plan,
              print_gain(best), how);
-  std::fflush(stdout);
+  flush_stdout();
 }
 
 nlohmann::json plan_json(const TunedPlan& plan) { return nlohmann::json::parse(encode(plan)); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/system/files.h"
@@ -89,6 +90,13 @@ int export_plans(const PlanStore& store, const std::vector<Spec>& specs, const s
 }
 
 int import_plans(const PlanStore& store, const std::string& file, const JsonOption& json) {
+  constexpr std::uintmax_t kMostBytes = 64 << 20;  // a hundred thousand plans
+  std::error_code error;
+  if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+    throw ArgumentError(fmt::format("{}: is no regular file, as `facet tune --export` writes", file));
+  if (const std::uintmax_t size = std::filesystem::file_size(file, error); !error && size > kMostBytes)
+    throw ArgumentError(
+        fmt::format("{}: has {} bytes, more than the {} that tuned plans may take", file, size, kMostBytes));
   std::string problem;
   const std::optional<std::string> bytes = read_whole_file(file, problem);
   if (!bytes) throw ArgumentError(fmt::format("{}: {}", file, problem));

@@ -64,7 +64,7 @@ TEST_CASE("a NaN reaches the gradients that the reference has it in", "[backward
     std::string wrong;
     for (const ComparedGradient& gradient :
          compare_gradients(problem, reference, run_backward(kernel, problem, outputs)))
-      if (!gradient.holds()) wrong += gradient.print_worst() + "\n";
+      if (!gradient.holds() || gradient.odd_elements > 0) wrong += gradient.print_worst() + "\n";
     INFO(what);
     CHECK(wrong == "");
   };

@@ -1,4 +1,6 @@
 // `facet bench` and `facet cache`.
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -86,6 +88,14 @@ TEST_CASE("cache shows, lists and empties what runs have kept") {
   CHECK(missing(facet({"cache", "list"}).out, {"causal bf16 d16 host"}) == "");
   CHECK(first_line(facet({"cache", "path"}).out) == stats["folder"].get<std::string>());
   CHECK(missing(facet({"cache", "stats"}).out, {"entries  1"}) == "");
+  std::string entry;
+  for (const auto& file : std::filesystem::directory_iterator(stats["folder"].get<std::string>()))
+    if (file.is_regular_file() && file.file_size() > 1000) entry = file.path().string();
+  REQUIRE(!entry.empty());
+  std::fstream(entry, std::ios::in | std::ios::out | std::ios::binary).seekp(300) << "damage";
+  CHECK(missing(facet({"cache", "stats"}).out,
+                {"entries  1, 1 of them of no use: `facet cache list` says why"}) == "");
+  CHECK(json::parse(facet({"cache", "--json"}).out)["unusable"] == 1);
   CHECK(facet({"cache", "clear"}).out == "removed 1 entry\n");
   CHECK(json::parse(facet({"cache", "--json"}).out)["entries"] == 0);
   CHECK(facet({"cache", "burn"}).status == 2);

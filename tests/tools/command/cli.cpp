@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
+#include "tests/skip.h"
 #include "tests/tools/command/command.h"
 #include "tests/tools/temporary.h"
 #include "tools/console/version.h"
@@ -60,6 +61,19 @@ TEST_CASE("bad command lines are status 2 with one plain sentence") {
   CHECK(gpu.status == 2);
   CHECK(without_start(first_line(gpu.err), "facet: error: ") == "");
   CHECK(missing(first_line(gpu.err), {"voodoo2", "h100"}) == "");
+}
+
+TEST_CASE("words that are not expected are named in their order", "[tools]") {
+  const auto two = facet({"check", causal_path(), "--sed", "--bogus"});
+  CHECK(two.status == 2);
+  CHECK(first_line(two.err) == "facet: error: The following arguments were not expected: --sed --bogus");
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--json", ""}, {"--json="}}) {
+    std::vector<std::string> words = {"check", causal_path()};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto empty = facet(words);
+    CHECK(empty.status == 2);
+    CHECK(missing(empty.err, {"--json is empty"}) == "");
+  }
 }
 
 TEST_CASE("an empty value is refused, for it is mostly that of a variable that was never set", "[tools]") {
@@ -136,6 +150,21 @@ TEST_CASE("a process that gets no memory says so and ends with status 1", "[tool
     const bool by_facet = result.status == 1 && result.err.starts_with("facet: error: out of memory");
     refused += by_facet;
     CHECK((by_loader || by_facet || result.status == 0));
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("NVRTC without memory ends the process with a message and status 1", "[tools]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  int refused = 0;
+  for (int mebibytes = 120; mebibytes < 300; mebibytes += 9) {
+    const std::string command =
+        "ulimit -v " + std::to_string(mebibytes * 1024) + "; exec \"$0\" emit \"$1\" --stage ptx --gpu a100";
+    const auto result = run_program("/bin/sh", {"-c", command, program_path("facet"), causal_path()});
+    INFO(mebibytes << " MiB: " << result.status << " " << result.err);
+    CHECK((result.status == 0 ||
+           (result.status == 1 && result.err.find("facet: error: ") != std::string::npos)));
+    refused += result.status;
   }
   CHECK(refused > 0);
 }

@@ -1,5 +1,6 @@
 // The command is killed at any moment: the file that it was writing is the old one, the new one, or absent,
 // and never incomplete.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +42,8 @@ bool run_for(const std::vector<std::string>& words, const std::string& cache,
   environment.push_back(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(3);
+    const int null = open("/dev/null", O_WRONLY);  // freopen would write what the parent has buffered
+    if (null < 0 || dup2(null, STDOUT_FILENO) < 0) _exit(3);
     execve(program.c_str(), argv.data(), environment.data());
     _exit(3);
   }

@@ -173,6 +173,15 @@ TEST_CASE("--verify says what it cannot hold a kernel to, and does not fail for 
   CHECK(masked.status == 0);
   CHECK(missing(masked.out, {"verify     ok: 140 of 140 rows",
                              "elements of o are NaN, and may be: v holds a NaN or an infinity"}) == "");
+  for (const char* odd : {"--v", "--k"}) {  // rows from 66 on see them
+    INFO(odd);
+    const auto backward =
+        facet(small_run({causal_path()}, {"--verify", "--backward", odd, folder.file("v.npy")}));
+    CHECK(backward.status == 0);
+    CHECK(missing(backward.out,
+                  {"verify     ok: gradients of 140 rows",
+                   "elements of gradients are NaN, and may be: their head's q, k or v hold a NaN"}) == "");
+  }
 }
 
 TEST_CASE("run --backward computes, shows and verifies gradients", "[backward]") {

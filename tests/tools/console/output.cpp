@@ -198,6 +198,29 @@ TEST_CASE("a file that is replaced keeps its mode, and its owner where that may 
   CHECK((status.st_mode & 0777) == 0640);
 }
 
+TEST_CASE("no output replaces what the spec is read from", "[tools][output]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"causal.fa", "bigbird.fa", "bigbird.ll"})
+    fs::copy_file(source_path(std::string("specs/") + name), folder.file(name));
+  const std::string before = read_file(folder.file("causal.fa")), hook = read_file(folder.file("bigbird.ll"));
+  const std::string size = " --device host --q-len 16 --heads 1 --head-dim 16 --repeat 1 ";
+  for (const std::string& command :
+       {"run causal.fa --out ./causal.fa" + size, "run bigbird.fa --lse bigbird.ll" + size,
+        "run bigbird.fa --json=bigbird.ll" + size, std::string("emit causal.fa -o causal.fa"),
+        std::string("explain causal.fa --tiles --gpu a100 --q-len 64 --map causal.fa"),
+        std::string("build causal.fa --arch sm_80 -o causal.fa")}) {
+    const auto result = in_folder(folder, "\"$FACET\" " + command);
+    INFO(command << ": " << result.err);
+    CHECK(result.status == 2);
+    CHECK(missing(result.err, {"which the spec is read from"}) == "");
+  }
+  CHECK(read_file(folder.file("causal.fa")) == before);
+  CHECK(read_file(folder.file("bigbird.ll")) == hook);
+  const auto minus = in_folder(folder, kRun + "--out -");
+  CHECK(minus.status == 2);
+  CHECK(missing(minus.err, {"/dev/stdout", "./-"}) == "");
+}
+
 TEST_CASE("two outputs need two files", "[tools][output]") {
   const TemporaryFolder folder;
   const auto same = in_folder(folder, kRun + "--out x --lse x");

@@ -195,6 +195,9 @@ TEST_CASE("tune refuses what it cannot do", "[tools][tune]") {
   CHECK(missing(tune(folder, {"--import", folder / "missing"}).err, {"missing"}) == "");
   write_file(folder / "junk", "junk\n");
   CHECK(missing(tune(folder, {"--import", folder / "junk"}).err, {"no tuned plans"}) == "");
+  std::filesystem::resize_file(folder / "junk", std::uintmax_t{20} << 30);  // sparse
+  CHECK(missing(tune(folder, {"--import", folder / "junk"}).err, {"has 21474836480 bytes, more than"}) == "");
+  CHECK(missing(tune(folder, {"--import", folder / "."}).err, {"is no regular file"}) == "");
   write_file(folder / "file", "");
   const auto not_kept =
       run_program("facet", with({"tune", causal()}, kSmall), {"FA_TUNE_DIR=" + (folder / "file")});

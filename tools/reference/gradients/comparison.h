@@ -16,6 +16,7 @@ struct ComparedGradient {
   double worst = 0;  // the largest share of its bound that an error takes; infinity for a NaN
   std::int64_t worst_element = 0;
   double worst_value = 0, worst_reference = 0, worst_bound = 0;
+  std::int64_t odd_elements = 0;  // NaN, as what shares a tile with a NaN of q, k or v may be: not compared
 
   bool holds() const { return worst <= 1; }
   std::string print_worst() const;  // "d_q[flat 12] = 0.125, reference 0.1252, error 2.1e-4, bound 3.2e-3"
