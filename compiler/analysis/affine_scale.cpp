@@ -7,16 +7,16 @@
 #include <algorithm>
 
 #include "compiler/analysis/affine.h"
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
 namespace {
 
 constexpr int kDeepest = 12;  // of the search, so that shared parts cannot make it exponential
-constexpr double kLog2e = 1.4426950408889634;
 
 bool is_log2e(const llvm::Value* value) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
-  return constant != nullptr && constant->isExactlyValue(static_cast<double>(static_cast<float>(kLog2e)));
+  return constant != nullptr && constant->isExactlyValue(static_cast<double>(kLog2eF32));
 }
 
 llvm::Intrinsic::ID intrinsic_of(const llvm::Value* value) {

@@ -9,13 +9,13 @@
 #include "compiler/analysis/relative.h"
 #include "compiler/analysis/row_addend.h"
 #include "compiler/analysis/slope.h"
+#include "compiler/ir/math/constants.h"
 #include "compiler/ir/simplify.h"
 #include "fa/error.h"
 
 namespace fa {
 namespace {
 
-constexpr float kLog2e = 1.4426950408889634f;
 constexpr const char* kRelative = ", on q and kv through q - kv alone";
 constexpr const char* kLinear = ", linear in kv";
 
@@ -40,7 +40,7 @@ struct Rewrite {
   llvm::ReturnInst* end() { return llvm::cast<llvm::ReturnInst>(function->back().getTerminator()); }
   llvm::Value* score() { return hook_argument(*function, HookArgKind::score); }
   llvm::Value* scale() { return hook_argument(*function, HookArgKind::scale); }
-  llvm::Value* log2e() { return llvm::ConstantFP::get(builder.getFloatTy(), static_cast<double>(kLog2e)); }
+  llvm::Value* log2e() { return llvm::ConstantFP::get(builder.getFloatTy(), static_cast<double>(kLog2eF32)); }
 
   /// Makes `result` what is returned and drops what it does not use, so that the next step sees true use
   /// counts.

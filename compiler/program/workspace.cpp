@@ -10,7 +10,7 @@ constexpr std::size_t kAlignment = 16;  // of each part
 enum class Part : std::uint8_t { tile_map, row_stats, d_q_sums, exact_sums };
 
 /// A part of the workspace: what the pass `number` leaves, or finds there. `gradient`: whose exact sums.
-struct Place {
+struct WorkspacePart {
   std::size_t number;
   Part part;
   std::size_t offset;
@@ -23,7 +23,7 @@ std::size_t exact_bytes(const ExactGradient& gradient, const BackwardParams& par
   return static_cast<std::size_t>(params.elements[gradient.number]) * sizeof(ExactSum);
 }
 
-/// Calls `place(Place)` for what each pass leaves. Returns the size of all. What another kind of pass leaves for
+/// Calls `place(WorkspacePart)` for what each pass leaves. Returns the size of all. What another kind of pass leaves for
 /// later ones is one more `part` here. `backward`: null for programs of a forward pass.
 template <class ToPlace>
 std::size_t lay_out(const Program& program, const CallParams& call, const BackwardParams* backward,
@@ -33,7 +33,7 @@ std::size_t lay_out(const Program& program, const CallParams& call, const Backwa
     const Pass& pass = program[number];
     const auto part = [&](Part what, std::size_t bytes, std::size_t gradient = 0) {
       const std::size_t offset = (end + kAlignment - 1) / kAlignment * kAlignment;
-      to_place(Place{number, what, offset, gradient});
+      to_place(WorkspacePart{number, what, offset, gradient});
       end = offset + bytes;
     };
     if (pass.tile_map)
@@ -59,21 +59,21 @@ void set(T*& pointer, void* workspace, std::size_t offset) {
 }  // namespace
 
 std::size_t workspace_bytes(const Program& program, const CallParams& call) {
-  return lay_out(program, call, nullptr, [](const Place&) {});
+  return lay_out(program, call, nullptr, [](const WorkspacePart&) {});
 }
 
 std::size_t workspace_bytes(const Program& program, const BackwardParams& params) {
-  return lay_out(program, params.forward.call, &params, [](const Place&) {});
+  return lay_out(program, params.forward.call, &params, [](const WorkspacePart&) {});
 }
 
 void place_workspace(const Program& program, void* workspace, ForwardParams& params) {
-  lay_out(program, params.call, nullptr, [&](const Place& place) {
+  lay_out(program, params.call, nullptr, [&](const WorkspacePart& place) {
     if (place.part == Part::tile_map) set(params.tile_map, workspace, place.offset);
   });
 }
 
 void place_workspace(const Program& program, void* workspace, std::size_t number, BackwardParams& params) {
-  lay_out(program, params.forward.call, &params, [&](const Place& place) {
+  lay_out(program, params.forward.call, &params, [&](const WorkspacePart& place) {
     switch (place.part) {
       case Part::row_stats:
         return set(params.row_stats, workspace, place.offset);

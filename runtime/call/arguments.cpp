@@ -8,17 +8,13 @@
 #include "compiler/spec/dtype.h"
 #include "runtime/call/captured.h"
 #include "runtime/call/overlap.h"
+#include "runtime/call/refuse.h"
 #include "runtime/call/tensor_checks.h"
 
 namespace fa {
 namespace {
 
 constexpr std::int64_t kGridLimit = 65535;  // of a grid's y and z
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw ArgumentError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& args) {
   const Named q{"q", args.q}, k{"k", args.k}, v{"v", args.v}, o{"o", args.o};

@@ -8,15 +8,11 @@
 
 #include "runtime/call/arguments.h"
 #include "runtime/call/overlap.h"
+#include "runtime/call/refuse.h"
 #include "runtime/call/tensor_checks.h"
 
 namespace fa {
 namespace {
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw ArgumentError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 void check_floats(std::string_view name, const float* data) {
   if (reinterpret_cast<std::uintptr_t>(data) % alignof(float) != 0)

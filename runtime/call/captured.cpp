@@ -10,16 +10,12 @@
 
 #include "compiler/spec/dtype.h"
 #include "runtime/call/extent.h"
+#include "runtime/call/refuse.h"
 
 namespace fa {
 namespace {
 
 using Scalars = std::array<Scalar, kMaxParams>;
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw ArgumentError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 /// The index of `name` in `items`, or the number of items. Callers mostly pass things in the spec's order, so
 /// `guess` is tried first.

@@ -7,17 +7,13 @@
 #include <tuple>
 
 #include "compiler/spec/dtype.h"
+#include "runtime/call/refuse.h"
 
 namespace fa {
 namespace {
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 48;  // elements; sums of three stay far below 2^63
 constexpr int kAlignment = 16;                             // bytes a kernel moves at once
-
-template <class... Args>
-[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw ArgumentError(fmt::format(text, std::forward<Args>(args)...));
-}
 
 }  // namespace
 

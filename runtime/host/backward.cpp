@@ -7,14 +7,13 @@
 
 #include "runtime/host/map.h"
 #include "runtime/host/pool.h"
+#include "runtime/host/size.h"
 #include "runtime/host/walk.h"
 
 namespace fa {
 namespace {
 
 constexpr std::size_t kElementsAnItem = 1 << 16;  // of captured gradients, to be cleared or added up
-
-std::size_t size(int number) { return static_cast<std::size_t>(number); }
 
 /// One call's state. Each calling thread keeps one, with its memory, for later calls. Work is captured by one
 /// pointer, which std::function holds without allocating.
@@ -37,13 +36,13 @@ class Call {
     find_chunks();
     if (!chunks_.empty())
       run_items(chunks_.size(), threads, 0, [this](std::size_t chunk, void*) { clear(chunks_[chunk]); });
-    is_touched_.assign(number(params.call.batch, 0, 0) * size(layout.kv_tiles()), 0);
+    is_touched_.assign(number(params.call.batch, 0, 0) * to_size(layout.kv_tiles()), 0);
     const std::size_t own = layout.parts() > 1 ? 0 : layout.d_kv_floats() * sizeof(float);
     run_items(layout.items(), threads, kernel.tiles.info.workspace_bytes + own,
               [this](std::size_t item, void* memory) { run_item(item, static_cast<std::byte*>(memory)); });
     if (layout.parts() > 1)
-      run_items(size(params.call.batch) * size(params.call.num_kv_heads) * size(layout.kv_tiles()), threads,
-                0, [this](std::size_t item, void*) { store(item); });
+      run_items(to_size(params.call.batch) * to_size(params.call.num_kv_heads) * to_size(layout.kv_tiles()),
+                threads, 0, [this](std::size_t item, void*) { store(item); });
     if (!chunks_.empty())
       run_items(chunks_.size(), threads, 0, [this](std::size_t chunk, void*) { add_up(chunks_[chunk]); });
   }
@@ -92,8 +91,9 @@ class Call {
 
   /// A number for a kv head of a batch entry and a part of its rows.
   std::size_t number(int b, int kv_head, int part) const {
-    return (size(b) * size(size_of_call().num_kv_heads) + size(kv_head)) * size(layout_->parts()) +
-           size(part);
+    return (to_size(b) * to_size(size_of_call().num_kv_heads) + to_size(kv_head)) *
+               to_size(layout_->parts()) +
+           to_size(part);
   }
 
   float* in_workspace(std::size_t number) const {
@@ -103,8 +103,8 @@ class Call {
   /// The last rows first: a causal mask makes them the longest.
   void run_item(std::size_t position, std::byte* memory) {
     const CallParams& call = size_of_call();
-    const std::size_t batches = layout_->takes_all_batches() ? 1 : size(call.batch);
-    const std::size_t heads = batches * size(call.num_kv_heads);
+    const std::size_t batches = layout_->takes_all_batches() ? 1 : to_size(call.batch);
+    const std::size_t heads = batches * to_size(call.num_kv_heads);
     const int part = layout_->parts() - 1 - static_cast<int>(position / heads);
     const int head = static_cast<int>(position % heads);
     const int b = head / call.num_kv_heads, kv_head = head % call.num_kv_heads;
@@ -154,12 +154,12 @@ class Call {
     kernel_->finish(&params, memory, &item, b, h, first_q);
   }
 
-  std::size_t kv_row(int tile) const { return size(tile) * kernel_->tiles.info.tile_kv; }
+  std::size_t kv_row(int tile) const { return to_size(tile) * kernel_->tiles.info.tile_kv; }
   std::size_t rows_of(int tile) const {
-    return std::min<std::size_t>(kernel_->tiles.info.tile_kv, size(size_of_call().kv_len) - kv_row(tile));
+    return std::min<std::size_t>(kernel_->tiles.info.tile_kv, to_size(size_of_call().kv_len) - kv_row(tile));
   }
   std::uint8_t& touched(std::size_t item_number, int tile) {
-    return is_touched_[item_number * size(layout_->kv_tiles()) + size(tile)];
+    return is_touched_[item_number * to_size(layout_->kv_tiles()) + to_size(tile)];
   }
 
   /// A kv tile's dK and dV begin with 0 when an item first meets it.
@@ -179,8 +179,8 @@ class Call {
 
   /// Adds up a kv tile's dK and dV of a head's parts.
   void store(std::size_t position) {
-    const int tile = static_cast<int>(position % size(layout_->kv_tiles()));
-    const auto head = static_cast<int>(position / size(layout_->kv_tiles()));
+    const int tile = static_cast<int>(position % to_size(layout_->kv_tiles()));
+    const auto head = static_cast<int>(position / to_size(layout_->kv_tiles()));
     const int b = head / size_of_call().num_kv_heads, kv_head = head % size_of_call().num_kv_heads;
     std::vector<const float*> d_k, d_v;
     for (int part = 0; part < layout_->parts(); ++part) {

@@ -2,6 +2,7 @@
 
 #include "compiler/spec/arithmetic.h"
 #include "runtime/host/backward.h"
+#include "runtime/host/size.h"
 
 namespace fa {
 namespace {
@@ -14,8 +15,6 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMostSums = std::size_t{256}
                                   << 20;  // bytes of captured gradients' sums, by batch entry
 
-std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
-
 }  // namespace
 
 HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const BackwardCall& call)
@@ -27,8 +26,8 @@ HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const B
     takes_all_batches_ = true;
     cut(size_.num_kv_heads);
   }
-  d_k_floats_ = size(size_.kv_len) * kernel.info.d_columns;
-  d_v_floats_ = size(size_.kv_len) * kernel.info.dv_columns;
+  d_k_floats_ = to_size(size_.kv_len) * kernel.info.d_columns;
+  d_v_floats_ = to_size(size_.kv_len) * kernel.info.dv_columns;
 
   const auto place = [&](std::size_t bytes) {
     const std::size_t at = bytes_;
@@ -36,11 +35,12 @@ HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const B
     return at;
   };
   if (parts_ > 1)
-    place(size(size_.batch) * size(size_.num_kv_heads) * size(parts_) * d_kv_floats() * sizeof(float));
+    place(to_size(size_.batch) * to_size(size_.num_kv_heads) * to_size(parts_) * d_kv_floats() *
+          sizeof(float));
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     if (call.gradients[i] == nullptr) continue;
     sums_[i] = find_sums(kernel.info.traits[i]);
-    sums_[i].offset = place(sums_[i].copies * size(call.params.elements[i]) * sizeof(double));
+    sums_[i].offset = place(sums_[i].copies * to_size(call.params.elements[i]) * sizeof(double));
   }
 }
 
@@ -50,14 +50,14 @@ void HostBackwardLayout::cut(std::int64_t heads) {
   const std::int64_t wanted = (kItemsWanted + heads - 1) / heads;
   const std::int64_t most = std::min(rows / kRowsOfAPart, std::int64_t{size_.group_size} * q_tiles_);
   parts_ = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
-  items_ = size(heads) * size(parts_);
+  items_ = to_size(heads) * to_size(parts_);
 }
 
 std::size_t HostBackwardLayout::sums_bytes(const HostBackwardKernel& kernel, const BackwardCall& call) const {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < sums_.size(); ++i)
     if (call.gradients[i] != nullptr)
-      bytes += find_sums(kernel.info.traits[i]).copies * size(call.params.elements[i]) * sizeof(double);
+      bytes += find_sums(kernel.info.traits[i]).copies * to_size(call.params.elements[i]) * sizeof(double);
   return bytes;
 }
 
@@ -73,16 +73,16 @@ HostBackwardLayout::Sums HostBackwardLayout::find_sums(std::uint32_t traits) con
                    (size_.num_q_heads == 1 || has(kGradientOfHead));
   if (sums.is_stored) return sums;
   sums.copies = 1;
-  if (sums.of_batch) sums.copies *= size(size_.batch);
-  if (sums.of_head) sums.copies *= size(size_.num_kv_heads);
-  if (sums.of_part) sums.copies *= size(parts_);
+  if (sums.of_batch) sums.copies *= to_size(size_.batch);
+  if (sums.of_head) sums.copies *= to_size(size_.num_kv_heads);
+  if (sums.of_part) sums.copies *= to_size(parts_);
   return sums;
 }
 
 std::size_t HostBackwardLayout::copy_of(const Sums& sums, int b, int kv_head, int part) const {
-  std::size_t copy = sums.of_batch ? size(b) : 0;
-  if (sums.of_head) copy = copy * size(size_.num_kv_heads) + size(kv_head);
-  if (sums.of_part) copy = copy * size(parts_) + size(part);
+  std::size_t copy = sums.of_batch ? to_size(b) : 0;
+  if (sums.of_head) copy = copy * to_size(size_.num_kv_heads) + to_size(kv_head);
+  if (sums.of_part) copy = copy * to_size(parts_) + to_size(part);
   return copy;
 }
 

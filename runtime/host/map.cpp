@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 
+#include "runtime/host/size.h"
+
 namespace fa {
 namespace {
 
@@ -11,8 +13,6 @@ constexpr int kLargestTile = 512;  // rows or columns
 constexpr int kTilesAnItem = 64;   // of keys, to be summarised by one thread
 constexpr SummaryPair kNothing{std::numeric_limits<std::int32_t>::max(),
                                std::numeric_limits<std::int32_t>::min()};
-
-std::size_t size(int number) { return static_cast<std::size_t>(number); }
 
 SummaryPair extrema(std::span<const SummaryPair> pairs) {
   SummaryPair all = kNothing;
@@ -76,8 +76,8 @@ struct HostTileMap::Asker {
     for (int lane = 0; lane < 32; ++lane) {
       const TileElement element = at(lane);
       if (!element.exists) continue;
-      q[size(count)] = element.q;
-      kv[size(count++)] = element.kv;
+      q[to_size(count)] = element.q;
+      kv[to_size(count++)] = element.kv;
     }
     if (count == 0) return {0, 0};
     const std::uint32_t kept = map.kernel_->keeps(map.params_, b, h, q.data(), kv.data(), count);
@@ -90,7 +90,7 @@ struct HostTileMap::Asker {
     for (int lane = 0; lane < 32; ++lane) {
       const TileBox box = at(lane);
       if (!box.exists()) continue;
-      found[class_of(box, size(lane / TileParts::kColumns), 1, size(lane % TileParts::kColumns), 1) &
+      found[class_of(box, to_size(lane / TileParts::kColumns), 1, to_size(lane % TileParts::kColumns), 1) &
             kTileClassBits] |= 1u << lane;
     }
     return {found[kTileEmpty], found[kTilePartial], found[kTileFull]};
@@ -98,7 +98,7 @@ struct HostTileMap::Asker {
 };
 
 std::size_t HostTileMap::pairs_of_keys() const {
-  return size(kv_tiles_) * kernel_->info.num_key_summaries * TileParts::kColumns;
+  return to_size(kv_tiles_) * kernel_->info.num_key_summaries * TileParts::kColumns;
 }
 
 void HostTileMap::prepare(const HostKernel& kernel, const ForwardParams& params) {
@@ -123,12 +123,12 @@ void HostTileMap::prepare(const HostKernel& kernel, const ForwardParams& params)
   keys_.resize(std::max(keys_.size(), maps * pairs_of_keys()));
   words_.resize(
       std::max(words_.size(), static_cast<std::size_t>(map_size(shape_, params.call, tile_q_, tile_kv_))));
-  if (info.num_key_summaries > 0) key_items_ = maps * size(count_tiles(kv_tiles_, kTilesAnItem));
-  items_ = maps * size(q_tiles_);
+  if (info.num_key_summaries > 0) key_items_ = maps * to_size(count_tiles(kv_tiles_, kTilesAnItem));
+  items_ = maps * to_size(q_tiles_);
 }
 
 std::pair<int, int> HostTileMap::head_of(std::size_t map) const {
-  const auto heads = size(shape_.of_head ? params_->call.num_q_heads : 1);
+  const auto heads = to_size(shape_.of_head ? params_->call.num_q_heads : 1);
   return {static_cast<int>(map / heads), static_cast<int>(map % heads)};
 }
 
@@ -145,12 +145,12 @@ void HostTileMap::summarise(std::size_t which, int b, int h, int tile_begin, int
 
 void HostTileMap::summarise_keys(std::size_t item) const {
   const HostInfo& info = kernel_->info;
-  const auto items = size(count_tiles(kv_tiles_, kTilesAnItem));
+  const auto items = to_size(count_tiles(kv_tiles_, kTilesAnItem));
   const auto [b, h] = head_of(item / items);
   const int first = static_cast<int>(item % items) * kTilesAnItem;
   for (int tile = first; tile < std::min(first + kTilesAnItem, kv_tiles_); ++tile) {
     SummaryPair* const to = keys_.data() + item / items * pairs_of_keys() +
-                            size(tile) * info.num_key_summaries * TileParts::kColumns;
+                            to_size(tile) * info.num_key_summaries * TileParts::kColumns;
     for (std::size_t j = 0; j < info.num_key_summaries; ++j)
       summarise(info.num_query_summaries + j, b, h, tile * tile_kv_,
                 std::min((tile + 1) * tile_kv_, params_->call.kv_len), search_.parts.columns,
@@ -160,8 +160,8 @@ void HostTileMap::summarise_keys(std::size_t item) const {
 
 void HostTileMap::fill(std::size_t item) const {
   const HostInfo& info = kernel_->info;
-  const std::size_t map = item / size(q_tiles_);
-  const int q_tile = static_cast<int>(item % size(q_tiles_));
+  const std::size_t map = item / to_size(q_tiles_);
+  const int q_tile = static_cast<int>(item % to_size(q_tiles_));
   const auto [b, h] = head_of(map);
   TileBox tile{q_tile * tile_q_, std::min((q_tile + 1) * tile_q_, params_->call.q_len) - 1, 0, 0};
   QueryPairs queries;
@@ -174,15 +174,15 @@ void HostTileMap::fill(std::size_t item) const {
   for (int kv_tile = 0; kv_tile < kv_tiles_; ++kv_tile) {
     tile.kv_lo = kv_tile * tile_kv_;
     tile.kv_hi = std::min(tile.kv_lo + tile_kv_, params_->call.kv_len) - 1;
-    Asker asker{
-        *this,
-        b,
-        h,
-        queries.data(),
-        keys_.data() + map * pairs_of_keys() + size(kv_tile) * info.num_key_summaries * TileParts::kColumns,
-        tile,
-        {},
-        {}};
+    Asker asker{*this,
+                b,
+                h,
+                queries.data(),
+                keys_.data() + map * pairs_of_keys() +
+                    to_size(kv_tile) * info.num_key_summaries * TileParts::kColumns,
+                tile,
+                {},
+                {}};
     int found = kTilePartial | search_.alike.always;
     if (search_.has_bounds) found = asker.class_of(tile, 0, TileParts::kRows, 0, TileParts::kColumns);
     if ((found & kTileClassBits) == kTilePartial)

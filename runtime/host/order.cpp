@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "runtime/host/pool.h"
+#include "runtime/host/size.h"
 
 namespace fa {
 namespace {
 
 constexpr std::size_t kClassesAnItem = 4096;  // some 0.1 ms: enough to wake a thread for
-
-std::size_t size(int number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
 
@@ -18,19 +17,19 @@ void HostOrder::prepare(const HostKernel& kernel, const ForwardParams& params, c
   kernel_ = &kernel;
   params_ = &params;
   map_ = &map;
-  q_tiles_ = (size(params.call.q_len) + kernel.info.tile_q - 1) / kernel.info.tile_q;
-  items_ = size(params.call.batch) * size(params.call.num_q_heads) * q_tiles_;
+  q_tiles_ = (to_size(params.call.q_len) + kernel.info.tile_q - 1) / kernel.info.tile_q;
+  items_ = to_size(params.call.batch) * to_size(params.call.num_q_heads) * q_tiles_;
   const bool has_class = kernel.tile_class != nullptr || kernel.info.has_tile_map != 0;
-  is_sorted_ = has_class && threads > 1 && items_ > size(threads);
+  is_sorted_ = has_class && threads > 1 && items_ > to_size(threads);
   if (!is_sorted_) return;
 
   count_tiles(threads);
   order_.clear();
   for (std::size_t item = 0; item < items_; ++item) {
     const HostItem what = unsorted(item);
-    const std::size_t head = (kernel.info.class_of_batch != 0 ? size(what.b) : 0) * counted_heads_ +
-                             (kernel.info.class_of_head != 0 ? size(what.h) : 0);
-    order_.push_back({.tiles = counts_[head * q_tiles_ + size(what.q_tile)], .item = item});
+    const std::size_t head = (kernel.info.class_of_batch != 0 ? to_size(what.b) : 0) * counted_heads_ +
+                             (kernel.info.class_of_head != 0 ? to_size(what.h) : 0);
+    order_.push_back({.tiles = counts_[head * q_tiles_ + to_size(what.q_tile)], .item = item});
   }
   std::sort(order_.begin(), order_.end(), [](const Work& a, const Work& b) {
     return a.tiles != b.tiles ? a.tiles > b.tiles : a.item < b.item;
@@ -43,18 +42,18 @@ HostItem HostOrder::at(std::size_t position) const {
 
 HostItem HostOrder::unsorted(std::size_t item) const {
   const std::size_t head = item / q_tiles_;
-  const std::size_t heads = size(params_->call.num_q_heads);
+  const std::size_t heads = to_size(params_->call.num_q_heads);
   return {.b = static_cast<int>(head / heads),
           .h = static_cast<int>(head % heads),
           .q_tile = static_cast<int>(q_tiles_ - 1 - item % q_tiles_)};
 }
 
 void HostOrder::count_tiles(int threads) {
-  counted_heads_ = kernel_->info.class_of_head != 0 ? size(params_->call.num_q_heads) : 1;
-  counts_.resize((kernel_->info.class_of_batch != 0 ? size(params_->call.batch) : 1) * counted_heads_ *
+  counted_heads_ = kernel_->info.class_of_head != 0 ? to_size(params_->call.num_q_heads) : 1;
+  counts_.resize((kernel_->info.class_of_batch != 0 ? to_size(params_->call.batch) : 1) * counted_heads_ *
                  q_tiles_);
   counts_an_item_ =
-      std::max<std::size_t>(1, kClassesAnItem / (size(params_->call.kv_len) / kernel_->info.tile_kv + 1));
+      std::max<std::size_t>(1, kClassesAnItem / (to_size(params_->call.kv_len) / kernel_->info.tile_kv + 1));
   run_items((counts_.size() + counts_an_item_ - 1) / counts_an_item_, threads, 0,
             [this](std::size_t position, void*) { count_some(position); });
 }

@@ -42,7 +42,7 @@ class Workspace {
   std::size_t bytes_ = 0;
 };
 
-thread_local Workspace workspace;
+thread_local Workspace own_workspace;
 
 struct Job {
   std::size_t items;
@@ -56,7 +56,7 @@ struct Job {
 
   void take_part() noexcept {
     try {
-      void* memory = workspace.at_least(workspace_bytes);
+      void* memory = own_workspace.at_least(workspace_bytes);
       for (std::size_t item = next++; item < items; item = next++) work(item, memory);
     } catch (...) {
       next = items;

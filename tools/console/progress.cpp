@@ -54,7 +54,7 @@ bool is_enabled() {
   return enabled;
 }
 
-void put(std::string_view text) {
+void put_line(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
@@ -78,7 +78,7 @@ std::string cut(std::string text, std::size_t most) {
 }
 
 void erase(Line& l) {
-  if (std::exchange(l.is_shown, false)) put("\r\x1b[K");
+  if (std::exchange(l.is_shown, false)) put_line("\r\x1b[K");
 }
 
 /// The caller holds the mutex.
@@ -93,7 +93,7 @@ void draw_locked(Line& l) {
   if (text.empty()) return erase(l);
   l.last_drawn = Clock::now();
   l.is_shown = true;
-  put("\r\x1b[K" + cut(std::move(text), columns() - 1));
+  put_line("\r\x1b[K" + cut(std::move(text), columns() - 1));
 }
 
 /// Draws the line again and again while it has parts.

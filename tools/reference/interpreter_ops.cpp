@@ -11,14 +11,14 @@ namespace fa::tools {
 
 namespace {
 
-bool is_comparison(Op op) { return op >= Op::lt && op <= Op::ne; }
+bool compares(Op op) { return op >= Op::lt && op <= Op::ne; }
 
 bool rounds_to_whole(Func func) { return func >= Func::floor && func <= Func::trunc; }
 
 }  // namespace
 
 bool Interpreter::is_decision(const Expr& expr) {
-  if (expr.kind == ExprKind::binary) return is_comparison(expr.op) && expr.args[0]->type == Type::f32;
+  if (expr.kind == ExprKind::binary) return compares(expr.op) && expr.args[0]->type == Type::f32;
   if (expr.kind == ExprKind::call) return rounds_to_whole(expr.func);
   return expr.kind == ExprKind::cast && expr.type == Type::i32 && expr.args[0]->type == Type::f32;
 }
@@ -52,7 +52,7 @@ void Interpreter::evaluate_unary(Node& node) {
 }
 
 void Interpreter::evaluate_binary(Node& node) {
-  if (is_comparison(node.expr->op)) return evaluate_comparison(node);
+  if (compares(node.expr->op)) return evaluate_comparison(node);
   if (node.expr->type == Type::boolean) return evaluate_logical(node);
   const Node& left = arg(node, 0);
   const Node& right = arg(node, 1);

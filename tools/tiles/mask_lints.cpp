@@ -29,7 +29,7 @@ namespace {
 constexpr std::pair<int, int> kLengths[] = {{256, 256}, {96, 320}, {1, 200}};
 
 /// The most elements of all tensors of a problem in which witnesses are searched.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
+constexpr std::int64_t kMostLinted = std::int64_t{1} << 27;
 
 /// The highest cost of a condition that is evaluated at every element in search of a witness.
 constexpr double kMostCost = 2000;
@@ -45,7 +45,7 @@ ProblemInputs inputs(int q_len, int kv_len) {
 /// A problem to look for witnesses in; nothing where the spec has none of these lengths, or a huge one.
 std::optional<Problem> example(const Spec& spec, int q_len, int kv_len) {
   const ProblemInputs given = inputs(q_len, kv_len);
-  if (!tensors_fit(spec, given, kMostElements)) return std::nullopt;
+  if (!tensors_fit(spec, given, kMostLinted)) return std::nullopt;
   return make_mask_problem(spec, given);
 }
 

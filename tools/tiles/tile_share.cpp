@@ -13,13 +13,13 @@ namespace {
 // bounds.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 100'000;
-constexpr std::int64_t kMostElements = 1 << 24;  // of captured tensors, which are filled first
+constexpr std::int64_t kMostFilled = 1 << 24;  // of captured tensors, which are filled first
 
 }  // namespace
 
 std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inputs, int tile_q, int tile_kv) {
   if (!spec.checked().has_mask_mod()) return 1;
-  if (!tensors_fit(spec, inputs, kMostElements)) return std::nullopt;
+  if (!tensors_fit(spec, inputs, kMostFilled)) return std::nullopt;
   const auto along = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };
   const std::int64_t tiles = along(inputs.size.q_len, tile_q) * along(inputs.size.kv_len, tile_kv);
   if (tiles > kMostTiles) return std::nullopt;

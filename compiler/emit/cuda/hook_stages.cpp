@@ -10,12 +10,11 @@
 #include "compiler/analysis/code_size.h"
 #include "compiler/analysis/facts.h"
 #include "compiler/emit/cuda/hook_stages.h"
+#include "compiler/ir/math/constants.h"
 #include "fa/error.h"
 
 namespace fa {
 namespace {
-
-constexpr double kLog2e = static_cast<double>(1.4426950408889634f);
 
 bool is_constant(const llvm::Value& value, double number) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(&value);
@@ -81,7 +80,7 @@ bool StageSplit::is_scale_log2(const llvm::Value& value) const {
   if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return false;
   const auto* scale = llvm::dyn_cast<llvm::Argument>(product->getOperand(0));
   return scale != nullptr && is_hook_argument(*scale, HookArgKind::scale) &&
-         is_constant(*product->getOperand(1), kLog2e);
+         is_constant(*product->getOperand(1), static_cast<double>(kLog2eF32));
 }
 
 const llvm::Argument* StageSplit::index_as_float(const llvm::Value& value) const {

@@ -3,17 +3,11 @@
 
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/vector/math.h"
+#include "compiler/ir/math/constants.h"
 
-#include <limits>
 #include <numbers>
 
 namespace fa {
-namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
 llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int count, int align) {
   llvm::IRBuilder<>& ir = build.ir();
   auto shaped = [&](llvm::Type* type) -> llvm::Type* {

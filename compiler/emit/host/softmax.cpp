@@ -3,13 +3,10 @@
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/vector/math.h"
 #include "compiler/emit/host/vector/widen.h"
-
-#include <limits>
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// A row's kept lanes as stored: 16 bits a vector.
 llvm::Value* keep_at(HostBuilder& build, const HostModule& host, llvm::Value* keep, llvm::Value* row,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/ir/import/parts.h"
+#include "compiler/ir/import/tokens.h"
 
 namespace fa {
 namespace {
@@ -12,11 +13,6 @@ namespace {
 // Attributes of LLVM 20 to 22 that stand at parameters and calls, and the flag `icmp samesign`.
 constexpr std::array<std::string_view, 4> kNewerWords = {"captures", "dead_on_return", "initializes",
                                                          "samesign"};
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '-' || c == '$';
-}
 
 bool is_newer(std::string_view word) {
   for (const std::string_view newer : kNewerWords)

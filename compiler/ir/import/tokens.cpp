@@ -5,14 +5,11 @@
 #include <algorithm>
 
 namespace fa {
-namespace {
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
          c == '-' || c == '$';
 }
-
-}  // namespace
 
 void IrTokens::skip_spaces() {
   for (; at_ < text_.size(); ++at_) {

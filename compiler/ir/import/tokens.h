@@ -6,6 +6,9 @@
 
 namespace fa {
 
+/// Whether it may stand inside a word or a name.
+bool is_word(char c);
+
 struct IrToken {
   enum class Kind { word, name, string, mark, end };
   Kind kind = Kind::end;

@@ -1,17 +1,15 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
-#include <limits>
 #include <map>
 #include <vector>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/math/constants.h"
 #include "compiler/ir/math/exact_math.h"
 #include "fa/error.h"
 
 namespace fa {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // log(2) in three floats: the first has nine bits, so that its product with an exponent is exact.
 constexpr double kLn2High = 0x1.63p-1;

@@ -10,7 +10,6 @@
 namespace fa {
 namespace {
 
-constexpr int kRowsOfWarp = 16;  // of a matrix product's left operand
 constexpr int kMaxWarps = 16;
 constexpr int kMostKeys = 256;     // of a tile
 constexpr int kKeysOfPhilox = 32;  // that one call draws for: the queries' pass takes whole calls

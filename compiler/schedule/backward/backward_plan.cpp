@@ -14,7 +14,6 @@ namespace fa {
 namespace {
 
 constexpr int kSwizzledRows = 1024;  // bytes: tiles begin at whole groups of eight page rows
-constexpr int kRowsOfWarp = 16;
 // Registers of a thread beside accumulators: fragments, addresses, what hooks need.
 constexpr int kOtherRegisters = 62;
 // More, and NVRTC 13.0 spills some of them at d64, though the sum of all registers is no larger than at d128, where it does not.

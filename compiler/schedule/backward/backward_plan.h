@@ -9,6 +9,8 @@
 
 namespace fa {
 
+constexpr int kRowsOfWarp = 16;  // of a matrix product's left operand
+
 /// The sizes of one of the passes that walk tiles.
 struct TilePass {
   int tile_q = 0;        // query rows of a tile

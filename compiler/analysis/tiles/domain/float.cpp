@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "compiler/analysis/tiles/domain/domain.h"
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSurelyFinite = 1e37;
 constexpr double kRounded = 0x1p-20;  // more than bounds in double differ from what f32 rounds them to
 

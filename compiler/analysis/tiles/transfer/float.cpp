@@ -11,11 +11,10 @@
 #include <cmath>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// How far a target's result may be from another's: relative * |result| + absolute.
 struct Margin {

@@ -88,7 +88,7 @@ std::vector<Table> tables_of(const CheckedSpec& spec, const std::vector<Adjoint>
 }
 
 /// How an adjoint is added up.
-struct Sums {
+struct AdjointSums {
   GradientElements elements;
   Table table;
   bool deterministic = false;
@@ -96,8 +96,8 @@ struct Sums {
 
 class AdjointPrinter {
  public:
-  AdjointPrinter(const CheckedSpec& spec, const HookIr& hooks, const Adjoint& adjoint, const Sums& sums,
-                 std::string name, PartLowering& lowering)
+  AdjointPrinter(const CheckedSpec& spec, const HookIr& hooks, const Adjoint& adjoint,
+                 const AdjointSums& sums, std::string name, PartLowering& lowering)
       : spec_(spec),
         hooks_(hooks),
         adjoint_(adjoint),
@@ -241,7 +241,7 @@ struct {name} {{
   const CheckedSpec& spec_;
   const HookIr& hooks_;
   const Adjoint& adjoint_;
-  const Sums sums_;
+  const AdjointSums sums_;
   const std::string name_;
   PartLowering& lowering_;
   std::string iteration_, indices_;  // ", i.index[0], i.index[1]"; "i0, i1"
@@ -259,9 +259,9 @@ PrintedAdjoints print_adjoints(const CheckedSpec& spec, const HookIr& hooks, con
   const std::vector<Table> tables = tables_of(spec, adjoints, deterministic);
   for (std::size_t i = 0; i < adjoints.size(); ++i) {
     const std::string name = fmt::format("{}{}", prefix, i);
-    const Sums sums = {.elements = elements_of(derivatives, adjoints[i].of, adjoints[i].index),
-                       .table = tables[i],
-                       .deterministic = deterministic};
+    const AdjointSums sums = {.elements = elements_of(derivatives, adjoints[i].of, adjoints[i].index),
+                              .table = tables[i],
+                              .deterministic = deterministic};
     printed.functions += AdjointPrinter(spec, hooks, adjoints[i], sums, name, lowering).print();
     printed.list += (i == 0 ? "" : ", ") + name;
   }

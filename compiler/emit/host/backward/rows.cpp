@@ -6,14 +6,12 @@
 #include "compiler/emit/host/outline.h"
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/vector/math.h"
+#include "compiler/ir/math/constants.h"
 
-#include <limits>
 #include <numbers>
 
 namespace fa {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// rowsum(dO * O) of one row, in double until the last rounding: an error of it goes to all of the row's gradients
 /// alike. dO as floats in the workspace, O as the caller has it.

@@ -7,7 +7,6 @@ namespace {
 
 constexpr int kTile = 16;       // rows of a tile
 constexpr int kTileBytes = 64;  // bytes of its row
-constexpr int kAcross = 32;     // numbers a tile takes of what is summed over, and a block is wide and high
 
 void call(HostBuilder& build, llvm::Intrinsic::ID id, const std::vector<llvm::Value*>& operands) {
   build.ir().CreateIntrinsic(id, {}, operands);

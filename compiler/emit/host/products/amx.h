@@ -11,6 +11,8 @@
 
 namespace fa {
 
+constexpr int kAcross = 32;  // numbers a tile takes of what is summed over, and a block is wide and high
+
 /// Shapes the tile registers, all as 16 rows of 64 bytes. Until `release_tiles` the thread's state is larger
 /// by their 8 KiB.
 void configure_tiles(HostBuilder& build);

@@ -7,7 +7,6 @@ namespace fa {
 namespace {
 
 constexpr int kLanes = 16;  // words in a vector, rows of a tile
-constexpr int kAcross = 32;
 
 llvm::Type* words(HostBuilder& build) { return build.vec(build.i32()); }
 

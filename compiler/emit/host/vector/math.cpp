@@ -1,14 +1,9 @@
 // exp2, log2 and their relatives. Polynomials are minimax fits on the reduced range; each function says where
 // its coefficients come from, and tests/compiler/emit/host_math.cpp measures the error over the whole range.
 #include "compiler/emit/host/vector/math.h"
-
-#include <limits>
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
-namespace {
-constexpr double kInf = std::numeric_limits<double>::infinity();
-}
-
 llvm::Value* HostMath::number(llvm::Value* like, double value) {
   return llvm::ConstantFP::get(like->getType(), value);
 }

@@ -3,14 +3,13 @@
 #include <limits>
 
 #include "compiler/emit/host/vector/math.h"
+#include "compiler/ir/math/constants.h"
 
 namespace fa {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kLn2 = 0.69314718055994530942;
-constexpr double kLog2e = 1.44269504088896340736;
 
 }  // namespace
 
