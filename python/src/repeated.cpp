@@ -266,7 +266,7 @@ void bind_repeated(nb::module_& module) {
            nb::arg("v"), nb::arg("kernel"), nb::arg("views"), nb::arg("captured"), nb::arg("shape"),
            nb::arg("strides"), nb::arg("gpu"), nb::arg("threads"))
       .def("clear", &RepeatedCalls::clear)
-      .def("__len__", &RepeatedCalls::size);
+      .def_prop_ro("size", &RepeatedCalls::size);
 }
 
 }  // namespace fa::python

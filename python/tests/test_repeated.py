@@ -33,7 +33,7 @@ def test_other_memory_of_the_same_layout():
     for _ in range(3):
         q, k, v = tensors()
         assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
-    assert is_known(q, k, v) and len(repeated._calls) == 1
+    assert is_known(q, k, v) and repeated._calls.size == 1
 
 
 @pytest.mark.parametrize("change", ["length", "strides", "dtype", "one strides"])
@@ -100,7 +100,7 @@ def test_numbers_that_a_program_captures():
     for bend in (0.5, 2.0, 0.5, 3.0):
         o = flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask)
         assert torch.allclose(o, flex_attention(q, k, v, lambda score, b, h, q, k: score * bend, mask, return_lse=True)[0])
-    assert len(repeated._calls) == 3
+    assert repeated._calls.size == 3
 
 
 def test_zeros_of_either_sign_and_nan_are_numbers_of_their_own():
@@ -112,14 +112,14 @@ def test_zeros_of_either_sign_and_nan_are_numbers_of_their_own():
     repeated._calls.clear()
     for number in (0.0, -0.0, float("nan"), -float("nan"), 0.0):
         flex_attention(q, k, v, lambda score, b, h, q, k: score + number)
-    assert len(repeated._calls) == 4  # by their bits; one came twice
+    assert repeated._calls.size == 4  # by their bits; one came twice
 
 
 def test_many_calls_do_not_fill_memory(monkeypatch):
     monkeypatch.setattr(repeated, "_MOST", 4)
     for length in range(1, 12):
         facet.torch.attention(*tensors(length), SPEC)
-    assert len(repeated._calls) <= 4
+    assert repeated._calls.size <= 4
 
 
 def test_without_the_table_of_functions_tensors_are_asked_for_their_attributes(monkeypatch):
@@ -129,7 +129,7 @@ def test_without_the_table_of_functions_tensors_are_asked_for_their_attributes(m
         for _ in range(2):
             q, k, v = tensors(length)
             assert torch.equal(facet.torch.attention(q, k, v, SPEC), slow(q, k, v))
-    assert len(none) == 2 and is_known(*tensors(20)) and not is_known(*tensors(20, dtype=torch.bfloat16))
+    assert none.size == 2 and is_known(*tensors(20)) and not is_known(*tensors(20, dtype=torch.bfloat16))
     assert not is_known(*[x.to("meta") for x in tensors(20)])
     assert not is_known(*[x.to_sparse() for x in tensors(20)])
 

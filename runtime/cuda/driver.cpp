@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <mutex>
+#include <utility>
 
 #include "runtime/system/dynlib.h"
 #include "runtime/system/options.h"
@@ -67,17 +68,9 @@ void check_driver(const DriverTable& table, CUresult result, std::string_view do
     throw DeviceError(driver_error_text(table, result, doing), static_cast<int>(result));
 }
 
-DriverTable load_driver(const std::string& library) {
-  std::string error;
-  DynLib lib = DynLib::open(library, error);
-  if (!lib) {
-    throw DeviceError(
-        fmt::format(
-            "no CUDA driver: {} (looked for {} in FA_LIBCUDA, LD_LIBRARY_PATH and the system's folders); "
-            "install NVIDIA's driver, or use the host (--device host)",
-            error, library),
-        0);
-  }
+namespace {
+
+DriverTable start(DynLib lib) {
   DriverTable table;
 #define FA_DRIVER_RESOLVE(member, function, symbol_name)                         \
   table.member = reinterpret_cast<decltype(&function)>(lib.symbol(symbol_name)); \
@@ -91,14 +84,34 @@ DriverTable load_driver(const std::string& library) {
   return table;
 }
 
+[[noreturn]] void refuse_library(const std::string& library, const std::string& error) {
+  throw DeviceError(
+      fmt::format(
+          "no CUDA driver: {} (looked for {} in FA_LIBCUDA, LD_LIBRARY_PATH and the system's folders); "
+          "install NVIDIA's driver, or use the host (--device host)",
+          error, library),
+      0);
+}
+
+}  // namespace
+
+DriverTable load_driver(const std::string& library) {
+  std::string error;
+  DynLib lib = DynLib::open(library, error);
+  if (!lib) refuse_library(library, error);
+  return start(std::move(lib));
+}
+
 const DriverTable& driver() {
   static const DriverTable table = [] {
     const std::string& name = environment().libcuda;
     std::string error;
-    if (name != Environment().libcuda && !DynLib::open(name, error))
+    DynLib lib = DynLib::open(name, error);
+    if (!lib && name != Environment().libcuda)
       throw ArgumentError(fmt::format(
           "FA_LIBCUDA='{}': {}; let it name the CUDA driver's library, or unset it", name, error));
-    return load_driver(name);
+    if (!lib) refuse_library(name, error);
+    return start(std::move(lib));
   }();
   return table;
 }

@@ -35,7 +35,7 @@ def remember(text: str, fitted: kernels.Fitted, numbers: _NUMBERS, q: Tensor, k:
         return
     kernel = kernels.kernel_for(fitted.text, q.device)
     values = numbers or tuple(float(param.default) for param in fitted.params)
-    if len(_calls) >= _MOST:
+    if _calls.size >= _MOST:
         _calls.clear()
     _calls.add(text, numbers, q, k, v, kernel._core, [kernels.view(tensor) for tensor in (q, k, v, o)],
                kernels.captured(kernel.spec, (), values), o.shape, o.stride(), q.get_device(), torch.get_num_threads())

@@ -13,6 +13,7 @@
 
 #include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
+#include "common/tiles/extrema.cuh"
 #include "common/tiles/tile_blocks.cuh"
 #include "common/tiles/tile_parts.h"
 #include "params.h"
@@ -48,7 +49,6 @@ class TileMapPass {
       most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
   static constexpr int kRoundTiles = kByBlocks ? kMapTiles : Classes::kMap.round_tiles;
   static constexpr bool kNeedsSummaries = Classes::kHasBounds && !kByBlocks;
-  static constexpr int kNoValue = 0x7fffffff;  // of a part without lines: no value is greater
   static constexpr bool kQueriesStay = Classes::kNumQuerySummaries > Classes::kNumKeySummaries;
 
   /// What differs between the two sides of the tiles of a round.
@@ -212,38 +212,6 @@ class TileMapPass {
         if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
       }
     }
-  }
-
-  /// A warp: adds a value a lane, of the lines that exist, to the extrema of their part and tile. Returns the
-  /// lanes whose value is another than that of the lane before. Even lanes find the least values, odd lanes
-  /// the complements of the greatest, which are the least, too.
-  template <int kPart, int kPadded>
-  __device__ __forceinline__ static unsigned add_to_part(int2& pair, int2& tile, int value, bool exists) {
-    static_assert(kPart >= 2, "the lanes of a part find two extrema");
-    constexpr int kPartWidth = kPart < 32 ? kPart : 32;  // lanes that share a part
-    constexpr int kTileWidth = kPadded < 32 ? kPadded : 32;
-    constexpr unsigned kAll = 0xffffffffu;
-    const int lane = lane_of_warp();
-    const bool is_odd = lane % 2 != 0;
-    const int before = __shfl_up_sync(kAll, value, 1);
-    const int complement = exists ? ~value : kNoValue;
-    const int given = exists ? value : kNoValue;
-    int least = min(is_odd ? complement : given, __shfl_xor_sync(kAll, is_odd ? given : complement, 1));
-#pragma unroll
-    for (int distance = 2; distance < kPartWidth; distance *= 2)
-      least = min(least, __shfl_xor_sync(kAll, least, distance));
-    if (lane % kPartWidth < 2) {
-      int* const to = is_odd ? &pair.y : &pair.x;
-      if constexpr (kPart <= 32)
-        *to = least;  // no other warp has lines of this part
-      else
-        atomicMin(to, least);
-    }
-#pragma unroll
-    for (int distance = kPartWidth; distance < kTileWidth; distance *= 2)
-      least = min(least, __shfl_xor_sync(kAll, least, distance));
-    if (lane % kTileWidth < 2) atomicMin(is_odd ? &tile.y : &tile.x, least);
-    return __ballot_sync(kAll, lane == 0 || value != before);
   }
 
   __device__ __forceinline__ TileBox box_of(int q_tile, int kv_tile) const {
