@@ -23,8 +23,8 @@ std::size_t exact_bytes(const ExactGradient& gradient, const BackwardParams& par
   return static_cast<std::size_t>(params.elements[gradient.number]) * sizeof(ExactSum);
 }
 
-/// Calls `place(WorkspacePart)` for what each pass leaves. Returns the size of all. What another kind of pass leaves for
-/// later ones is one more `part` here. `backward`: null for programs of a forward pass.
+/// Calls `to_place(WorkspacePart)` for what each pass leaves. Returns the size of all. What another kind of
+/// pass leaves for later ones is one more `part` here. `backward`: null for programs of a forward pass.
 template <class ToPlace>
 std::size_t lay_out(const Program& program, const CallParams& call, const BackwardParams* backward,
                     ToPlace to_place) {

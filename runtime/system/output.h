@@ -9,10 +9,10 @@
 namespace fa {
 
 /// Writes `pieces`, one after another, to what `path` names. A regular file, or a name that is free: whole or
-/// not at all, by replace_file; an old file's permissions stay, and its owner where this process may say so. Files that killed processes have left in that
-/// folder are removed. A symbolic link stays one, and the file that it names is written. A device or a pipe
-/// is written in place, and so is an open descriptor by its name (/dev/stdout, /dev/fd/3). Throws Error:
-/// "path: cannot be written: why".
+/// not at all, by replace_file; an old file's permissions stay, and its owner where this process may set it. Files
+/// that killed processes have left in that folder are removed. A symbolic link stays one, and the file that it
+/// names is written. A device or a pipe is written in place, and so is an open descriptor by its name
+/// (/dev/stdout, /dev/fd/3). Throws Error: "path: cannot be written: why".
 void write_output(const std::string& path, std::span<const std::string_view> pieces);
 void write_output(const std::string& path, std::string_view bytes);
 

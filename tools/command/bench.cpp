@@ -210,8 +210,8 @@ struct Timed {
   int failed = kOk;  // the status that it asks for
 };
 
-/// A problem that cannot be timed, because a tensor of its spec does not fit say, is reported; it keeps the
-/// others from nothing.
+/// Reports a problem that cannot be timed, because a tensor of its spec does not fit, say. The others are timed
+/// all the same.
 Timed bench_or_report(const Spec& spec, const ProblemInputs& inputs, const BenchSettings& settings) {
   try {
     auto [lines, is_complete] = bench(spec, inputs, settings);
@@ -219,13 +219,7 @@ Timed bench_or_report(const Spec& spec, const ProblemInputs& inputs, const Bench
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {
-    BenchResult line;
-    line.spec = spec.name();
-    line.file = spec.checked().file;
-    line.dtype = spec.dtype();
-    line.head_dim = spec.head_dim();
-    line.head_dim_v = spec.head_dim_v();
-    line.size = inputs.size;
+    BenchResult line = begin_result(spec, inputs.size);
     line.error = error.what();
     return {.lines = {std::move(line)}, .failed = report_current_exception()};
   }

@@ -21,6 +21,17 @@
 
 namespace fa::tools {
 
+BenchResult begin_result(const Spec& spec, const ProblemSize& size) {
+  BenchResult result;
+  result.spec = spec.name();
+  result.file = spec.checked().file;
+  result.dtype = spec.dtype();
+  result.head_dim = spec.head_dim();
+  result.head_dim_v = spec.head_dim_v();
+  result.size = size;
+  return result;
+}
+
 namespace {
 
 constexpr double kWarmUpMs = 50;
@@ -40,12 +51,7 @@ class Bench {
       : spec_(spec), settings_(settings), progress_(fmt::format("{}: making tensors", spec.name())) {
     problem_ = make_problem(spec, inputs);
     stop_if_interrupted();
-    base_.spec = spec.name();
-    base_.file = spec.checked().file;
-    base_.dtype = spec.dtype();
-    base_.head_dim = spec.head_dim();
-    base_.head_dim_v = spec.head_dim_v();
-    base_.size = inputs.size;
+    base_ = begin_result(spec, inputs.size);
     progress_.relabel(fmt::format("{}: counting", spec.name()));
     const auto counted = count_flops(*problem_, settings.every_score);
     base_.flops = counted.flops;

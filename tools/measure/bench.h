@@ -51,6 +51,9 @@ struct BenchResult {
   std::optional<BackwardResult> backward;
 };
 
+/// A result that says what is timed and no more.
+BenchResult begin_result(const Spec& spec, const ProblemSize& size);
+
 /// One result; with `all_plans` one for each legal plan, the fastest first, those that failed last.
 struct BenchedProblem {
   std::vector<BenchResult> results;
