@@ -49,6 +49,10 @@ def call_facet(*command):
     return done.stdout
 
 
+def call_json(*command):
+    return json.loads(call_facet(*command))
+
+
 def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=250):
     """One line of `facet bench` for a spec of specs/ or a file, shape (batch, heads, length, head_dim), as its JSON gives it."""
     batch, heads, n, d = shape

@@ -110,7 +110,7 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kNarrow = 64;
   constexpr int kMostOfThree = 128;  // columns of Q, K and V that three warpgroups have registers for
-  constexpr int kMostColumnsOfMask = 128;
+  constexpr int kWidestWithMask = 128;
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
   if (has_long_mask(facts)) return false;
   const int dim = std::max(spec.head_dim, spec.head_dim_v);
@@ -120,7 +120,7 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   if (plan.warps == 12) return !masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal);
   const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
   return dim > kNarrow && plan.warps == 8 &&
-         ((is_power && plan.tile_kv <= kMostColumnsOfMask) || (!masked && !facts.has_score_mod));
+         ((is_power && plan.tile_kv <= kWidestWithMask) || (!masked && !facts.has_score_mod));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace fa {
 namespace {
 
-std::string floating_text(double value) {
+std::string dumped_float(double value) {
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".ein") == std::string::npos ? text + ".0" : text;
 }
@@ -87,7 +87,7 @@ class TypedDump {
       const bool integer = std::holds_alternative<std::int32_t>(param.default_value);
       text_ += fmt::format("param {} : {} = {}{}\n", param.name, integer ? "i32" : "f32",
                            integer ? std::to_string(std::get<std::int32_t>(param.default_value))
-                                   : floating_text(static_cast<double>(std::get<float>(param.default_value))),
+                                   : dumped_float(static_cast<double>(std::get<float>(param.default_value))),
                            param.grad ? " grad" : "");
     }
     for (const CheckedTensor& tensor : spec_.tensors) {
@@ -151,7 +151,7 @@ class TypedDump {
     switch (e.kind) {
       case ExprKind::literal:
         if (e.type == Type::boolean) return e.int_value != 0 ? "true" : "false";
-        return e.type == Type::i32 ? std::to_string(e.int_value) : floating_text(e.float_value);
+        return e.type == Type::i32 ? std::to_string(e.int_value) : dumped_float(e.float_value);
       case ExprKind::builtin:
         return std::string(builtin_info(e.builtin).name);
       case ExprKind::param:

@@ -38,7 +38,7 @@ Key check_of(const Header& header, std::string_view manifest) {
 Key check_of(std::string_view image) { return hash_texts(std::span(&image, 1)); }
 
 template <class... Args>
-[[noreturn]] void refuse(const std::string& path, fmt::format_string<Args...> text, Args&&... args) {
+[[noreturn]] void refuse_file(const std::string& path, fmt::format_string<Args...> text, Args&&... args) {
   throw BundleError(fmt::format("{}: {}", path, fmt::format(text, std::forward<Args>(args)...)));
 }
 
@@ -47,26 +47,26 @@ Header read_header(std::string_view start, std::uint64_t bytes, const std::strin
   Header header = {};
   const bool has_magic = start.starts_with(std::string_view(kMagic, sizeof kMagic));
   if (!has_magic || start.size() < sizeof header) {
-    if (start.empty()) refuse(path, "is empty: copy it again, or make it with `facet build`");
+    if (start.empty()) refuse_file(path, "is empty: copy it again, or make it with `facet build`");
     if (has_magic)
-      refuse(path, "is cut short: it has {} bytes, not even a header; copy it again", start.size());
-    refuse(path, "is no bundle of kernels: make one with `facet build`");
+      refuse_file(path, "is cut short: it has {} bytes, not even a header; copy it again", start.size());
+    refuse_file(path, "is no bundle of kernels: make one with `facet build`");
   }
   std::memcpy(&header, start.data(), sizeof header);
   if (header.format != kFormat) {
-    refuse(path,
-           "has format {}, this program reads format {}: build it with the facet of the program's version",
-           header.format, kFormat);
+    refuse_file(
+        path, "has format {}, this program reads format {}: build it with the facet of the program's version",
+        header.format, kFormat);
   }
   if (header.file_bytes > bytes)
-    refuse(path, "is cut short: it has {} of {} bytes; copy it again", bytes, header.file_bytes);
+    refuse_file(path, "is cut short: it has {} of {} bytes; copy it again", bytes, header.file_bytes);
   if (header.file_bytes < bytes) {
-    refuse(path, "goes on after its end: it has {} bytes instead of {}; copy it again", bytes,
-           header.file_bytes);
+    refuse_file(path, "goes on after its end: it has {} bytes instead of {}; copy it again", bytes,
+                header.file_bytes);
   }
   if (header.header_bytes != sizeof header || header.manifest_bytes > kMostManifest ||
       header.manifest_bytes > bytes - sizeof header || header.reserved[0] != 0 || header.reserved[1] != 0)
-    refuse(path, "is damaged: its header is none that Facet writes; copy it again, or build it again");
+    refuse_file(path, "is damaged: its header is none that Facet writes; copy it again, or build it again");
   return header;
 }
 
@@ -74,7 +74,7 @@ Header read_header(std::string_view start, std::uint64_t bytes, const std::strin
 void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to, const std::string& path) {
   for (std::uint64_t at = from; at < to; ++at)
     if (bytes[at] != '\0')
-      refuse(path, "is damaged: byte {} lies between two parts and is not 0; copy it again", at);
+      refuse_file(path, "is damaged: byte {} lies between two parts and is not 0; copy it again", at);
 }
 
 }  // namespace
@@ -120,7 +120,8 @@ void check_manifest(std::string_view start, const std::string& path) {
   std::memcpy(&header, start.data(), sizeof header);
   if (check_of(header, start.substr(sizeof header, header.manifest_bytes)) !=
       Key{header.check_high, header.check_low})
-    refuse(path, "is damaged: its manifest does not have its checksum; copy it again, or build it again");
+    refuse_file(path,
+                "is damaged: its manifest does not have its checksum; copy it again, or build it again");
 }
 
 BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
@@ -129,7 +130,7 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
   Manifest manifest = parse_manifest(bytes.substr(sizeof header, header.manifest_bytes), path);
   BundleContents& contents = manifest.contents;
   const std::uint64_t start = aligned(sizeof header + header.manifest_bytes);
-  if (start > bytes.size()) refuse(path, "manifest: ends at {} of {} bytes", start, bytes.size());
+  if (start > bytes.size()) refuse_file(path, "manifest: ends at {} of {} bytes", start, bytes.size());
   check_padding(bytes, sizeof header + header.manifest_bytes, start, path);
   const std::uint64_t room = bytes.size() - start;
   std::uint64_t end = 0;
@@ -140,11 +141,11 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
       const ImagePlace& place = *next++;
       const bool is_backward = kernel.backward && &binary == &kernel.backward->binary;
       if (place.offset != end || place.bytes > room || place.offset > room - place.bytes)
-        refuse(path, "manifest: kernels[{}].{}image: does not lie where the one before it ends", i,
-               is_backward ? "backward." : "");
+        refuse_file(path, "manifest: kernels[{}].{}image: does not lie where the one before it ends", i,
+                    is_backward ? "backward." : "");
       const std::string_view image = bytes.substr(start + place.offset, place.bytes);
       if (check_of(image) != place.check) {
-        refuse(
+        refuse_file(
             path,
             "is damaged: the cubin of '{}'{} for {} does not have its checksum; copy it again, or build it "
             "again",
@@ -155,7 +156,7 @@ BundleContents decode_bundle(std::string_view bytes, const std::string& path) {
       check_padding(bytes, start + place.offset + place.bytes, start + std::min(end, room), path);
     });
   }
-  if (end != room) refuse(path, "manifest: the cubins end at {} of {} bytes", start + end, bytes.size());
+  if (end != room) refuse_file(path, "manifest: the cubins end at {} of {} bytes", start + end, bytes.size());
   return std::move(contents);
 }
 

@@ -52,7 +52,7 @@ std::string wrong_with(const Emulated& c, Order order) {
   }
 }
 
-void check(const std::vector<Emulated>& cases) {
+void check_gradients(const std::vector<Emulated>& cases) {
   if (test::skip_without_compiler()) return;
   std::vector<std::string> wrong(cases.size());
   parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t at, std::int64_t) {
@@ -66,18 +66,18 @@ void check(const std::vector<Emulated>& cases) {
   }
 }
 
-void check(const std::vector<Case>& cases) {
+void check_gradients(const std::vector<Case>& cases) {
   std::vector<Emulated> all;
   for (const Case& c : cases)
     all.push_back(
         {c.load(), c.inputs(), c.layout, c.target, all.size() % 4 >= 2 ? "dq_by_sums=0 delays_dq=0" : ""});
-  check(all);
+  check_gradients(all);
 }
 
 }  // namespace
 
 TEST_CASE("emulated backward kernels of sm_80 and sm_75", "[emulated][backward]") {
-  check({of("causal", "a100", DType::bf16, 64), of("softcap", "t4", DType::f16, 64)});
+  check_gradients({of("causal", "a100", DType::bf16, 64), of("softcap", "t4", DType::f16, 64)});
 }
 
 TEST_CASE("emulated backward kernels of every spec", "[emulated][backward][slow]") {
@@ -92,7 +92,7 @@ TEST_CASE("emulated backward kernels of every spec", "[emulated][backward][slow]
     if (i % 2 == 1) c.layout = Layout::bshd;
     cases.push_back(c);
   }
-  check(cases);
+  check_gradients(cases);
 }
 
 TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[emulated][backward][slow]") {
@@ -127,7 +127,7 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
     c.size.kv_len = kv_len;
     cases.push_back(c);
   }
-  check(cases);
+  check_gradients(cases);
 }
 
 TEST_CASE("emulated backward kernels of forced plans", "[emulated][backward][slow]") {
@@ -151,7 +151,7 @@ TEST_CASE("emulated backward kernels of forced plans", "[emulated][backward][slo
   add("softcap", DType::f16, 128, "keys(stages=1) delays_dq=0");
   add("causal", DType::bf16, 256, "keys(tile_q=32 stages=1 column_warps=2) delays_dq=0");
   add("alibi", DType::bf16, 128, "keys(column_warps=1 stages=1) dq_by_sums=0 delays_dq=0");
-  check(cases);
+  check_gradients(cases);
 }
 
 namespace {
@@ -195,7 +195,7 @@ std::string wrong_with_repeats(const Emulated& c) {
 }  // namespace
 
 TEST_CASE("emulated kernels' gradients of what hooks capture", "[emulated][backward][slow]") {
-  check(captured_cases());
+  check_gradients(captured_cases());
 }
 
 TEST_CASE("deterministic gradients have the same bits in either order of blocks and threads",

@@ -27,7 +27,7 @@ const std::string& spec_path() {
   return path;
 }
 
-std::vector<std::string> words_of(std::string_view bytes) {
+std::vector<std::string> command_line_of(std::string_view bytes) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
@@ -80,7 +80,7 @@ class Redirected {
 }  // namespace
 
 void fuzz_cli(std::string_view bytes) {
-  const std::vector<std::string> words = words_of(bytes);
+  const std::vector<std::string> words = command_line_of(bytes);
   if (words.empty()) return;
   std::vector<const char*> argv = {"facet"};
   for (const std::string& word : words) argv.push_back(word.c_str());

@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "tests/catch.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/targets.h"
+#include "tests/tools/temporary.h"
 
 using namespace fa::fuzz;
+using fa::tools::read_file;
 
 namespace {
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The words of tests/fuzz/cli.dict, one "..." per line.
 std::vector<std::string> command_words() {
@@ -81,7 +77,7 @@ void run_changed_files(int count, unsigned seed) {
     std::vector<std::string> files;
     const auto folder = std::filesystem::path(FA_SOURCE_DIR) / "tests/fuzz/seeds" / name;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
-      files.push_back(bytes_of(entry.path()));
+      files.push_back(read_file(entry.path()));
     REQUIRE(files.size() > 1);
     std::ranges::sort(files);  // a folder has no order of its own
     for (const Target& target : kTargets)

@@ -1,14 +1,14 @@
 // Runs every seed of every fuzz target, among them inputs that once failed.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "runtime/bundle/format.h"
 #include "tests/catch.h"
 #include "tests/fuzz/targets.h"
+#include "tests/tools/temporary.h"
 
 using namespace fa::fuzz;
+using fa::tools::read_file;
 
 namespace {
 
@@ -17,11 +17,6 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
-}
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace
@@ -33,7 +28,7 @@ TEST_CASE("what fuzzers start from and once found passes", "[fuzz]") {
     CHECK(seeds.size() >= 3);
     for (const auto& seed : seeds) {
       INFO(seed.string());
-      const std::string bytes = bytes_of(seed);
+      const std::string bytes = read_file(seed);
       CHECK_NOTHROW(target.run(bytes));
       // Also cut off at every place, as a half-written file is.
       for (std::size_t size = 0; size < std::min<std::size_t>(bytes.size(), 300); ++size)
@@ -49,7 +44,7 @@ TEST_CASE("the bundle fuzzer starts from bundles that the reader takes", "[fuzz]
     INFO(name);
     int found = 0;
     const fa::BundleContents contents =
-        fa::decode_bundle(bundle_around(bytes_of(folder / name).substr(1)), name);
+        fa::decode_bundle(bundle_around(read_file(folder / name).substr(1)), name);
     for (const fa::BundleKernel& kernel : contents.kernels)
       fa::for_each_binary(kernel, [&](const fa::Binary&) { ++found; });
     CHECK(found == cubins);
@@ -62,7 +57,7 @@ TEST_CASE("every shipped spec and every spec with a mistake goes through the spe
     for (const auto& path : files_in(root / folder)) {
       if (path.extension() != ".fa") continue;
       INFO(path.string());
-      CHECK_NOTHROW(fuzz_spec(bytes_of(path)));
+      CHECK_NOTHROW(fuzz_spec(read_file(path)));
     }
   }
 }

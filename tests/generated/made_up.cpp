@@ -35,8 +35,8 @@ constexpr const char* kSinks[] = {"", "sink 0.5\n",
 constexpr const char* kDropouts[] = {"", "dropout 0.2\n", "dropout 0.0\n"};
 
 enum Factor {
-  score,
-  mask,
+  score_hook,
+  mask_hook,
   function,
   table,
   rank,
@@ -77,8 +77,8 @@ MadeUp made_up(std::uint64_t number) {
   const Choice& choice = choices()[number % choices().size()];
   Expressions make(number * 0x9e3779b97f4a7c15ULL + 1);
   const auto value = [&](Factor factor, const auto& list) -> const auto& { return list[choice[factor]]; };
-  const HookForm& score_form = score_forms()[choice[score]];
-  const HookForm& mask_kind = mask_kinds()[choice[mask]];
+  const HookForm& score_form = score_forms()[choice[score_hook]];
+  const HookForm& mask_kind = mask_kinds()[choice[mask_hook]];
   const std::string_view wanted = functions()[choice[function]].name;
   const auto wanted_over = static_cast<Over>(choice[over]);
   make.set_reduction(value(reduction, kReductions));

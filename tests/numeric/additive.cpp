@@ -53,7 +53,7 @@ constexpr const char* kScores[] = {
     "score + i32(sqrt(f32(abs(q_idx - kv_idx))))",
 };
 
-Spec spec_of(const char* score, DType dtype) {
+Spec spec_with_score(const char* score, DType dtype) {
   return Spec::parse(
       fmt::format("attention additive\nhead_dim 64\ndtype {}\n"
                   "tensor bias : f32[512, 512]\n"
@@ -71,7 +71,7 @@ void check_additive(Device device, const Path& path) {
   options.target = path.target;
   std::vector<Spec> specs;
   for (const DType dtype : path.dtypes)
-    for (const char* score : kScores) specs.push_back(spec_of(score, dtype));
+    for (const char* score : kScores) specs.push_back(spec_with_score(score, dtype));
   const auto kernels =
       compile_on_all_cores(specs.size(), [&](std::size_t i) { return compile(specs[i], options); });
   for (std::size_t i = 0; i < specs.size(); ++i) {

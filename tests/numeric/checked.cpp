@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLength = 150;
 
-Problem problem_of(const std::string& rest) {
+Problem problem_with(const std::string& rest) {
   const Spec spec = Spec::parse(
       "attention t\nhead_dim 32\ndtype f32\n"
       "tensor doc : i32[batch, kv_len] = where(i1 == 130, 99, where(i1 == 140, -5, i1 / 16))\n"
@@ -32,7 +32,7 @@ Options checked(Device device) {
 
 /// The message of a checked kernel about a call; empty where it computes what an unchecked one does.
 std::string finding(const std::string& rest, Device device) {
-  const Problem problem = problem_of(rest);
+  const Problem problem = problem_with(rest);
   const Kernel kernel = compile(problem.spec, checked(device));
   try {
     const Outputs outputs = run_forward(kernel, problem);
@@ -137,8 +137,8 @@ TEST_CASE("host: a checked kernel refuses a range above its maximum, where it ma
       "maximum, or pass less");
   CHECK(said("mask_mod = kv_idx < 5 or n < 5 and any(i < n max 4: i == kv_idx)\n", 9).empty());
   // A tensor that is as long as the range is read inside it.
-  CHECK(make_check(problem_of("param n : i32 = 9\ntensor t : i32[n]\n"
-                              "mask_mod = any(i < min(n, 40) max 40: t[i] == kv_idx)\n")
+  CHECK(make_check(problem_with("param n : i32 = 9\ntensor t : i32[n]\n"
+                                "mask_mod = any(i < min(n, 40) max 40: t[i] == kv_idx)\n")
                        .spec,
                    uncached(Device::host), Device::host) == nullptr);
 }
@@ -158,8 +158,8 @@ TEST_CASE("reads inside reads are checked in linear time") {
 TEST_CASE("a spec whose indices are proved has nothing to check") {
   for (const char* rest :
        {"mask_mod = doc[b, kv_idx] == 3\n", "mask_mod = doc[b, max(kv_idx - 5, 0)] == 2\n", ""})
-    CHECK(make_check(problem_of(rest).spec, uncached(Device::host), Device::host) == nullptr);
-  CHECK(make_check(problem_of("mask_mod = doc[b, kv_idx + 1] == 3\n").spec, uncached(Device::host),
+    CHECK(make_check(problem_with(rest).spec, uncached(Device::host), Device::host) == nullptr);
+  CHECK(make_check(problem_with("mask_mod = doc[b, kv_idx + 1] == 3\n").spec, uncached(Device::host),
                    Device::host) != nullptr);
 }
 

@@ -42,7 +42,7 @@ std::string find_nvcc() {
   return {};
 }
 
-struct Build {
+struct NvccBuild {
   std::string spec;
   DType dtype;
   int head_dim;
@@ -50,10 +50,10 @@ struct Build {
 };
 
 /// Each spec for one architecture, in turns, as are the dtypes and head dims.
-std::vector<Build> builds() {
+std::vector<NvccBuild> builds() {
   constexpr std::array kTargets{"t4", "a100", "h100"};
   constexpr std::array kHeadDims{64, 128, 256};
-  std::vector<Build> result;
+  std::vector<NvccBuild> result;
   for (const std::string& spec : test::all_specs()) {
     const std::size_t i = result.size();
     const DType half = i % 3 == 0 ? DType::f16 : DType::bf16;  // a T4 has no bf16
@@ -64,7 +64,7 @@ std::vector<Build> builds() {
 }
 
 /// nvcc's messages; empty where it compiles the source.
-std::string compile_by(const std::string& nvcc, const Build& build) {
+std::string compile_by(const std::string& nvcc, const NvccBuild& build) {
   const Spec spec = load_spec(build.spec).with_dtype(build.dtype).with_head_dim(build.head_dim);
   const Compiled compiled = compile_front_end(spec.checked(), find_target(build.target));
   const TemporaryFolder folder;
@@ -86,7 +86,7 @@ std::string compile_by(const std::string& nvcc, const Build& build) {
 TEST_CASE("nvcc compiles the generated source of every spec", "[nvcc][slow]") {
   const std::string nvcc = find_nvcc();
   if (nvcc.empty()) return tests::skip("no nvcc in PATH, CUDA_HOME or /usr/local/cuda");
-  const std::vector<Build> all = builds();
+  const std::vector<NvccBuild> all = builds();
   std::vector<std::string> problems(all.size());
   parallel_for(static_cast<std::int64_t>(all.size()), 1, [&](std::int64_t i, std::int64_t) {
     const auto at = static_cast<std::size_t>(i);

@@ -22,7 +22,7 @@ constexpr const char* kSinks[] = {
 };
 // What kernels keep beside a row's maximum: nothing, rows' terms, a slope, values of the distance, two sets
 // of hooks; and masks that leave rows empty.
-constexpr const char* kHooks[] = {
+constexpr const char* kSunkHooks[] = {
     "",
     "score_mod = score + gate[q_idx] - gate[kv_idx]\nmask_mod = q_idx >= kv_idx",
     "score_mod = score - 0.1 * (q_idx - kv_idx)\nmask_mod = q_idx >= kv_idx",
@@ -41,7 +41,7 @@ Spec spec_of(const std::string& hooks, const std::string& sink, DType dtype) {
 
 void check_sinks(Device device, const Path& path) {
   for (const DType dtype : path.dtypes)
-    for (const char* hooks : kHooks)
+    for (const char* hooks : kSunkHooks)
       for (const char* sink : kSinks) {
         ProblemInputs inputs;
         inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 70, .kv_len = 133};
@@ -104,8 +104,8 @@ TEST_CASE("a sink of 0 is a key of 0 without a value", "[numeric]") {
 
 TEST_CASE("a sink of -inf is none, to the last bit", "[numeric]") {
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    const Spec plain = spec_of(kHooks[4], "", dtype);
-    const Spec sunk = spec_of(kHooks[4], "sink -inf", dtype);
+    const Spec plain = spec_of(kSunkHooks[4], "", dtype);
+    const Spec sunk = spec_of(kSunkHooks[4], "sink -inf", dtype);
     const Problem problem = problem_of(plain, false);
     const Outputs expected = run_forward(compile(plain, uncached(Device::host)), problem);
     const Outputs found = run_forward(compile(sunk, uncached(Device::host)), problem_of(sunk, false));

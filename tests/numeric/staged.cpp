@@ -11,7 +11,7 @@ using namespace fa::tools;
 
 namespace {
 
-constexpr const char* kHooks[] = {
+constexpr const char* kStagedHooks[] = {
     "score_mod = score + a[q_idx, kv_idx]",
     "score_mod = score + 0.00001 * f[q_idx, kv_idx]",
     "score_mod = score - 0.25 * c[b, h, q_idx, kv_idx]\nmask_mod = q_idx + 3 >= kv_idx",
@@ -29,7 +29,7 @@ constexpr const char* kPlans[] = {"", "tile_q=64 tile_kv=48", "tile_q=64 tile_kv
 void check_staged(Device device, const Path& path, bool plans) {
   int number = 0;
   for (const DType dtype : path.dtypes)
-    for (const char* hooks : kHooks) {
+    for (const char* hooks : kStagedHooks) {
       const Spec spec = Spec::parse(fmt::format(
           "attention staged\nhead_dim 64\ndtype {}\ntensor a : bf16[q_len, kv_len]\n"
           "tensor c : f32[batch, num_q_heads, q_len, kv_len]\n"

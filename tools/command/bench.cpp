@@ -27,7 +27,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchFooter = R"(
 Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
 tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
 percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
@@ -292,7 +292,7 @@ int run_bench(const BenchArguments& arguments) {
 void add_bench_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* const command = app.add_subcommand("bench", "Time specs on this machine, over sizes and plans");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   declare(*command, *arguments);
   command->callback([arguments, &action] { action = [arguments] { return run_bench(*arguments); }; });
 }

@@ -31,7 +31,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"help(
+constexpr const char* kBuildFooter = R"help(
 Needs NVRTC and no GPU. Every spec is built for every --arch, --head-dim and --dtype; where one of them has no kernel
 the command says which and why, and writes nothing. An architecture may have dtypes of its own: sm_75, which knows no
 bf16, as sm_75:f16. The bundle is written aside and renamed: it is there whole or not
@@ -357,7 +357,7 @@ void add_build_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* const command =
       app.add_subcommand("build", "Build kernels into a bundle, for GPUs that are elsewhere");
-  command->footer(kFooter);
+  command->footer(kBuildFooter);
   command->add_option("SPEC", arguments->specs, "Spec files (.fa), or - for standard input")
       ->type_name("FILE")
       ->required();

@@ -19,7 +19,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"help(
+constexpr const char* kBundleFooter = R"help(
 Needs no GPU. Fails where the bundle is cut short, damaged, or another version's. Checksums find accidents; a bundle is
 code, and whoever could change it could also compute new checksums: take it only from where you would take a program.
 
@@ -95,7 +95,7 @@ int run_bundle(const BundleArguments& arguments) {
 void add_bundle_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<BundleArguments>();
   CLI::App* const command = app.add_subcommand("bundle", "Check a bundle of kernels and show what it holds");
-  command->footer(kFooter);
+  command->footer(kBundleFooter);
   command->add_option("BUNDLE", arguments->path, "A bundle, or the folder that holds one")
       ->type_name("PATH")
       ->required();

@@ -20,7 +20,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"help(
+constexpr const char* kCacheFooter = R"help(
 Kernels are kept by content (source, flags, arch, compiler version), so nothing in here is ever out of date; the oldest
 unused entries go when the limit of FA_CACHE_SIZE is reached. An entry that is damaged, or that somebody else may have written, counts as absent.
 The folder is FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet.
@@ -107,7 +107,7 @@ int run_cache(const CacheArguments& arguments) {
 void add_cache_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CacheArguments>();
   CLI::App* const command = app.add_subcommand("cache", "Show or empty the disk cache of built kernels");
-  command->footer(kFooter);
+  command->footer(kCacheFooter);
   command->add_option("WHAT", arguments->what, "stats, list, clear or path [stats]")
       ->check(one_of({kCacheWords.begin(), kCacheWords.end()}))
       ->type_name("WORD");

@@ -22,7 +22,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCheckFooter = R"(
 Prints an `ok` line for each good spec on stdout and every finding on stderr, as file:line:col.
 The `ok` line names what is marked `grad`, of which the backward pass gives gradients.
 Warnings do not fail, unless --strict is given. Besides the spec's own (an unused param), they are: a row that keeps no
@@ -141,7 +141,7 @@ int run_check(const CheckArguments& arguments) {
 void add_check_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* const command = app.add_subcommand("check", "Check specs and print every finding");
-  command->footer(kFooter);
+  command->footer(kCheckFooter);
   command->add_option("SPEC", arguments->specs, "Spec files (.fa), or - for standard input")
       ->type_name("FILE")
       ->required();

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kAbout =
     "facet compiles attention variants, written as short specs, to fused kernels for this GPU or CPU.";
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCliFooter = R"(
 Start here:
   facet run specs/sliding_window_alibi.fa --verify    compute it, and check it against fp64
   facet explain specs/causal.fa --gpu h100            what the compiler knows and decides, and why
@@ -126,7 +126,7 @@ int read_command_line(int argc, const char* const* argv, Action& action) {
   }
   separate_json_word(words);
   CLI::App app(kAbout, "facet");
-  app.footer(kFooter);
+  app.footer(kCliFooter);
   app.set_version_flag("-v,--version", version_text());
   app.require_subcommand(1);
   add_check_command(app, action);

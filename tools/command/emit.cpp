@@ -25,7 +25,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kEmitFooter = R"(
 Stages, in the compiler's order:
   import   hooks from LLVM IR, normalised: what is made into typed trees
   ast      the checked spec: typed trees
@@ -133,7 +133,7 @@ void add_emit_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<EmitArguments>();
   CLI::App* const command = app.add_subcommand(
       "emit", "Print one stage of the compiler: import, ast, ir, facts, derive, plan, source, ptx");
-  command->footer(kFooter);
+  command->footer(kEmitFooter);
   command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
       ->type_name("FILE")
       ->required();

@@ -29,7 +29,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExplainFooter = R"(
 Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
 A100 where there is none. --gpu host explains the CPU kernel, as this machine's CPU has it.
 The plan is the compiler's own choice, or that of --plan. "compile takes" says which plan `fa::compile` would build:
@@ -163,7 +163,7 @@ int run_explain(const ExplainArguments& arguments) {
 void add_explain_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* const command = app.add_subcommand("explain", "Say what the compiler knows and decides, and why");
-  command->footer(kFooter);
+  command->footer(kExplainFooter);
   command->add_option("SPEC", arguments->spec_path, "Spec file (.fa), or - for standard input")
       ->type_name("FILE")
       ->required();

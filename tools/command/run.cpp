@@ -33,7 +33,7 @@ namespace fa::tools {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRunFooter = R"(
 Tensors that are not given are generated: q, k, v and others from --seed, tensors with an example from the example.
 The problem's size is that of the given q, k and v; what they leave open is batch 1, 4 heads, length 512.
 .npy files: float16, float32, int32, int8 and bool as NumPy writes them. bf16 is written as float32, and float32
@@ -383,7 +383,7 @@ void add_run_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* const command =
       app.add_subcommand("run", "Compute a spec on this machine, show and check the result");
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   declare(*command, *arguments);
   command->callback([arguments, &action] { action = [arguments] { return run_run(*arguments); }; });
 }

@@ -29,7 +29,7 @@
 namespace fa::tools {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTuneFooter = R"(
 The legal plans (tile sizes and the rest of what `facet explain` prints as plan) are timed in turns with the best one so
 far, the most promising first, in rounds that each keep the better half; about a quarter of them is timed at all. On a GPU each of
 several lengths is tuned for itself, in its share of the budget, and kernels take the plan of the length that is nearest;
@@ -330,7 +330,7 @@ void add_tune_command(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "tune",
       "Time plans of specs on this machine, or predict them for other GPUs, and remember the fastest");
-  command->footer(kFooter);
+  command->footer(kTuneFooter);
   declare(*command, *arguments);
   command->callback([arguments, &action] { action = [arguments] { return run_tune(*arguments); }; });
 }

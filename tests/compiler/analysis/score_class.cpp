@@ -14,8 +14,8 @@ namespace {
 using fa::HookJit;
 using fa::Slot;
 
-constexpr int kQLen = 700;
-constexpr int kKvLen = 900;
+constexpr int kQueries = 700;
+constexpr int kKeys = 900;
 constexpr int kReach = 40;  // the run-time parameter of the expressions
 
 /// A score_mod, its class and a captured table, ready to be evaluated.
@@ -65,10 +65,10 @@ class Probe {
     for (std::size_t i = 5; i < args_.size(); ++i) {
       switch (args_[i].kind) {
         case fa::HookArgKind::q_len:
-          slots.push_back(Slot::of(kQLen));
+          slots.push_back(Slot::of(kQueries));
           break;
         case fa::HookArgKind::kv_len:
-          slots.push_back(Slot::of(kKvLen));
+          slots.push_back(Slot::of(kKeys));
           break;
         case fa::HookArgKind::scale:
           slots.push_back(Slot::of(0.125f));
@@ -89,7 +89,7 @@ class Probe {
 
   fa::HookSignature args_;
   std::array<float, 2 * 257> table_{};
-  std::array<int, kQLen + kKvLen> ids_{};
+  std::array<int, kQueries + kKeys> ids_{};
   std::unique_ptr<HookJit> jit_;
   HookJit::Function addend_ = nullptr;
   HookJit::Function class_ = nullptr;
@@ -104,10 +104,10 @@ struct Count {
 
 Count compare(const Probe& probe, int tile_q, int tile_kv) {
   Count count;
-  for (int q_lo = 0; q_lo < kQLen; q_lo += tile_q)
-    for (int kv_lo = 0; kv_lo < kKvLen; kv_lo += tile_kv) {
-      const int q_hi = std::min(q_lo + tile_q, kQLen) - 1;
-      const int kv_hi = std::min(kv_lo + tile_kv, kKvLen) - 1;
+  for (int q_lo = 0; q_lo < kQueries; q_lo += tile_q)
+    for (int kv_lo = 0; kv_lo < kKeys; kv_lo += tile_kv) {
+      const int q_hi = std::min(q_lo + tile_q, kQueries) - 1;
+      const int kv_hi = std::min(kv_lo + tile_kv, kKeys) - 1;
       const float first = probe.addend(1, q_lo, kv_lo);
       bool equal = true;
       for (int q = q_lo; q <= q_hi && equal; ++q)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kHead = "attention long\nparam g : f32 = 0.7 grad\ntensor w : f32[kv_len] grad\n";
 
-Derivatives derived(const std::string& items) {
+Derivatives derived_with_head(const std::string& items) {
   const Spec spec = Spec::parse(kHead + items);
   return derive(spec.checked(), lower(spec.checked()));
 }
@@ -60,7 +60,7 @@ TEST_CASE("the derivatives of a chain of 380 operations are right, and as long a
   for (const char* op : {" * g", " / g", " + score * g", " - g"}) {
     INFO(op);
     const std::string items = "score_mod = w[kv_idx] + 0.001 * score" + repeated(380, op) + "\n";
-    CHECK(num_instructions(derived(items)) < 380 * 8);
+    CHECK(num_instructions(derived_with_head(items)) < 380 * 8);
   }
   CHECK(wrong("score_mod = w[kv_idx] + score" + repeated(380, " * (0.5 + 0.715 * g)") + "\n") == "");
   CHECK(wrong("score_mod = w[kv_idx] + 0.01 * (score" + repeated(380, " + score * g") + ")\n") == "");
@@ -68,20 +68,20 @@ TEST_CASE("the derivatives of a chain of 380 operations are right, and as long a
 
 TEST_CASE("the derivatives of 64 doublings are right, and as long as the 64 operations", "[derive]") {
   // Of 2^64 paths from the result to the score.
-  const Derivatives plain = derived(lets(64, "0.5 * X + 0.5 * X"));
+  const Derivatives plain = derived_with_head(lets(64, "0.5 * X + 0.5 * X"));
   CHECK(plain.score_mod.score.per == Per::call);  // g
   CHECK(num_instructions(plain) < 64 * 8);
   for (const char* step : {"0.5 * X + 0.4 * tanh(X)", "X * (1.5 - 0.5 * X)", "X / (0.5 + 0.5 * X)",
                            "0.5 * max(X, 0.3) + 0.5 * X", "where(X > 0.4, 0.5 * X + 0.5 * X, X)"}) {
     INFO(step);
-    CHECK(num_instructions(derived(lets(64, step))) < 64 * 50);
+    CHECK(num_instructions(derived_with_head(lets(64, step))) < 64 * 50);
     CHECK(wrong(lets(64, step)) == "");
   }
 }
 
 TEST_CASE("conditions inside of conditions make the derivative no longer", "[derive]") {
   const auto length = [](int count, const char* step) {
-    return num_instructions(derived(lets(count, step)));
+    return num_instructions(derived_with_head(lets(count, step)));
   };
   for (const char* step : {"where(kv_idx != 300, X * g, 0.0)", "where(X < 9.0, 0.99 * X, -X)", "1.01 * (-X)",
                            "where(q_idx >= 0, 0.5, X * g)"}) {
@@ -94,19 +94,20 @@ TEST_CASE("conditions inside of conditions make the derivative no longer", "[der
 TEST_CASE("a sum of thousands of terms has a derivative that does not nest as deep", "[derive]") {
   std::string sum = "score * g";
   for (int i = 0; i < 11; ++i) sum = "(" + sum + " + " + sum + ")";
-  const Derivatives result = derived("score_mod = w[0] + " + sum + "\n");
+  const Derivatives result = derived_with_head("score_mod = w[0] + " + sum + "\n");
   CHECK(num_instructions(result) < 2048 * 3);
 }
 
 TEST_CASE("what a hook mentions many times has one derivative", "[derive]") {
-  const Derivatives result = derived("score_mod = score" + repeated(380, " * (g + w[kv_idx])") + "\n");
+  const Derivatives result =
+      derived_with_head("score_mod = score" + repeated(380, " * (g + w[kv_idx])") + "\n");
   CHECK(result.score_mod.adjoints.size() == 2);
   CHECK(num_instructions(result) < 380 * 20);
-  CHECK(derived("score_mod = g * score + w[kv_idx] * w[kv_idx + 0] * w[q_idx]\n").score_mod.adjoints.size() ==
-        4);
+  CHECK(derived_with_head("score_mod = g * score + w[kv_idx] * w[kv_idx + 0] * w[q_idx]\n")
+            .score_mod.adjoints.size() == 4);
   // Of a reduction's body, too: one reduction adds up what g gets there.
   const Derivatives sum =
-      derived("score_mod = score + sum(i < 40: w[i]" + repeated(370, " * (g + score)") + ")\n");
+      derived_with_head("score_mod = score + sum(i < 40: w[i]" + repeated(370, " * (g + score)") + ")\n");
   CHECK(num_instructions(sum) < 370 * 30);
 }
 
@@ -114,7 +115,7 @@ TEST_CASE("a derivative that would be longer than any use is refused where it ge
   std::string chain;
   for (int i = 0; i < 380; ++i) chain += fmt::format(" * w[{}]", i);
   try {
-    derived("score_mod = g * score" + chain + "\n");
+    derived_with_head("score_mod = g * score" + chain + "\n");
     FAIL("no error");
   } catch (const SpecError& error) {
     REQUIRE(error.diagnostics().size() == 1);

@@ -50,7 +50,7 @@ Tally compare(const VectorFunction& function, Exact exact, float lowest, float h
   return tally;
 }
 
-struct Case {
+struct ExactCase {
   const char* name;
   ExactFunction function;
   double (*exact)(double);
@@ -59,7 +59,7 @@ struct Case {
   double worst = 0.55;  // units in the last place
 };
 
-constexpr Case kCases[] = {
+constexpr ExactCase kCases[] = {
     {"log", ExactFunction::log, std::log, 1e-45f, 3e38f, 0.002},
     {"log near 1", ExactFunction::log, std::log, 0.5f, 2, 0.002},
     {"log2", ExactFunction::log2, std::log2, 1e-45f, 3e38f, 0.002},
@@ -76,7 +76,7 @@ constexpr Case kCases[] = {
 }  // namespace
 
 TEST_CASE("exact functions are the nearest f32, or its neighbour now and then", "[exact]") {
-  for (const Case& test : kCases) {
+  for (const ExactCase& test : kCases) {
     const Tally tally =
         compare(compiled(test.function, false, host_cpu().features), test.exact, test.lowest, test.highest);
     INFO(test.name << ": " << tally.not_nearest << " of " << tally.count << ", worst " << tally.worst);
@@ -87,7 +87,7 @@ TEST_CASE("exact functions are the nearest f32, or its neighbour now and then", 
 }
 
 TEST_CASE("exact functions have the same bits from scalar and from vector code", "[exact]") {
-  for (const Case& test : kCases) {
+  for (const ExactCase& test : kCases) {
     const VectorFunction vector = compiled(test.function, false, host_cpu().features);
     const VectorFunction scalar = compiled(test.function, true, host_cpu().features);
     const auto last = std::bit_cast<std::uint32_t>(test.highest);

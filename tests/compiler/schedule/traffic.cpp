@@ -10,12 +10,12 @@ using namespace fa;
 
 namespace {
 
-const Plan kPlan{.family = Family::sm80, .tile_q = 128, .tile_kv = 64, .warps = 4, .min_ctas = 2};
+const Plan kFusedPlan{.family = Family::sm80, .tile_q = 128, .tile_kv = 64, .warps = 4, .min_ctas = 2};
 constexpr ProblemSize kSmall{.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 100, .kv_len = 300};
 
 Traffic count(const CheckedSpec& spec, const ProblemSize& size, std::string_view target = "h200",
               const Facts& facts = {}) {
-  return count_traffic(spec, facts, kPlan, find_target(target), size);
+  return count_traffic(spec, facts, kFusedPlan, find_target(target), size);
 }
 
 }  // namespace
@@ -30,11 +30,11 @@ TEST_CASE("the fused kernel loads Q once and K and V once for each row of tiles"
   // As the kernel does it, element by element: rows past the end are not read.
   double bytes = 0;
   for (int head = 0; head < 2 * 4; ++head) {
-    for (int q0 = 0; q0 < kSmall.q_len; q0 += kPlan.tile_q) {
-      const int rows = std::min(kPlan.tile_q, kSmall.q_len - q0);
+    for (int q0 = 0; q0 < kSmall.q_len; q0 += kFusedPlan.tile_q) {
+      const int rows = std::min(kFusedPlan.tile_q, kSmall.q_len - q0);
       bytes += rows * 64 * 2 + rows * 32 * 2 + rows * 4;  // q, o, lse
-      for (int kv0 = 0; kv0 < kSmall.kv_len; kv0 += kPlan.tile_kv) {
-        bytes += std::min(kPlan.tile_kv, kSmall.kv_len - kv0) * (64 + 32) * 2;
+      for (int kv0 = 0; kv0 < kSmall.kv_len; kv0 += kFusedPlan.tile_kv) {
+        bytes += std::min(kFusedPlan.tile_kv, kSmall.kv_len - kv0) * (64 + 32) * 2;
       }
     }
   }

@@ -10,20 +10,13 @@
 #include "fa/spec.h"
 #include "templates/params.h"
 #include "tests/catch.h"
+#include "tests/compiler/spec/parse.h"
+
+using fa::test::f32;
+using fa::test::i32;
+using fa::test::parse;
 
 namespace {
-
-fa::Spec parse(const std::string& lines) { return fa::Spec::parse("attention a\n" + lines + "\n", "test"); }
-
-std::int32_t i32(const std::string& expr) {
-  INFO(expr);
-  return std::get<std::int32_t>(parse("param x : i32 = " + expr).params().at(0).default_value);
-}
-
-float f32(const std::string& expr) {
-  INFO(expr);
-  return std::get<float>(parse("param x : f32 = " + expr).params().at(0).default_value);
-}
 
 // Whether a condition on constants is true, found by a mask of it.
 bool holds(const std::string& condition) {

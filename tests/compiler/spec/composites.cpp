@@ -6,20 +6,13 @@
 #include "compiler/spec/spec.h"
 #include "fa/spec.h"
 #include "tests/catch.h"
+#include "tests/compiler/spec/parse.h"
+
+using fa::test::f32;
+using fa::test::i32;
+using fa::test::parse;
 
 namespace {
-
-fa::Spec parse(const std::string& lines) { return fa::Spec::parse("attention a\n" + lines + "\n", "test"); }
-
-std::int32_t i32(const std::string& expr) {
-  INFO(expr);
-  return std::get<std::int32_t>(parse("param x : i32 = " + expr).params().at(0).default_value);
-}
-
-float f32(const std::string& expr) {
-  INFO(expr);
-  return std::get<float>(parse("param x : f32 = " + expr).params().at(0).default_value);
-}
 
 /// The typed tree of score_mod = score + (expression of an f32 x, y and an i32 n), and what stands before it.
 std::string tree(const std::string& expr) {

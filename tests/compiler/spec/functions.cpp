@@ -9,10 +9,11 @@
 #include "compiler/spec/spec.h"
 #include "fa/spec.h"
 #include "tests/catch.h"
+#include "tests/compiler/spec/parse.h"
+
+using fa::test::parse;
 
 namespace {
-
-fa::Spec parse(const std::string& lines) { return fa::Spec::parse("attention a\n" + lines + "\n", "test"); }
 
 /// The typed trees of the hooks, without the text before them.
 std::string hooks(const std::string& lines) {

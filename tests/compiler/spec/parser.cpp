@@ -33,7 +33,7 @@ struct Parsed {
   std::vector<fa::Diagnostic> errors;
 };
 
-Parsed parse(const std::string& text) {
+Parsed parse_with_errors(const std::string& text) {
   const auto source = std::make_shared<const fa::SourceText>("test", text);
   fa::Findings findings(*source);
   fa::Ast ast = fa::parse_spec(source, findings);
@@ -81,7 +81,7 @@ TEST_CASE("calls, reads and reductions", "[spec][parser]") {
 
 TEST_CASE("one finding a line, and the other lines are read", "[spec][parser]") {
   const Parsed parsed =
-      parse("attention a\nparam x : i32 = = 1\nlet y = (1 + \nlet z = 3\nfoo bar\ndropout 0.5\n");
+      parse_with_errors("attention a\nparam x : i32 = = 1\nlet y = (1 + \nlet z = 3\nfoo bar\ndropout 0.5\n");
   REQUIRE(parsed.errors.size() == 3);
   CHECK(parsed.errors[0].place.line == 2);
   CHECK(parsed.errors[1].place.line == 3);
@@ -117,8 +117,8 @@ TEST_CASE("nesting is bounded, whatever nests", "[spec][parser]") {
 }
 
 TEST_CASE("the tree as text, with places", "[spec][print]") {
-  const Parsed parsed =
-      parse("attention a\ntensor t : i32[batch, 2] = i0\nmask_mod = any(i < 2:\n  t[b, i] > -kv_idx)\n");
+  const Parsed parsed = parse_with_errors(
+      "attention a\ntensor t : i32[batch, 2] = i0\nmask_mod = any(i < 2:\n  t[b, i] > -kv_idx)\n");
   REQUIRE(parsed.errors.empty());
   CHECK(fa::print_ast(parsed.ast) ==
         "1:1     attention a\n"

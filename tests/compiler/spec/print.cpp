@@ -18,7 +18,7 @@
 
 namespace {
 
-fa::Ast parse(const std::string& text) {
+fa::Ast ast_of(const std::string& text) {
   const auto source = std::make_shared<const fa::SourceText>("test", text);
   fa::Findings findings(*source);
   fa::Ast ast = fa::parse_spec(source, findings);
@@ -132,10 +132,10 @@ TEST_CASE("random specs: print, parse, print is a fixed point and the trees are 
     const fa::Ast tree = random.spec();
     const std::string text = fa::print_spec(tree);
     INFO(text);
-    const fa::Ast again = parse(text);
+    const fa::Ast again = ast_of(text);
     REQUIRE(fa::same(tree, again));
     REQUIRE(fa::print_spec(again) == text);
-    REQUIRE(fa::same(tree, parse(random.noisy(tree))));
+    REQUIRE(fa::same(tree, ast_of(random.noisy(tree))));
   }
 }
 

@@ -23,8 +23,6 @@ std::string why_not(const BundleContents& contents) {
   return message_of<BundleError>([&] { copy_of(contents); });
 }
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-
 /// A call of `causal`.
 BackwardArgs arguments() {
   const auto tensor = [](std::uintptr_t address) {

@@ -8,6 +8,7 @@
 #include "tests/runtime/system/temporary.h"
 
 using namespace fa;
+using tests::kNothingThrown;
 using tests::message_of;
 
 namespace {
@@ -55,13 +56,11 @@ std::string refusal(const std::function<void(ForwardArgs&)>& spoil, Device devic
   return message_of<ArgumentError>([&] { prepare(of.checked(), device, args, params); });
 }
 
-const std::string kAccepted = "(nothing was thrown)";
-
 }  // namespace
 
 TEST_CASE("a right call is accepted on both devices", "[runtime][arguments]") {
-  CHECK(refusal([](ForwardArgs&) {}, Device::cuda) == kAccepted);
-  CHECK(refusal([](ForwardArgs&) {}, Device::host) == kAccepted);
+  CHECK(refusal([](ForwardArgs&) {}, Device::cuda) == kNothingThrown);
+  CHECK(refusal([](ForwardArgs&) {}, Device::host) == kNothingThrown);
 }
 
 TEST_CASE("dtypes and shapes", "[runtime][arguments]") {
@@ -95,7 +94,7 @@ TEST_CASE("a GPU's grid bounds batch and heads; the host has no such bound", "[r
   };
   CHECK(refusal(many) == "q.shape[0] (batch) is 65536: on a GPU it is at most 65535; split the call");
   // The strides are those of two, so on the host the next error is in the output, or there is none.
-  CHECK(refusal(many, Device::host) == kAccepted);
+  CHECK(refusal(many, Device::host) == kNothingThrown);
 }
 
 TEST_CASE("addresses and strides", "[runtime][arguments]") {
@@ -105,14 +104,14 @@ TEST_CASE("addresses and strides", "[runtime][arguments]") {
         "k.strides[3] (dim) is 2: it must be 1; copy the tensor so that rows are contiguous");
   CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1008); }) ==
         "q.data is not aligned to 16 bytes: copy the tensor to memory that is");
-  CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1008); }, Device::host) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1008); }, Device::host) == kNothingThrown);
   CHECK(refusal([](ForwardArgs& a) { a.q.data = at(0x1001); }, Device::host) ==
         "q.data is not aligned to 2 bytes: copy the tensor to memory that is");
   CHECK(refusal([](ForwardArgs& a) { a.v.strides[1] = 2500; }) ==
         "v.strides[1] (heads) is 2500 elements, 5000 bytes: it must be a multiple of 16 bytes; pad the rows "
         "or copy "
         "the tensor");
-  CHECK(refusal([](ForwardArgs& a) { a.v.strides[1] = 2500; }, Device::host) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.v.strides[1] = 2500; }, Device::host) == kNothingThrown);
   CHECK(refusal([](ForwardArgs& a) { a.k.strides[2] = -64; }) ==
         "k.strides[2] (length) is -64: copy the tensor; strides count up");
   CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = std::int64_t{1} << 60; }) ==
@@ -126,12 +125,14 @@ TEST_CASE("addresses and strides", "[runtime][arguments]") {
   CHECK(refusal([](ForwardArgs& a) { a.lse = static_cast<float*>(at(0x1002)); }) ==
         "lse is not aligned to 4 bytes: pass the address of a float");
   // Keys and values may be shared between heads and batches; results may not.
-  CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = a.k.strides[1] = a.v.strides[1] = 0; }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.k.strides[0] = a.k.strides[1] = a.v.strides[1] = 0; }) ==
+        kNothingThrown);
   const std::string shared =
       "o.strides make elements of o share memory: pass a tensor whose elements are distinct";
   CHECK(refusal([](ForwardArgs& a) { a.o.strides[1] = 0; }) == shared);
   CHECK(refusal([](ForwardArgs& a) { a.o.strides[2] = 16; }) == shared);
-  CHECK(refusal([](ForwardArgs& a) { a.o = Tensor::bshd(at(kO), DType::bf16, 2, 6, 100, 32); }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.o = Tensor::bshd(at(kO), DType::bf16, 2, 6, 100, 32); }) ==
+        kNothingThrown);
 }
 
 TEST_CASE("outputs of a call may not overlap", "[runtime][arguments]") {
@@ -142,9 +143,9 @@ TEST_CASE("outputs of a call may not overlap", "[runtime][arguments]") {
   const std::string refused = "o and lse share memory, and the call writes both: give each memory of its own";
   CHECK(at_lse(kO) == refused);
   CHECK(at_lse(kO + kBytesOfO - 4) == refused);
-  CHECK(at_lse(kO - kBytesOfLse) == kAccepted);
+  CHECK(at_lse(kO - kBytesOfLse) == kNothingThrown);
   CHECK(at_lse(kO - kBytesOfLse + 4) == refused);
-  CHECK(at_lse(kO + kBytesOfO) == kAccepted);
+  CHECK(at_lse(kO + kBytesOfO) == kNothingThrown);
   CHECK(refusal([](ForwardArgs& a) {
           a.workspace = at(kO);
           a.workspace_bytes = 16;
@@ -186,7 +187,7 @@ TEST_CASE("params", "[runtime][arguments]") {
         "param 'window' is i32, an f32 was given: pass a std::int32_t");
   CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "bend", .value = 2}}; }) ==
         "param 'bend' is f32, an i32 was given: pass a float");
-  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "bend", .value = 2.0f}}; }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.params = {{.name = "bend", .value = 2.0f}}; }) == kNothingThrown);
   const Spec plain = Spec::parse("attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\n");
   CHECK(refusal([](ForwardArgs& a) { a.tensors.clear(), a.params = {{.name = "x", .value = 2.0f}}; },
                 Device::cuda, plain) == "param 'x' is not one of the spec's: it has none");
@@ -213,12 +214,12 @@ TEST_CASE("captured tensors", "[runtime][arguments]") {
   CHECK(refusal([](ForwardArgs& a) {
           a.params = {{.name = "window", .value = 9}};
           a.tensors[1].shape[1] = 19;
-        }) == kAccepted);
+        }) == kNothingThrown);
   CHECK(refusal([](ForwardArgs& a) { a.tensors[0].data = nullptr; }) ==
         "tensor 'slopes' has no data: pass the address of its first element");
   CHECK(refusal([](ForwardArgs& a) { a.tensors[0].data = at(0x2002); }) ==
         "tensor 'slopes' is not aligned to 4 bytes: copy it to memory that is");
-  CHECK(refusal([](ForwardArgs& a) { std::swap(a.tensors[0], a.tensors[1]); }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { std::swap(a.tensors[0], a.tensors[1]); }) == kNothingThrown);
   CHECK(refusal([](ForwardArgs& a) {
           a.q.shape[2] = a.o.shape[2] = 3;
           a.tensors[1].shape[0] = 0;
@@ -247,7 +248,7 @@ TEST_CASE("captured tensors of six dimensions and 64-bit numbers", "[runtime][ar
         },
         Device::cuda, deep);
   };
-  CHECK(call([](Captured&) {}) == kAccepted);
+  CHECK(call([](Captured&) {}) == kNothingThrown);
   CHECK(call([](Captured& t) { t.dtype = DType::i32; }) ==
         "tensor 't' has dtype i32, the spec says i64: convert it");
   CHECK(call([](Captured& t) { t.shape[5] = 51; }) ==
@@ -261,7 +262,7 @@ TEST_CASE("captured tensors of six dimensions and 64-bit numbers", "[runtime][ar
 TEST_CASE("dropout", "[runtime][arguments]") {
   CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.5f; }) ==
         "dropout is 0.5, but the spec has none: add a line `dropout 0.5` to it");
-  CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.0f; }) == kAccepted);
+  CHECK(refusal([](ForwardArgs& a) { a.dropout = 0.0f; }) == kNothingThrown);
   const Spec with = Spec::parse("attention a\nhead_dim 64\nhead_dim_v 32\ndtype bf16\ndropout 0.1\n");
   for (const auto& [probability, text] :
        {std::pair{1.5f, "1.5"}, {-0.25f, "-0.25"}, {std::nanf(""), "nan"}}) {

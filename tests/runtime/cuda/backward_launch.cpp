@@ -14,15 +14,9 @@ using namespace fa::tests;
 
 namespace {
 
-constexpr const char* kSpec =
+constexpr const char* kSpecWithSlopes =
     "attention a\nhead_dim 64\ndtype bf16\ntensor slopes : f32[num_q_heads] grad\n"
     "score_mod = score + slopes[h] * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx\n";
-
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-
-Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length) {
-  return Tensor::bhsd(at(address), DType::bf16, 3, heads, length, 64);
-}
 
 BackwardArgs arguments(int q_len, int kv_len) {
   BackwardArgs args;
@@ -49,7 +43,7 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
           "[backward][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  const Spec spec = Spec::parse(kSpec);
+  const Spec spec = Spec::parse(kSpecWithSlopes);
   const Target& target = find_target("a100");
   const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
   const BackwardPlan plan = plan_backward(spec.checked(), compiled, target);
@@ -119,7 +113,7 @@ TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients 
           "[backward][launch][deterministic]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  const Spec spec = Spec::parse(kSpec);
+  const Spec spec = Spec::parse(kSpecWithSlopes);
   const Target& target = find_target("a100");
   const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
   const BackwardPlan plan = plan_backward(spec.checked(), compiled, target, true);
@@ -146,7 +140,7 @@ TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients 
 TEST_CASE("a backward call without keys zeroes every gradient on the device", "[backward][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  const Spec spec = Spec::parse(kSpec);
+  const Spec spec = Spec::parse(kSpecWithSlopes);
   const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(130, 0));
   CHECK_FALSE(call.has_elements);
   launch_zeros(device, spec.checked(), call, at(0x9000));

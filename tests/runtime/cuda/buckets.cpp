@@ -62,8 +62,6 @@ Kernel three_plans(const CudaDevice& device) {
   return kernel_of(CudaBuckets(std::move(all)));
 }
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
-
 ForwardArgs args_of(std::int64_t heads, std::int64_t q_len, std::int64_t kv_len) {
   const auto tensor = [&](std::uintptr_t address, std::int64_t length) {
     return Tensor::bhsd(at(address), DType::bf16, 1, heads, length, 64);

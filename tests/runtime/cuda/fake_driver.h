@@ -1,10 +1,12 @@
 // A CUDA driver made of plain functions: it has one device, keeps what it is told, and fails when asked to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "fa/kernel.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/driver.h"
 #include "templates/params.h"
@@ -64,5 +66,12 @@ const DriverTable& fake_table();
 
 inline CUcontext fake_context() { return reinterpret_cast<CUcontext>(0x1000); }
 inline CUfunction fake_function() { return reinterpret_cast<CUfunction>(0x3000); }
+
+/// An address that nothing reads.
+inline void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
+/// A batch of 3 in bf16.
+inline Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length, std::int64_t dim = 64) {
+  return Tensor::bhsd(at(address), DType::bf16, 3, heads, length, dim);
+}
 
 }  // namespace fa::tests

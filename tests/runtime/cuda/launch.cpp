@@ -34,7 +34,6 @@ Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary
   return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
 }
 
-void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 Binary with_tile_map(bool overlaps) {
   Binary binary = kBinary;
   binary.program[0].overlaps = overlaps;
@@ -46,10 +45,6 @@ Binary with_tile_map(bool overlaps) {
                          .threads = 512,
                          .tile_map = TileMapShape{.of_batch = true, .of_head = false, .has_plain = true}});
   return binary;
-}
-
-Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length, std::int64_t dim = 64) {
-  return Tensor::bhsd(at(address), DType::bf16, 3, heads, length, dim);
 }
 
 }  // namespace

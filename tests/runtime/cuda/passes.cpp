@@ -50,10 +50,6 @@ Source source_of_three() {
           .program = three_passes()};
 }
 
-Tensor tensor(std::uintptr_t address, std::int64_t heads, std::int64_t length) {
-  return Tensor::bhsd(reinterpret_cast<void*>(address), DType::bf16, 3, heads, length, 64);
-}
-
 /// Launches the kernel of `bundle`, and looks at what reaches the driver.
 void check_launches(const BundleContents& contents) {
   reset_fake();

@@ -9,17 +9,16 @@
 #include "tests/skip.h"
 
 using namespace fa;
-using namespace fa::tools;
 
 namespace {
 
-struct Kind {
+struct NarrowCpu {
   const char* name;
   const char* features;
   const char* needs;  // this machine's feature without which the code cannot run here
 };
 
-constexpr Kind kKinds[] = {
+constexpr NarrowCpu kNarrowCpus[] = {
     {"x86-64", "", ""},
     {"nehalem", "+sse4.2", "+sse4.2"},
     {"haswell", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2", "+avx2"},
@@ -63,7 +62,7 @@ TEST_CASE("host kernel: the backward pass as code for other x86 CPUs", "[backwar
       "score_mod = cap * tanh(score / cap) + bias[h, clamp(q_idx - kv_idx, -20, 20) + 20] + "
       "pair[b, h, q_idx, kv_idx] + sum(r < 3: rows[q_idx, r] * columns[kv_idx, r])\n"
       "mask_mod = q_idx / 3 >= kv_idx / (q_idx % 5 + 1)\ndropout 0.25\n";
-  for (const Kind& kind : kKinds) {
+  for (const NarrowCpu& kind : kNarrowCpus) {
     if (host_cpu().features.find(kind.needs) == std::string::npos) {
       tests::skip(std::string("code for ") + kind.name + ": this CPU lacks " + kind.needs);
       continue;
@@ -73,10 +72,10 @@ TEST_CASE("host kernel: the backward pass as code for other x86 CPUs", "[backwar
       INFO(kind.name << " " << dtype);
       const Spec spec =
           Spec::parse(std::string("attention t\nhead_dim 48\nhead_dim_v 40\ndtype ") + dtype + "\n" + items);
-      ProblemInputs inputs;
+      tools::ProblemInputs inputs;
       inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 61, .kv_len = 130};
       inputs.dropout_seed = 9;
-      CHECK(backward_failure(kernel_for(cpu, spec), make_problem(spec, inputs)) == "");
+      CHECK(tools::backward_failure(kernel_for(cpu, spec), tools::make_problem(spec, inputs)) == "");
     }
   }
 }

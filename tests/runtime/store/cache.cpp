@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tests/catch.h"
+#include "tests/runtime/store/entries.h"
 #include "tests/runtime/system/temporary.h"
 #include "tests/skip.h"
 
@@ -21,27 +22,6 @@ using namespace fa;
 using namespace fa::tests;
 
 namespace {
-
-constexpr std::int64_t kRoomy = 1 << 24;
-
-Key key_of(int number) { return {.high = 0x0123456789abcdefu, .low = static_cast<std::uint64_t>(number)}; }
-
-/// An entry whose every byte follows from `number`, so that a mixture of two shows.
-CacheEntry entry_of(int number, std::size_t bytes = 1000) {
-  CacheEntry entry = {.label = "entry " + std::to_string(number), .payload = std::string(bytes, '\0')};
-  for (std::size_t i = 0; i < bytes; ++i)
-    entry.payload[i] = static_cast<char>(number * 31 + static_cast<int>(i) * 7);
-  return entry;
-}
-
-bool holds(const DiskCache& cache, int number, std::size_t bytes = 1000) {
-  const std::optional<CacheEntry> entry = cache.get(key_of(number));
-  return entry && entry->payload == entry_of(number, bytes).payload && entry->label == entry_of(number).label;
-}
-
-std::string file_of(const TemporaryFolder& folder, int number) {
-  return folder / file_of_key(key_of(number));
-}
 
 /// Seconds since 1970 as the entry's time of use.
 void set_used(const std::string& path, std::int64_t seconds) {

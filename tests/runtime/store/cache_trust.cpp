@@ -4,30 +4,12 @@
 
 #include "runtime/store/cache.h"
 #include "tests/catch.h"
+#include "tests/runtime/store/entries.h"
 #include "tests/runtime/system/temporary.h"
 #include "tests/skip.h"
 
 using namespace fa;
 using namespace fa::tests;
-
-namespace {
-
-constexpr std::int64_t kRoomy = 1 << 24;
-
-Key key_of(int number) { return {.high = 1, .low = static_cast<std::uint64_t>(number)}; }
-
-CacheEntry entry_of(int number) { return {.label = std::to_string(number), .payload = "payload"}; }
-
-bool holds(const DiskCache& cache, int number) {
-  const std::optional<CacheEntry> entry = cache.get(key_of(number));
-  return entry && entry->label == entry_of(number).label;
-}
-
-std::string file_of(const TemporaryFolder& folder, int number) {
-  return folder / file_of_key(key_of(number));
-}
-
-}  // namespace
 
 TEST_CASE("cache: what others may have written is not used", "[cache]") {
   const TemporaryFolder folder;

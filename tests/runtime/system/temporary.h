@@ -40,7 +40,9 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// The message `call` throws with as an `E`, or a note that it threw none.
+constexpr const char* kNothingThrown = "(nothing was thrown)";
+
+/// The message `call` throws with as an `E`, or kNothingThrown.
 template <class E, class Call>
 std::string message_of(Call call) {
   try {
@@ -48,7 +50,7 @@ std::string message_of(Call call) {
   } catch (const E& error) {
     return error.what();
   }
-  return "(nothing was thrown)";
+  return kNothingThrown;
 }
 
 }  // namespace fa::tests

@@ -13,16 +13,15 @@ using nlohmann::json;
 
 namespace {
 
-std::string causal() { return source_path("specs/causal.fa"); }
-
 CommandResult explain(const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"explain", causal(), "--gpu", "a100"};
+  std::vector<std::string> words = {"explain", causal_path(), "--gpu", "a100"};
   words.insert(words.end(), more.begin(), more.end());
   return facet(words);
 }
 
 CommandResult run(const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"run", causal(), "--device", "host", "--head-dim", "16", "--repeat", "1"};
+  std::vector<std::string> words = {"run",        causal_path(), "--device", "host",
+                                    "--head-dim", "16",          "--repeat", "1"};
   words.insert(words.end(), more.begin(), more.end());
   return facet(words);
 }
@@ -76,9 +75,9 @@ TEST_CASE("rates are GFLOP/s on the host, TFLOP/s on a GPU, however large", "[to
   CHECK(print_rate(83.6e9, 1000, true) == "0.0836 TFLOP/s");
   const std::vector<std::string> small = {"--device", "host", "--head-dim", "16", "--heads", "1"};
   for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"run", causal(), "--q-len", "64"},
-        {"bench", causal(), "--q-len", "64", "--time", "1"},
-        {"bench", causal(), "--q-len", "64", "--time", "1", "--plans", "all"}}) {
+       {std::vector<std::string>{"run", causal_path(), "--q-len", "64"},
+        {"bench", causal_path(), "--q-len", "64", "--time", "1"},
+        {"bench", causal_path(), "--q-len", "64", "--time", "1", "--plans", "all"}}) {
     auto words = command;
     words.insert(words.end(), small.begin(), small.end());
     const std::string out = facet(words).out;

@@ -16,7 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-std::string causal() { return source_path("specs/causal.fa"); }
 std::string document() { return source_path("specs/document.fa"); }
 
 /// The dynamic linker's list of what a program loads.
@@ -33,8 +32,8 @@ TEST_CASE("build makes one bundle of specs, sizes and architectures", "[tools][b
   if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("out/");
-  const std::vector<std::string> words{"build", causal(), document(),   "--arch", "sm_80,sm_90a",
-                                       "-o",    path,     "--head-dim", "64"};
+  const std::vector<std::string> words{"build", causal_path(), document(),   "--arch", "sm_80,sm_90a",
+                                       "-o",    path,          "--head-dim", "64"};
   const auto built = facet(words);
   CHECK(built.err == "");
   REQUIRE(built.status == 0);
@@ -107,7 +106,7 @@ TEST_CASE("build --backward makes a bundle whose kernels have a backward pass", 
 TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][bundle]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words{"build", causal(), "-o", folder.file("out")};
+    std::vector<std::string> words{"build", causal_path(), "-o", folder.file("out")};
     words.insert(words.end(), more.begin(), more.end());
     const auto result = facet(words);
     CHECK(result.status == 2);
@@ -117,7 +116,7 @@ TEST_CASE("build says what it cannot build, and then writes nothing", "[tools][b
   };
   // One of the two architectures has no bf16, so nothing is built for the other either.
   CHECK(missing(refused({"--arch", "sm_80,sm_75", "--dtype", "bf16"}),
-                {causal() + ": error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
+                {causal_path() + ": error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
                  "or build f16 for it alone: --arch sm_75:f16"}) == "");
   CHECK(first_line(refused({"--arch", "sm_52"}))
             .find("facet: error: no GPU of architecture 'sm_52' is "
@@ -137,8 +136,8 @@ TEST_CASE("an architecture of a bundle may have dtypes of its own", "[tools][bun
   if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("mixed");
-  const auto built =
-      facet({"build", causal(), "--arch", "sm_75:f16,sm_80:f16+bf16,sm_90a", "--head-dim", "64", "-o", path});
+  const auto built = facet(
+      {"build", causal_path(), "--arch", "sm_75:f16,sm_80:f16+bf16,sm_90a", "--head-dim", "64", "-o", path});
   CHECK(built.err == "");
   REQUIRE(built.status == 0);
   const json listed = json::parse(facet({"bundle", path, "--json"}).out);
@@ -152,8 +151,8 @@ TEST_CASE("what is asked for twice is built once", "[tools][bundle]") {
   if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string path = folder.file("twice");
-  const auto built = facet({"build", causal(), causal(), "--arch", "sm_80,sm_80,sm_90a:bf16,sm_90a:f16+f16",
-                            "--head-dim", "64,64", "-o", path});
+  const auto built = facet({"build", causal_path(), causal_path(), "--arch",
+                            "sm_80,sm_80,sm_90a:bf16,sm_90a:f16+f16", "--head-dim", "64,64", "-o", path});
   CHECK(built.err == "");
   REQUIRE(built.status == 0);
   CHECK(missing(built.out, {": 3 kernels for sm_80 and sm_90a, "}) == "");
@@ -215,7 +214,7 @@ TEST_CASE("the example's result is right on this GPU", "[tools][bundle][gpu]") {
   const std::string path = folder.file("x.facet-bundle");
   const DeviceInfo& info = CudaDevice::get(0).info();
   const auto built =
-      facet({"build", causal(), "--arch", "sm_" + std::to_string(info.compute_capability), "-o", path});
+      facet({"build", causal_path(), "--arch", "sm_" + std::to_string(info.compute_capability), "-o", path});
   CHECK(built.err == "");
   REQUIRE(built.status == 0);
   for (int run = 0; run < 3; ++run) {

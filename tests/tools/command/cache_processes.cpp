@@ -11,13 +11,10 @@
 
 using namespace fa;
 using namespace fa::tools;
-using fa::tests::read_file;
-using fa::tests::TemporaryFolder;
-using fa::tests::write_file;
 
 namespace {
 
-nlohmann::json run_once(const TemporaryFolder& folder, const std::vector<std::string>& settings = {},
+nlohmann::json run_once(const tests::TemporaryFolder& folder, const std::vector<std::string>& settings = {},
                         const std::vector<std::string>& more = {}) {
   std::vector<std::string> all = settings;
   all.push_back("FA_CACHE_DIR=" + folder.path());
@@ -33,7 +30,7 @@ nlohmann::json run_once(const TemporaryFolder& folder, const std::vector<std::st
 }  // namespace
 
 TEST_CASE("a second process loads the host kernel that the first one built", "[tools][cache]") {
-  const TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   const nlohmann::json first = run_once(folder), second = run_once(folder);
   CHECK(first["compile_ms"]["source"] == "compiled");
   CHECK(first["cache"]["miss"] == "no entry");
@@ -43,7 +40,7 @@ TEST_CASE("a second process loads the host kernel that the first one built", "[t
 }
 
 TEST_CASE("a second process loads the backward pass that the first one built", "[tools][cache][backward]") {
-  const TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   run_once(folder);
   const nlohmann::json first = run_once(folder, {}, {"--backward"}),
                        second = run_once(folder, {}, {"--backward"});
@@ -54,11 +51,11 @@ TEST_CASE("a second process loads the backward pass that the first one built", "
 
 TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", "[tools][cache][nvrtc]") {
   if (tests::skip_without_nvrtc()) return;
-  const TemporaryFolder cache, other;
+  const tests::TemporaryFolder cache, other;
   // A file that the cache takes for NVRTC, by its name, size and time, and that no process can load.
   const std::filesystem::path real = std::filesystem::canonical(nvrtc_search().library);
   const std::string junk = other / real.filename().string();
-  write_file(junk, "no library");
+  tests::write_file(junk, "no library");
   std::filesystem::resize_file(junk, std::filesystem::file_size(real));
   std::filesystem::last_write_time(junk, std::filesystem::last_write_time(real));
   const auto run = [&](const std::string& folder, const std::string& nvrtc) {
@@ -82,7 +79,7 @@ TEST_CASE("a second process takes a GPU's kernel from disk and loads no NVRTC", 
 TEST_CASE("how long the driver takes to start is no part of a GPU kernel's other times",
           "[tools][cache][nvrtc]") {
   if (tests::skip_without_nvrtc()) return;
-  const TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   for (const char* device : {"cuda", "auto"}) {
     INFO(device);
     const auto ran = run_program(
@@ -105,15 +102,15 @@ TEST_CASE("how long the driver takes to start is no part of a GPU kernel's other
 }
 
 TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]") {
-  const TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   run_once(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-    write_file(entry.path().string(), "no entry at all");
+    tests::write_file(entry.path().string(), "no entry at all");
   CHECK(run_once(folder)["cache"]["miss"] == "damaged");
   CHECK(run_once(folder)["compile_ms"]["source"] == "disk cache");
   CHECK(run_once(folder, {"FA_CACHE_SIZE=1"})["compile_ms"]["source"] == "disk cache");
 
-  const TemporaryFolder empty;
+  const tests::TemporaryFolder empty;
   const std::string not_kept = run_once(empty, {"FA_CACHE_SIZE=1"})["cache"]["not_kept"];
   CHECK(missing(not_kept, {"more than the cache may hold", "FA_CACHE_SIZE"}) == "");
   const auto said =
@@ -123,14 +120,14 @@ TEST_CASE("a process says why it did not load or keep a kernel", "[tools][cache]
 }
 
 TEST_CASE("the cache's key follows the sources of the compiler", "[tools][cache]") {
-  const TemporaryFolder folder;
+  const tests::TemporaryFolder folder;
   const std::string out = folder / "hash.cpp";
   const auto hash_of = [&](const std::string& root) {
     const auto ran = run_program("/usr/bin/env", {"cmake", "-DROOT=" + root, "-DOUTPUT=" + out, "-P",
                                                   source_path("cmake/hash_sources.cmake")});
     INFO(ran.err);
     REQUIRE(ran.status == 0);
-    return read_file(out);
+    return tests::read_file(out);
   };
   CHECK(missing(hash_of(source_path("")), {"return \"" + std::string(sources_hash()) + "\""}) == "");
 
@@ -138,9 +135,9 @@ TEST_CASE("the cache's key follows the sources of the compiler", "[tools][cache]
   for (const char* room : {"compiler/emit/host", "runtime/host", "templates"})
     std::filesystem::create_directories(root + "/" + room);
   for (const char* file : {"compiler/emit/host/host.cpp", "runtime/host/jit.cpp", "templates/params.h"}) {
-    write_file(root + "/" + file, "a");
+    tests::write_file(root + "/" + file, "a");
     const std::string before = hash_of(root);
-    write_file(root + "/" + file, "b");
+    tests::write_file(root + "/" + file, "b");
     CHECK(hash_of(root) != before);
   }
 }

@@ -14,16 +14,14 @@ using nlohmann::json;
 
 namespace {
 
-std::string causal() { return source_path("specs/causal.fa"); }
-
 /// Commands of every kind that have --json, with all that they need.
 std::vector<std::vector<std::string>> commands(const TemporaryFolder& folder) {
   const std::vector<std::string> small{"--device", "host", "--q-len",    "20",
                                        "--heads",  "1",    "--head-dim", "16"};
-  std::vector<std::vector<std::string>> all = {{"check", causal()},
-                                               {"explain", causal(), "--gpu", "a100"},
-                                               {"run", causal(), "--repeat", "1"},
-                                               {"bench", causal(), "--time", "1"},
+  std::vector<std::vector<std::string>> all = {{"check", causal_path()},
+                                               {"explain", causal_path(), "--gpu", "a100"},
+                                               {"run", causal_path(), "--repeat", "1"},
+                                               {"bench", causal_path(), "--time", "1"},
                                                {"cache"},
                                                {"cache", "list"},
                                                {"cache", "path"},
@@ -35,7 +33,7 @@ std::vector<std::vector<std::string>> commands(const TemporaryFolder& folder) {
     return all;
   }
   const std::string bundle = folder.file("b.facet-bundle");
-  all.push_back({"build", causal(), "--arch", "sm_80", "-o", bundle});
+  all.push_back({"build", causal_path(), "--arch", "sm_80", "-o", bundle});
   all.push_back({"bundle", bundle});
   return all;
 }
@@ -75,12 +73,12 @@ TEST_CASE("--json prints JSON alone; with a file's name it writes it there, besi
 TEST_CASE("what a command reads is not taken for --json's file", "[tools]") {
   const TemporaryFolder folder;
   const std::string plain = folder.write("no_ending", "attention t\n");
-  const auto both = facet({"check", "--json", plain, causal()});
+  const auto both = facet({"check", "--json", plain, causal_path()});
   CHECK(json::parse(both.out).size() == 2);
   CHECK(read_file(plain) == "attention t\n");
-  CHECK(json::parse(facet({"check", "--json", causal(), plain}).out).size() == 2);
+  CHECK(json::parse(facet({"check", "--json", causal_path(), plain}).out).size() == 2);
   CHECK(json::parse(facet({"check", "--json", folder.write("new.json", "")}).out)[0]["ok"] == false);
-  CHECK(json::parse(facet({"explain", "--json", causal(), "--gpu", "a100"}).out)["target"] == "a100");
+  CHECK(json::parse(facet({"explain", "--json", causal_path(), "--gpu", "a100"}).out)["target"] == "a100");
   CHECK(json::parse(facet({"cache", "--json", "list"}).out).is_array());
   const auto stdin_spec = shell("\"$FACET\" check --json - < \"$SPECS\"/causal.fa");
   CHECK(json::parse(stdin_spec.out)[0]["file"] == "<stdin>");

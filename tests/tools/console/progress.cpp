@@ -14,7 +14,7 @@ using namespace fa::tools;
 
 namespace {
 
-constexpr const char* kBench =
+constexpr const char* kTwoBenches =
     "\"$FACET\" bench \"$SPECS\"/{causal,full}.fa --device host --head-dim 16 --heads 1 --time 1 ";
 
 std::size_t lines_of(const std::string& text) {
@@ -33,7 +33,7 @@ TEST_CASE("long commands say on a terminal what is done and what is left, and le
     std::string script;
     std::vector<std::string> shown;
   } cases[] = {
-      {std::string(kBench) + "--q-len 33,34",
+      {std::string(kTwoBenches) + "--q-len 33,34",
        {"\r\x1b[K[0 of 4 done] N33 causal: compiling", "[3 of 4 done] N34 full: timing"}},
       {"\"$FACET\" check \"$SPECS\"/{causal,full,alibi}.fa", {"[0 of 3 done]", "[2 of 3 done] ", "alibi.fa"}},
       {"\"$FACET\" explain \"$SPECS\"/document.fa --tiles --gpu a100 --q-len 262144",
@@ -82,20 +82,20 @@ TEST_CASE("what is printed on the same terminal stands in lines of its own", "[t
 }
 
 TEST_CASE("the line is cut to the terminal's width", "[tools]") {
-  Terminal terminal(std::string(kBench) + "--q-len 33,34", false, 30);
+  Terminal terminal(std::string(kTwoBenches) + "--q-len 33,34", false, 30);
   CHECK(terminal.finish() == 0);
   CHECK(missing(terminal.shown(), {"[0 of 4 done] N33 causal: com\r"}) == "");
   CHECK(rendered(terminal.shown(), 30).empty());
 }
 
 TEST_CASE("a terminal that cannot rewrite a line shows no progress", "[tools]") {
-  CHECK(shell(std::string(kBench) + "--q-len 33").err == "");
-  Terminal dumb("TERM=dumb " + std::string(kBench) + "--q-len 33");
+  CHECK(shell(std::string(kTwoBenches) + "--q-len 33").err == "");
+  Terminal dumb("TERM=dumb " + std::string(kTwoBenches) + "--q-len 33");
   CHECK(dumb.finish() == 0);
   CHECK(dumb.shown() == "");
-  Terminal json(std::string(kBench) + "--q-len 33 --json");
-  CHECK(json.finish() == 0);
-  CHECK(nlohmann::json::accept(json.out()));
+  Terminal as_json(std::string(kTwoBenches) + "--q-len 33 --json");
+  CHECK(as_json.finish() == 0);
+  CHECK(nlohmann::json::accept(as_json.out()));
 }
 
 TEST_CASE("how long it takes still is said once there is something to tell it by", "[tools]") {

@@ -7,14 +7,14 @@ using namespace fa::tools;
 
 namespace {
 
-const std::string kRun =
+const std::string kShortRun =
     "\"$FACET\" run \"$SPECS\"/causal.fa --device host --q-len 70 --heads 2 --head-dim 16 --repeat 1 ";
 const std::string kEmit = "\"$FACET\" emit \"$SPECS\"/causal.fa --gpu a100 ";
 
 /// A command of each kind that prints.
 const std::vector<std::string> kPrinting = {
-    kRun,
-    kRun + "--json",
+    kShortRun,
+    kShortRun + "--json",
     "\"$FACET\" check \"$SPECS\"/causal.fa",
     "\"$FACET\" check --json \"$SPECS\"/causal.fa",
     "\"$FACET\" explain \"$SPECS\"/causal.fa --gpu a100",
@@ -45,7 +45,7 @@ TEST_CASE("a full or closed stdout is an error", "[tools][streams]") {
 
 TEST_CASE("a full stdout costs no result that goes elsewhere", "[tools][streams]") {
   const TemporaryFolder folder;
-  CHECK(shell(kRun + "--out '" + folder.file("o") + "' >/dev/full").status == 1);
+  CHECK(shell(kShortRun + "--out '" + folder.file("o") + "' >/dev/full").status == 1);
   CHECK(read_file(folder.file("o")).size() == 128 + 2 * 70 * 16 * 4);
   CHECK(shell("\"$FACET\" bench \"$SPECS\"/*.fa --device host --head-dim 16 --q-len 9,10,11 --heads 1 --time "
               "1 --json '" +
@@ -66,7 +66,7 @@ TEST_CASE("a full or closed stderr keeps the status, and what cannot be said is 
     CHECK(shell("\"$FACET\" check '" + broken + "' " + target).status == 2);
     CHECK(shell("\"$FACET\" frobnicate " + target).status == 2);
     CHECK(shell("\"$FACET\" " + target).status == 2);
-    CHECK(shell(kRun + "--out /none/o " + target).status == 1);
+    CHECK(shell(kShortRun + "--out /none/o " + target).status == 1);
     CHECK(shell("\"$FACET\" check '" + unused + "' " + target).status == 1);  // a warning is lost
     CHECK(shell("\"$FACET\" check \"$SPECS\"/causal.fa " + target).status == 0);
     CHECK(shell("\"$FACET\" cache >/dev/full " + target).status == 1);

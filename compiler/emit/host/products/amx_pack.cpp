@@ -2,13 +2,12 @@
 #include <algorithm>
 
 #include "compiler/emit/host/products/amx.h"
+#include "compiler/emit/host/products/pairs.h"
 
 namespace fa {
 namespace {
 
 constexpr int kLanes = 16;  // words in a vector, rows of a tile
-
-llvm::Type* words(HostBuilder& build) { return build.vec(build.i32()); }
 
 /// `count` of `lanes` bf16 from `from` on, 0 for the others.
 llvm::Value* load_bf16(HostBuilder& build, llvm::Value* from, int count, int lanes) {
@@ -56,7 +55,7 @@ Matrix load_matrix(HostBuilder& build, llvm::Value* from, int stride) {
   Matrix rows;
   for (int i = 0; i < kLanes; ++i)
     rows.push_back(build.ir().CreateAlignedLoad(
-        words(build), build.at(from, static_cast<std::size_t>(i * stride)), llvm::Align(64)));
+        vector_of_words(build), build.at(from, static_cast<std::size_t>(i * stride)), llvm::Align(64)));
   return rows;
 }
 
@@ -91,7 +90,7 @@ llvm::Function* emit_amx_pack_q(const HostModule& host) {
         for (int i = 0; i < kLanes; ++i) {
           llvm::Value* row = build.min_i64(ir.CreateAdd(first, build.i64(i)), last);
           llvm::Value* numbers = load_bf16(build, build.at(from, ir.CreateMul(row, stride)), there, kAcross);
-          matrix.push_back(ir.CreateBitCast(numbers, words(build)));
+          matrix.push_back(ir.CreateBitCast(numbers, vector_of_words(build)));
         }
         store_matrix(build, transposed(build, std::move(matrix)), kLanes,
                      build.at(column, ir.CreateMul(d, build.i64(shape.panel * 2))), shape.panel * 4);
@@ -144,7 +143,7 @@ llvm::Function* emit_pack_v(const HostModule& host) {
       llvm::Value* chunk = build.at(from, ir.CreateMul(column, build.i64(2)));
       auto load = [&](llvm::Value* row) {
         llvm::Value* numbers = load_bf16(build, build.at(chunk, ir.CreateMul(row, stride)), columns, kLanes);
-        return ir.CreateZExt(numbers, words(build));
+        return ir.CreateZExt(numbers, vector_of_words(build));
       };
       auto put = [&](llvm::Value* pair, llvm::Value* value) {
         ir.CreateAlignedStore(value, build.at(pairs, ir.CreateMul(pair, build.i64(64))), llvm::Align(64));
@@ -156,7 +155,7 @@ llvm::Function* emit_pack_v(const HostModule& host) {
       });
       // A last row without its neighbour, and zeros.
       build.loop(whole, build.i64(kAcross / 2), build.i64(1),
-                 [&](llvm::Value* pair) { put(pair, llvm::Constant::getNullValue(words(build))); });
+                 [&](llvm::Value* pair) { put(pair, llvm::Constant::getNullValue(vector_of_words(build))); });
       build.if_then(ir.CreateTrunc(there, ir.getInt1Ty()),
                     [&] { put(whole, load(ir.CreateSub(there, build.i64(1)))); });
       llvm::Value* target = build.at(to, ir.CreateMul(column, build.i64(column_bytes)));

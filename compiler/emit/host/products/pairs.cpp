@@ -3,11 +3,6 @@
 #include "compiler/emit/host/memory.h"
 
 namespace fa {
-namespace {
-
-llvm::Type* words(HostBuilder& build) { return build.vec(build.i32()); }
-
-}  // namespace
 
 llvm::Value* multiply_pairs(HostBuilder& build, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
   llvm::IRBuilder<>& ir = build.ir();
@@ -26,7 +21,7 @@ llvm::Function* emit_pack_p(const HostModule& host) {
   llvm::IRBuilder<>& ir = build.ir();
   // Rounded half away from zero.
   auto rounded = [&](llvm::Value* from) {
-    return ir.CreateAdd(ir.CreateLoad(words(build), from), build.splat(build.i32(0x8000)));
+    return ir.CreateAdd(ir.CreateLoad(vector_of_words(build), from), build.splat(build.i32(0x8000)));
   };
   const int row_bytes = shape.panel * 4;
   build.loop(build.i64(0), build.arg(1), build.i64(2), [&](llvm::Value* row) {

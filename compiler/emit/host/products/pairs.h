@@ -11,6 +11,9 @@
 
 namespace fa {
 
+/// The type of a vector of words.
+inline llvm::Type* vector_of_words(HostBuilder& build) { return build.vec(build.i32()); }
+
 /// c + a b, of a vector of words each.
 llvm::Value* multiply_pairs(HostBuilder& build, llvm::Value* a, llvm::Value* b, llvm::Value* c);
 

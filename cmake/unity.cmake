@@ -1,0 +1,28 @@
+# fa_unite(TARGET...): compiles a target's files several at a time, so that they share what they include. Only files of one folder
+# share a unit, at most eight of them: what two of them name alike in unnamed namespaces is found in that folder alone, and
+# a new file moves no files of other folders.
+function(fa_unite)
+  set(most_files 8)
+  foreach(target IN LISTS ARGN)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    list(SORT sources)
+    set(last_folder "")
+    foreach(source IN LISTS sources)
+      get_filename_component(folder ${source} ABSOLUTE)
+      get_filename_component(folder ${folder} DIRECTORY)
+      if(NOT folder STREQUAL last_folder)
+        set(number 0)
+        set(last_folder ${folder})
+      endif()
+      math(EXPR part "${number} / ${most_files}")
+      math(EXPR number "${number} + 1")
+      file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${folder})
+      string(MAKE_C_IDENTIFIER "${name}_${part}" group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    # Of a type that one of the files in a unit defines, as its main file may.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endforeach()
+endfunction()
