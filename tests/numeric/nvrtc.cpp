@@ -170,6 +170,19 @@ TEST_CASE("every spec builds for every architecture", "[nvrtc][slow]") {
   check_builds(builds);
 }
 
+// A T4's f32 tiles of 16 query rows: rounds of the map's pass have fewer rows than a warp has lanes where queries alone
+// have summaries (tree), and as many where keys have some, too (document).
+TEST_CASE("tile maps build for the smallest tiles", "[nvrtc]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  const std::vector<Build> builds = {{"tree", DType::f32, 192, "t4"}, {"document", DType::f32, 192, "t4"}};
+  const std::vector<Result> results = build_all(builds);
+  for (std::size_t i = 0; i < builds.size(); ++i) {
+    INFO(builds[i].print() << ": " << results[i].plan << results[i].error);
+    CHECK(results[i].error.empty());
+    CHECK(results[i].plan.find("tile_q=16 ") != std::string::npos);
+  }
+}
+
 // All of them, which takes many minutes, and prints what spills. Hidden: it runs where its tag is asked for,
 // for one architecture by `-c t4`.
 TEST_CASE("every spec, dtype, head_dim and architecture builds", "[.][matrix][slow]") {

@@ -59,8 +59,10 @@ class TileMapPass {
     static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
     static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
     static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
-    static constexpr int kLines = kTiles * kPadded;
-    static constexpr int kParts_ = kTiles * kPartsATile;
+    // Whole warps summarise: a round of 16 lines has room for the tile after it.
+    static constexpr int kLines = kTiles * kPadded < 32 ? 32 : kTiles * kPadded;
+    static constexpr int kRoom = kLines / kPadded;  // tiles
+    static constexpr int kParts_ = kRoom * kPartsATile;
     static constexpr int kSums = !kNeedsSummaries ? 0
                                  : kOfQuery       ? Classes::kNumQuerySummaries
                                                   : Classes::kNumKeySummaries;
@@ -72,8 +74,8 @@ class TileMapPass {
     // Of summary 0, 1, ...: part by part, the least value and the complement of the greatest.
     int2 query_pairs[Queries::kSums * Queries::kParts_ + 1];
     int2 key_pairs[Keys::kSums * Keys::kParts_ + 1];
-    int2 query_tiles[Queries::kSums * Queries::kTiles + 1];  // over whole tiles
-    int2 key_tiles[Keys::kSums * Keys::kTiles + 1];
+    int2 query_tiles[Queries::kSums * Queries::kRoom + 1];  // over whole tiles
+    int2 key_tiles[Keys::kSums * Keys::kRoom + 1];
     // A bit a line: whether a summary has another value than in the line before.
     unsigned rows_differ[Queries::kLines / 32];
     unsigned columns_differ[Keys::kLines / 32];
@@ -95,8 +97,8 @@ class TileMapPass {
   }
   template <bool kOfQuery>
   static __device__ __forceinline__ int2* tiles_of(int which) {
-    return kOfQuery ? shared().query_tiles + which * Queries::kTiles
-                    : shared().key_tiles + which * Keys::kTiles;
+    return kOfQuery ? shared().query_tiles + which * Queries::kRoom
+                    : shared().key_tiles + which * Keys::kRoom;
   }
 
   template <bool kOfQuery>
@@ -105,7 +107,7 @@ class TileMapPass {
     constexpr int2 kNothing = {kNoValue, kNoValue};
     for (int i = thread_of_cta(); i < Of::kSums * Of::kParts_; i += threads_of_cta())
       pairs_of<kOfQuery>(0)[i] = kNothing;
-    for (int i = thread_of_cta(); i < Of::kSums * Of::kTiles; i += threads_of_cta())
+    for (int i = thread_of_cta(); i < Of::kSums * Of::kRoom; i += threads_of_cta())
       tiles_of<kOfQuery>(0)[i] = kNothing;
   }
 
@@ -235,7 +237,7 @@ class TileMapPass {
   /// What bounds say of a tile (`part` is -1) or of one of its parts. One copy of the code for both.
   __device__ __noinline__ static int bounds_class(const ForwardParams& p, int b, int h, TileBox box, int row,
                                                   int column, int part) {
-    Pairs pairs = {tiles_of<true>(0) + row, tiles_of<false>(0) + column, Queries::kTiles, Keys::kTiles};
+    Pairs pairs = {tiles_of<true>(0) + row, tiles_of<false>(0) + column, Queries::kRoom, Keys::kRoom};
     if (part >= 0)
       pairs = {pairs_of<true>(0) + row * TileParts::kRows + part / TileParts::kColumns,
                pairs_of<false>(0) + column * TileParts::kColumns + part % TileParts::kColumns,
