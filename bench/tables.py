@@ -47,6 +47,7 @@ RECORDS = {
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
     "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
+    "h100_backward_share": measured_by("bench/backward_share.py"),
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
@@ -80,6 +81,7 @@ TABLES = {
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
     "backward-gpu": Table(("h200_backward",), of_compare.backward),
     "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),
+    "backward-share": Table(("h100_backward_share",), of_backward.share),
     "backward-eager": Table(("host_zen4_gradients_beside_eager",), of_backward.eager),
 }
 

@@ -1,8 +1,8 @@
-"""The tables of bench/tables.py about backward passes on CPUs."""
+"""The tables of bench/tables.py about backward passes: on CPUs, and of each spec beside dense attention on a GPU."""
 import math
 import statistics
 
-from table.records import Body, newest, runs_of, times
+from table.records import Body, ms, newest, runs_of, times
 
 HOSTS = {"host_zen4_backward_f32": "Zen 4 EPYC", "host_zen4_backward_bf16": "Zen 4 EPYC"}
 
@@ -41,3 +41,14 @@ def eager(root, runs):
             rows.append([dtype, name, str(len(ratio)), f"{statistics.median(ratio):.2f}", worst(ratio),
                          str(sum(one > 2 for one in ratio)), f"{statistics.median(rms):.2f}", worst(rms)])
     return Body(["dtype", "of", "cases", "median", "worst", "above 2", "rms median", "rms worst"], rows, runs_of(pairs))
+
+
+def share(root, runs):
+    """Each spec's backward pass on a GPU beside dense times its share of tiles, and the cost of `deterministic`."""
+    pairs = newest(runs, "rows", lambda row: (row["spec"], row["head_dim"]))
+    rows = [[row["spec"], str(row["head_dim"]), ms(row["backward_ms"]), f"{row['share_of_tiles']:.3f}",
+             times(row["backward_ms"] / (row["dense_ms"] * row["share_of_tiles"])), ms(row["deterministic_ms"]),
+             times(row["deterministic_ms"] / row["backward_ms"])]
+            for _, row in sorted(pairs, key=lambda pair: pair[1]["backward_ms"] / pair[1]["share_of_tiles"])]
+    return Body(["spec", "head_dim", "backward, ms", "share of tiles", "beside dense x share", "deterministic, ms", "times"], rows,
+                runs_of(pairs))
