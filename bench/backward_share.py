@@ -6,22 +6,19 @@
 
 The share counts tiles of the size that the walk over keys has: explain's share_of_tiles for a plan of that size.
 """
+import json
 import os
 import re
 
 import common
 
 
-def names(only):
-    found = sorted(name[:-3] for name in os.listdir(common.SPECS) if name.endswith(".fa"))
-    return [name for name in found if not only or name in only]
-
-
 def explain(facet, name, shape, *extra):
     """What `facet explain` says as JSON of a spec of specs/, for shape (batch, heads, length, head_dim)."""
     batch, heads, n, d = shape
-    return common.call_json(facet, "explain", os.path.join(common.SPECS, name + ".fa"), "--backward", "--batch", str(batch), "--heads",
-                            str(heads), "--q-len", str(n), "--head-dim", str(d), "--dtype", "bf16", "--json", *extra)
+    said = common.call_facet(facet, "explain", os.path.join(common.SPECS, name + ".fa"), "--backward", "--batch", str(batch), "--heads",
+                             str(heads), "--q-len", str(n), "--head-dim", str(d), "--dtype", "bf16", "--json", *extra)
+    return json.loads(said)
 
 
 def share_of_tiles(facet, name, shape):
@@ -41,13 +38,13 @@ def main():
     parser = common.parser(__doc__)
     parser.add_argument("--head-dim", type=int, nargs="+", default=[128])
     parser.add_argument("--length", type=int, default=8192)
-    parser.add_argument("--only", nargs="+", choices=names(None), help="names of specs; full is timed in any case")
+    parser.add_argument("--only", nargs="+", choices=common.spec_names(), help="names of specs; full is timed in any case")
     arguments = parser.parse_args()
     rows, report = [], None
     for head_dim in arguments.head_dim:
         shape = (2, 2048 // head_dim, arguments.length, head_dim)
         dense = None
-        for name in ["full", *(name for name in names(arguments.only) if name != "full")]:
+        for name in ["full", *(name for name in common.spec_names(arguments.only) if name != "full")]:
             report, plain = backward_ms(arguments.facet, name, shape)
             _, deterministic = backward_ms(arguments.facet, name, shape, "--deterministic")
             dense = dense or plain

@@ -49,8 +49,10 @@ def call_facet(*command):
     return done.stdout
 
 
-def call_json(*command):
-    return json.loads(call_facet(*command))
+def spec_names(only=None):
+    """The specs of specs/ by name, or those of them that `only` lists."""
+    found = sorted(name[:-3] for name in os.listdir(SPECS) if name.endswith(".fa"))
+    return [name for name in found if not only or name in only]
 
 
 def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=250):

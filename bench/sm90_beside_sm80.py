@@ -6,28 +6,21 @@
 Every spec of specs/ (or those of --only) with its own tables, by the plan that the compiler likes best of each family; a family
 that has no plan for a spec is left out. Heads are 2048 / head_dim, so that every head_dim has the same work.
 """
-import os
-
 import common
 
 FAMILIES = ("sm80", "sm90")
-
-
-def names(only):
-    found = sorted(name[:-3] for name in os.listdir(common.SPECS) if name.endswith(".fa"))
-    return [name for name in found if not only or name in only]
 
 
 def main():
     parser = common.parser(__doc__)
     parser.add_argument("--head-dim", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--length", type=int, nargs="+", default=[8192])
-    parser.add_argument("--only", nargs="+", choices=names(None), help="names of specs")
+    parser.add_argument("--only", nargs="+", choices=common.spec_names(), help="names of specs")
     arguments = parser.parse_args()
     rows, report = [], None
     for length in arguments.length:
         for head_dim in arguments.head_dim:
-            for name in names(arguments.only):
+            for name in common.spec_names(arguments.only):
                 row = {"spec": name, "length": length, "head_dim": head_dim}
                 for family in FAMILIES:
                     report = common.facet_bench(arguments.facet, name, (2, 2048 // head_dim, length, head_dim), "bf16",

@@ -74,7 +74,8 @@ Header read_header(std::string_view start, std::uint64_t bytes, const std::strin
 void check_padding(std::string_view bytes, std::uint64_t from, std::uint64_t to, const std::string& path) {
   for (std::uint64_t at = from; at < to; ++at)
     if (bytes[at] != '\0')
-      refuse_file(path, "is damaged: byte {} lies between two parts and is not 0; copy it again", at);
+      refuse_file(path, "is damaged: byte {} should be 0, as no part of the bundle has it; copy it again",
+                  at);
 }
 
 }  // namespace
