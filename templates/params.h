@@ -60,7 +60,10 @@ struct ForwardParams {
 
   // Blocks of a pass are numbered with 2^head_shift of its heads taking turns at each of its tiles, then the tiles, then the
   // heads left: where some tiles have more work, those of several heads run first and what runs last is short.
+  // kAllHeads: all heads of all batch entries take turns, in passes that say so (compiler/program/pass.h).
   int head_shift;
 };
+
+constexpr int kAllHeads = -1;
 
 }  // namespace fa

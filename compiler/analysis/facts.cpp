@@ -5,6 +5,8 @@
 
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/facts.h"
+#include "compiler/analysis/mask_samples.h"
+#include "compiler/analysis/reach.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/relative.h"
 #include "compiler/analysis/row_addend.h"
@@ -17,6 +19,7 @@ namespace fa {
 namespace {
 
 constexpr const char* kRelative = ", on q and kv through q - kv alone";
+constexpr int kLongSequence = 8192;  // what plans are chosen for
 constexpr const char* kLinear = ", linear in kv";
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
@@ -217,6 +220,11 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
   if (hooks.mask_mod != nullptr) {
     facts.mask_mod = result_depends(*hooks.mask_mod);
     facts.mask_is_relative = is_relative(*hooks.mask_mod);
+    MaskSamples samples(spec, *hooks.mask_mod, kLongSequence);
+    if (facts.mask_is_relative)
+      facts.mask_reach = estimate_reach(samples);
+    else
+      facts.global_tokens = find_global_tokens(samples);
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
       facts.mask_is_always_true = constant->isOne();
@@ -263,7 +271,10 @@ std::string Facts::print() const {
   else if (mask_is_always_false)
     text += "mask_mod: always false\n";
   else
-    text += fmt::format("mask_mod: depends on {}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "");
+    text += fmt::format("mask_mod: depends on {}{}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "",
+                        mask_reach ? fmt::format(", keeps keys among {} neighbours", *mask_reach) : "");
+  if (global_tokens.see) text += "  the first tokens see far more tokens than others\n";
+  if (global_tokens.are_seen) text += "  the first tokens are seen by far more tokens than others\n";
   if (has_sink) text += "sink: one more logit a head, added after the last tile\n";
   text += fmt::format("operations: {} per element, ", element_ops);
   if (diagonal_ops > 0) text += fmt::format("{} per diagonal, ", diagonal_ops);

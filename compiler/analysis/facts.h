@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/analysis/global_tokens.h"
 #include "compiler/analysis/logits.h"
 #include "compiler/ir/depends_on.h"
 #include "compiler/ir/hook_ir.h"
@@ -44,6 +46,9 @@ struct Facts {
   bool mask_is_by_diagonal = false;
   bool addend_reads_elements = false;  // a tensor, at both q_idx and kv_idx
   bool has_sink = false;
+  // In how many neighbouring keys those of a row lie, where a relative mask keeps few (reach.h); of long sequences.
+  std::optional<int> mask_reach;
+  GlobalTokens global_tokens;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;

@@ -14,6 +14,13 @@ Blocks of_q_tiles(const Pass& pass, const ForwardParams& params) {
           .z = params.call.batch};
 }
 
+/// All heads and batch entries at a tile, then those at the next.
+Blocks of_first_q_tiles_first(const Pass& pass, const ForwardParams& params) {
+  if (params.head_shift != kAllHeads) return of_q_tiles(pass, params);
+  return {
+      .x = params.call.num_q_heads, .y = params.call.batch, .z = count_tiles(params.call.q_len, pass.tile_q)};
+}
+
 /// Heads and batch entries have blocks of their own only where their maps differ.
 Blocks of_tile_map(const Pass& pass, const ForwardParams& params) {
   const TileMapShape shape = pass.tile_map.value();
@@ -34,7 +41,16 @@ Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
           .z = params.call.batch};
 }
 
+Blocks of_first_kv_tiles_first(const Pass& pass, const ForwardParams& params) {
+  if (params.head_shift != kAllHeads) return of_kv_tiles(pass, params);
+  return {.x = params.call.num_kv_heads,
+          .y = params.call.batch,
+          .z = count_tiles(params.call.kv_len, pass.tile_kv)};
+}
+
 Blocks of_elements(const Pass&, const ForwardParams&) { return {.x = kBlocksOfExactSums}; }
+
+constexpr int kMostBlocksInZ = 65535;  // and in y
 
 struct Rule {
   Grid grid;
@@ -43,10 +59,14 @@ struct Rule {
 };
 
 /// A rule of grids is one line here and one of the enumeration, in the same order.
-constexpr Rule kRules[] = {
-    {Grid::q_tiles, "q_tiles", of_q_tiles},  {Grid::tile_map, "tile_map", of_tile_map},
-    {Grid::row_stats, "row_stats", of_rows}, {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
-    {Grid::d_q_sums, "d_q_sums", of_rows},   {Grid::exact_sums, "exact_sums", of_elements}};
+constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
+                           {Grid::tile_map, "tile_map", of_tile_map},
+                           {Grid::first_q_tiles_first, "first_q_tiles_first", of_first_q_tiles_first},
+                           {Grid::row_stats, "row_stats", of_rows},
+                           {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
+                           {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_first_kv_tiles_first},
+                           {Grid::d_q_sums, "d_q_sums", of_rows},
+                           {Grid::exact_sums, "exact_sums", of_elements}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;
@@ -62,6 +82,14 @@ const Rule& rule_of(Grid grid) { return kRules[static_cast<std::size_t>(grid)]; 
 
 Blocks blocks_of(const Pass& pass, const ForwardParams& params) {
   return rule_of(pass.grid).blocks(pass, params);
+}
+
+bool may_take_all_heads(const Pass& pass, const CallParams& call) {
+  if (call.batch > kMostBlocksInZ) return false;
+  if (pass.grid == Grid::first_q_tiles_first) return count_tiles(call.q_len, pass.tile_q) <= kMostBlocksInZ;
+  if (pass.grid == Grid::first_kv_tiles_first)
+    return count_tiles(call.kv_len, pass.tile_kv) <= kMostBlocksInZ;
+  return false;
 }
 
 std::string_view grid_name(Grid grid) { return rule_of(grid).name; }

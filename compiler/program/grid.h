@@ -17,6 +17,9 @@ struct Blocks {
 /// Evaluates the rule of `pass.grid`. `params.head_shift` is set already.
 Blocks blocks_of(const Pass& pass, const ForwardParams& params);
 
+/// Whether the pass begins with the first tiles of all heads, which `params.head_shift` = kAllHeads asks for.
+bool may_take_all_heads(const Pass& pass, const CallParams& call);
+
 /// The rule's name in bundles: "q_tiles".
 std::string_view grid_name(Grid grid);
 std::optional<Grid> grid_named(std::string_view name);

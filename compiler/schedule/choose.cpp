@@ -102,7 +102,8 @@ void require_support(const CheckedSpec& spec, const Target& target) {
 // - Tiles of warpgroups are larger, so that a mask cuts more of their scores; where its code is long, that costs more
 //   than faster products bring (tree takes 1.5 times as long).
 // - Up to 64 columns the products are too short to hide the softmax of two warpgroups: three take turns. Their 192
-//   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents.
+//   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents; and a wide one
+//   (with windows of 128, 512, 768 and 1024 keys they take 1.23, 1.13, 1.04 and 0.95 times as long as the sm_80 kernels).
 // - Up to 128, three read K and V from the L2 cache less often: 6 to 10% faster without a mask. With one they are
 //   faster in long sequences (causal 6% at N8192) and slower in short ones (15% at N512, 2 to 7% in windows). Where
 //   score_mod's code is long (T5's buckets), their few columns a tile cost more than that.
@@ -111,13 +112,18 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kNarrow = 64;
   constexpr int kMostOfThree = 128;  // columns of Q, K and V that three warpgroups have registers for
   constexpr int kWidestWithMask = 128;
+  constexpr int kTilesOfBand = 3;  // a band of fewer keys than so many tiles' sides is mostly edge
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
   if (has_long_mask(facts)) return false;
   const int dim = std::max(spec.head_dim, spec.head_dim_v);
   if (plan.warps == 12 && dim > kNarrow)
     return dim <= kMostOfThree && !masked && !spec.has_dropout &&
            facts.element_ops + facts.diagonal_ops <= kLongHook;
-  if (plan.warps == 12) return !masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal);
+  if (plan.warps == 12) {
+    const bool is_narrow =
+        facts.mask_reach && *facts.mask_reach < kTilesOfBand * (plan.tile_q + plan.tile_kv);
+    return !masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal && !is_narrow);
+  }
   const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
   return dim > kNarrow && plan.warps == 8 &&
          ((is_power && plan.tile_kv <= kWidestWithMask) || (!masked && !facts.has_score_mod));

@@ -66,6 +66,12 @@ int kv_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64
   return fits(4) ? 2 : fits(2) ? 1 : 0;
 }
 
+int head_shift(const Pass& pass, const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
+  if (may_take_all_heads(pass, params.call)) return kAllHeads;
+  const bool is_of_keys = pass.grid == Grid::kv_tiles || pass.grid == Grid::first_kv_tiles_first;
+  return is_of_keys ? kv_head_shift(params, kv_bytes, l2_bytes) : q_head_shift(params, kv_bytes, l2_bytes);
+}
+
 /// Rows of a tensor.
 struct Rows {
   void* data;
@@ -123,10 +129,11 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
             Stream stream) {
   const CudaDevice::Current current(kernel.device);
   const DeviceInfo& gpu = kernel.device.info();
-  params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
   place_workspace(kernel.program, workspace, params);
-  for (std::size_t number = 0; number < kernel.program.size(); ++number)
+  for (std::size_t number = 0; number < kernel.program.size(); ++number) {
+    params.head_shift = head_shift(kernel.program[number], params, kv_bytes, gpu.l2_bytes);
     enqueue(kernel, number, params, params, stream);
+  }
 }
 
 void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::int64_t kv_bytes,
@@ -140,9 +147,7 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   zero_exact_sums(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     place_workspace(kernel.program, workspace, number, params);
-    params.forward.head_shift = kernel.program[number].grid == Grid::kv_tiles
-                                    ? kv_head_shift(params.forward, kv_bytes, l2_bytes)
-                                    : q_head_shift(params.forward, kv_bytes, l2_bytes);
+    params.forward.head_shift = head_shift(kernel.program[number], params.forward, kv_bytes, l2_bytes);
     enqueue(kernel, number, params, params.forward, stream);
   }
 }

@@ -62,9 +62,36 @@ __device__ __forceinline__ int reread_block_index_x() {
 #endif
 }
 
+// Whether a grid goes from tile to tile, all heads and batch entries at each, and begins with the first. A generated unit asks
+// for it where the first tokens see, or are seen by, far more tokens than others: CTAs of theirs that started last would work
+// on alone for as long as all others together.
+#ifdef FA_FIRST_Q_TILES_FIRST
+constexpr bool kFirstQTilesFirst = true;
+#else
+constexpr bool kFirstQTilesFirst = false;
+#endif
+#ifdef FA_FIRST_KV_TILES_FIRST
+constexpr bool kFirstKvTilesFirst = true;
+#else
+constexpr bool kFirstKvTilesFirst = false;
+#endif
+
 struct BatchHead {
   int b;
   int h;  // of q
+};
+
+/// A kv tile of a kv head, which a CTA works on: from the first tile to the last, which under a causal mask is the longest
+/// first.
+struct KvTileOfBlock {
+  int b, kv_head, tile;
+
+  static __device__ __forceinline__ KvTileOfBlock of(const ForwardParams& params) {
+    const auto [x, y, z] = block_index();
+    if (kFirstKvTilesFirst && params.head_shift == kAllHeads) return {y, x, z};
+    const int of_turn = x & ((1 << params.head_shift) - 1);
+    return {z, (y << params.head_shift) + of_turn, x >> params.head_shift};
+  }
 };
 
 /// The work of a CTA that does one item, a q tile of one head: its place in the grid says which. It has no
@@ -76,6 +103,7 @@ struct BlockItem {
 
   __device__ __forceinline__ BatchHead head(const ForwardParams& params) const {
     const auto [x, y, z] = reread_block_index();
+    if (kFirstQTilesFirst && params.head_shift == kAllHeads) return {y, x};
     const int of_turn = x & ((1 << params.head_shift) - 1);
     return {z, (y << params.head_shift) + of_turn};
   }
@@ -84,6 +112,10 @@ struct BlockItem {
   /// runs last is short. The number is computed again at each call, unless `kMayBeKept`.
   template <bool kMayBeKept>
   __device__ __forceinline__ int q_tile(const ForwardParams& params, int tile_q) const {
+    if (kFirstQTilesFirst && params.head_shift == kAllHeads) {
+      const int z = kMayBeKept ? block_index().z : reread_block_index().z;
+      return z == 0 ? 0 : (q_len(params) + tile_q - 1) / tile_q - z;
+    }
     const int x = kMayBeKept ? block_index().x : reread_block_index_x();
     return (q_len(params) + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
   }

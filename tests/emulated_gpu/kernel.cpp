@@ -86,13 +86,21 @@ void run_pass(const Library& library, const Pass& pass, const Blocks& blocks, Pa
   if (error != nullptr) throw DeviceError(fmt::format("{}: {}", pass.entry, error), 0);
 }
 
-/// As runtime/cuda/launch does; heads take turns where that is possible, so that it is tried.
+/// As runtime/cuda/launch does; heads take turns where that is possible, so that it is tried, and all of them only in one of
+/// the orders, so that what is done where the grid is too long for that is tried, too.
+int head_shift(const Pass& pass, const CallParams& call, int heads, Order order) {
+  if (order == Order::first_to_last && may_take_all_heads(pass, call)) return kAllHeads;
+  return heads % 2 == 0 ? 1 : 0;
+}
+
 void run_forward(const Library& library, const Program& program, ForwardParams params, Order order) {
   std::vector<std::max_align_t> workspace(workspace_bytes(program, params.call) / sizeof(std::max_align_t) +
                                           1);
-  params.head_shift = params.call.num_q_heads % 2 == 0 ? 1 : 0;
   place_workspace(program, workspace.data(), params);
-  for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), params, order);
+  for (const Pass& pass : program) {
+    params.head_shift = head_shift(pass, params.call, params.call.num_q_heads, order);
+    run_pass(library, pass, blocks_of(pass, params), params, order);
+  }
 }
 
 using SharedLibrary = std::shared_ptr<const Library>;
@@ -114,8 +122,10 @@ BackwardPass emulated_backward(const SharedLibrary& library, const Program& prog
             for (std::size_t number = 0; number < program.size(); ++number) {
               place_workspace(program, workspace, number, params);
               const CallParams& sizes = params.forward.call;
-              const bool of_kv = program[number].grid == Grid::kv_tiles;
-              params.forward.head_shift = (of_kv ? sizes.num_kv_heads : sizes.num_q_heads) % 2 == 0 ? 1 : 0;
+              const Grid grid = program[number].grid;
+              const bool of_kv = grid == Grid::kv_tiles || grid == Grid::first_kv_tiles_first;
+              params.forward.head_shift =
+                  head_shift(program[number], sizes, of_kv ? sizes.num_kv_heads : sizes.num_q_heads, order);
               run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);
             }
           }};

@@ -12,8 +12,8 @@
 #include <random>
 
 #include "compiler/compile.h"
-#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
+#include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/generated/made_up.h"
 #include "tests/generated/shrink.h"
@@ -99,7 +99,7 @@ std::string why_not_built(const Spec& spec, std::string_view target, BuildCost& 
   try {
     const double begun = thread_seconds();
     const Compiled compiled = compile_front_end(typed.checked(), find_target(target));
-    const Built built = build_source(*compiled.source);
+    const Built built = tests::build_once(*compiled.source);
     cost = {.seconds = thread_seconds() - begun,
             .spill_bytes = built.figures.spill_bytes(),
             .element_ops = compiled.facts.element_ops,

@@ -9,8 +9,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/range/outside.h"
-#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
+#include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/numeric/cases.h"
 #include "tests/skip.h"
@@ -92,7 +92,7 @@ std::optional<Spec> probe_of(const Spec& spec) {
 /// The message of a build that fails; empty where it succeeds.
 std::string refusal(const Spec& spec, std::string_view target) {
   try {
-    build_source(*compile_front_end(spec.checked(), find_target(target)).source);
+    tests::build_once(*compile_front_end(spec.checked(), find_target(target)).source);
     return {};
   } catch (const BuildError& error) {
     return fmt::format("{}\n{}", error.what(), error.log());

@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "compiler/compile.h"
-#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
+#include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/compiler/analysis/table_masks/masks.h"
 #include "tests/golden.h"
@@ -41,7 +41,7 @@ Result build_one(const Build& build) {
   try {
     const Spec spec = load_spec(build.spec).with_dtype(build.dtype).with_head_dim(build.head_dim);
     const Compiled compiled = compile_front_end(spec.checked(), find_target(build.target));
-    const Built built = build_source(*compiled.source);
+    const Built built = tests::build_once(*compiled.source);
     if (built.cubin.empty()) return {.error = "no cubin"};
     const int spill_bytes = read_ptxas_report(built.log, "facet_forward").spill_bytes();
     return {.error = {},
@@ -221,7 +221,7 @@ void build_table_masks(int step) {
     const Compiled compiled = compile_front_end(spec.checked(), find_target(i % 2 == 0 ? "a100" : "t4"));
     maps += compiled.source->program.at(0).tile_map.has_value();
     try {
-      if (build_source(*compiled.source).cubin.empty()) errors[static_cast<std::size_t>(i)] = "no cubin";
+      if (tests::build_once(*compiled.source).cubin.empty()) errors[static_cast<std::size_t>(i)] = "no cubin";
     } catch (const BuildError& error) {
       errors[static_cast<std::size_t>(i)] = fmt::format("{}\n{}\n{}", mask.name, error.what(), error.log());
     }

@@ -15,12 +15,13 @@ namespace fa {
 namespace {
 
 /// In the order they run in.
-std::vector<PrintedPass> print_passes(const TileClasses& classes, const ScoreClass& score_class,
-                                      const Plan& plan, const Target& target, int shared_memory) {
+std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& classes,
+                                      const ScoreClass& score_class, const Plan& plan, const Target& target,
+                                      int shared_memory) {
   std::vector<PrintedPass> passes;
   if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan));
   const bool overlaps = !passes.empty() && target.compute_capability >= FA_OVERLAPS_FROM;
-  passes.push_back(print_forward_pass(plan, shared_memory, overlaps));
+  passes.push_back(print_forward_pass(plan, facts, shared_memory, overlaps));
   return passes;
 }
 
@@ -49,7 +50,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
   Program program;
   std::string includes, entries;
-  for (const PrintedPass& pass : print_passes(classes, score_class, plan, target, shared_memory)) {
+  for (const PrintedPass& pass : print_passes(facts, classes, score_class, plan, target, shared_memory)) {
     program.push_back(pass.pass);
     if (!pass.include.empty()) includes += fmt::format("#include \"{}\"\n", pass.include);
     entries += "\n" + pass.text;
@@ -58,7 +59,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
   add_modules(cases, modules);
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", forward, {plan}
-#include "{folder}/forward.cuh"
+{order}#include "{folder}/forward.cuh"
 {includes}
 namespace fa {{
 
@@ -80,7 +81,7 @@ struct Config {{
 {entries}static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
-      fmt::arg("folder", family_name(plan.family)),
+      fmt::arg("order", order_of_q_tiles(facts).define), fmt::arg("folder", family_name(plan.family)),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
       fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
       fmt::arg("includes", includes), fmt::arg("entries", entries),

@@ -57,6 +57,10 @@ struct Elements {
   using Column = typename Hooks::Column;
   using Line = typename OneOf<kKeysDown, Column, Row>::Type;    // down the accumulators' rows
   using Across = typename OneOf<kKeysDown, Row, Column>::Type;  // and their columns
+  // Whether a row of Q is found once a warp, by one lane, where keys go down: 8 lanes meet it, and fetching what it is of
+  // takes a word an instruction.
+  static constexpr bool kSharesRows = kKeysDown && Hooks::kRowSize > 3 * static_cast<int>(sizeof(Row) / 4);
+  static constexpr int kRowsOfTurn = 32;  // that the lanes find at a time, for 4 groups of 8 columns
   using Tile = float[kM][kN][4];
   using Captured =
       CapturedSums<typename Derivatives::Adjoints, kKeysDown, kM, Config::kTileQ, Config::kTileKv>;
@@ -88,11 +92,12 @@ struct Elements {
 #pragma unroll
       for (int half = 0; half < 2; ++half) lines[m][half] = line(line_offset(m, half));
     Drawn drawn;
+    Row row_of_lane;  // kSharesRows
     if constexpr (kCaptures) captured.begin_tile();
     if constexpr (kIsRolled) {
 #pragma unroll 1
       for (int n = 0; n < kN; ++n) {
-        group<kChecks>(s, dp, lines, stats, drawn, captured, room, 0, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, captured, room, 0, n);
         rotate(s);
         rotate(dp);
       }
@@ -103,7 +108,7 @@ struct Elements {
         if (kGroupsApart && n > 0 &&
             (kKeysDown ? place.q0 >= q_len + Config::kTileQ : place.kv0 >= kv_len + Config::kTileKv))
           break;
-        group<kChecks>(s, dp, lines, stats, drawn, captured, room, n, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, captured, room, n, n);
       }
     }
     if constexpr (kCaptures) captured.end_tile(room);
@@ -122,8 +127,12 @@ struct Elements {
     return 8 * n + 2 * (static_cast<int>(lane_of_warp()) % 4) + pair;
   }
 
+  /// The index that the hook of a row of the tile is asked with.
+  __device__ __forceinline__ int row_index(int q_idx) const {
+    return kClamps ? min(q_idx, q_len - 1) : q_idx;
+  }
   __device__ __forceinline__ Row row_at(int q_idx) const {
-    if constexpr (kClamps) q_idx = min(q_idx, q_len - 1);
+    q_idx = row_index(q_idx);
     return Hooks::row(call, head, q_idx, static_cast<float>(q_idx));
   }
   __device__ __forceinline__ Column column_at(int kv_idx) const {
@@ -143,15 +152,42 @@ struct Elements {
       return column_at(place.kv0 + offset);
   }
 
+  /// Row q_idx, which `lane` has found. All lanes of the warp ask; the indices, a row's first two words, they know.
+  static __device__ __forceinline__ Row fetch(const Row& mine, int lane, int q_idx) {
+    static_assert(sizeof(Row) % 4 == 0);
+    union Words {
+      Row row;
+      int word[sizeof(Row) / 4];
+      __device__ __forceinline__ Words() {}
+    } from, to;
+    from.row = mine;
+#pragma unroll
+    for (int i = 2; i < static_cast<int>(sizeof(Row) / 4); ++i)
+      to.word[i] = __shfl_sync(0xffffffffu, from.word[i], lane);
+    to.row.q_idx = q_idx;
+    to.row.q_idx_f = static_cast<float>(q_idx);
+    return to.row;
+  }
+
   /// The 8 columns `n` of the tile, which are in s[.][at].
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
-                                        Drawn& drawn, Captured& captured, float* room, int at, int n) const {
+                                        Drawn& drawn, Row& row_of_lane, Captured& captured, float* room,
+                                        int at, int n) const {
     if constexpr (Config::kDropout) draw(drawn, n);
+    // In tiles without checks a mask's rows are not asked for, and what they take to find is left out.
+    constexpr bool kFetches = kSharesRows && kChecks;
+    if constexpr (kFetches) {
+      if (8 * n % kRowsOfTurn == 0) row_of_lane = row_at(place.q0 + 8 * n + static_cast<int>(lane_of_warp()));
+    }
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       const int offset = column_offset(n, pair);
-      const Across column = across(offset);
+      Across column;
+      if constexpr (kFetches)
+        column = fetch(row_of_lane, offset % kRowsOfTurn, row_index(place.q0 + offset));
+      else
+        column = across(offset);
 #pragma unroll
       for (int m = 0; m < kM; ++m)
 #pragma unroll

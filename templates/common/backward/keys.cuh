@@ -116,10 +116,8 @@ struct BackwardKeys {
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const ForwardParams& forward = params.forward;
-    const int kv_tile = block_index().x >> forward.head_shift, b = block_index().z;
-    const int kv_head =
-        (block_index().y << forward.head_shift) + (block_index().x & ((1 << forward.head_shift) - 1));
     const CallParams& call = forward.call;
+    const auto [b, kv_head, kv_tile] = KvTileOfBlock::of(forward);
     const int kv0 = kv_tile * Config::kTileKv;
     const int q_len = Sequence::q_len(call, b), kv_len = Sequence::kv_len(call, b);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));

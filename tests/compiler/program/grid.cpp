@@ -73,11 +73,35 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
         std::array{kBlocksOfExactSums, 1, 1});
 }
 
+TEST_CASE("grids of tiles whose first come first take all heads at each tile, where z has room",
+          "[program]") {
+  ForwardParams params = call(3, 8, 130, 1000);
+  params.call.num_kv_heads = 2;
+  const Pass of_q = {.entry = "f", .grid = Grid::first_q_tiles_first, .tile_q = 64, .tile_kv = 32};
+  const Pass of_kv = {.entry = "f", .grid = Grid::first_kv_tiles_first, .tile_q = 64, .tile_kv = 128};
+  CHECK(may_take_all_heads(of_q, params.call));
+  CHECK(may_take_all_heads(of_kv, params.call));
+  params.head_shift = kAllHeads;
+  CHECK(blocks(of_q, params) == std::array{8, 3, 3});
+  CHECK(blocks(of_kv, params) == std::array{2, 3, 8});
+  params.head_shift = 1;
+  CHECK(blocks(of_q, params) == std::array{6, 4, 3});
+  CHECK(blocks(of_kv, params) == std::array{16, 1, 3});
+
+  CHECK(may_take_all_heads(of_q, call(65535, 1, 65535 * 64, 1).call));
+  CHECK_FALSE(may_take_all_heads(of_q, call(1, 1, 65535 * 64 + 1, 1).call));
+  CHECK_FALSE(may_take_all_heads(of_q, call(65536, 1, 64, 1).call));
+  CHECK_FALSE(may_take_all_heads(of_kv, call(1, 1, 1, 65535 * 128 + 1).call));
+  CHECK_FALSE(
+      may_take_all_heads({.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32}, params.call));
+}
+
 TEST_CASE("grids have names", "[program]") {
-  for (const Grid grid :
-       {Grid::q_tiles, Grid::tile_map, Grid::row_stats, Grid::kv_tiles, Grid::d_q_sums, Grid::exact_sums}) {
+  for (const Grid grid : {Grid::q_tiles, Grid::tile_map, Grid::first_q_tiles_first, Grid::row_stats,
+                          Grid::kv_tiles, Grid::first_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
-    CHECK(is_of_backward(grid) == (grid != Grid::q_tiles && grid != Grid::tile_map));
+    CHECK(is_of_backward(grid) ==
+          (grid != Grid::q_tiles && grid != Grid::tile_map && grid != Grid::first_q_tiles_first));
   }
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");

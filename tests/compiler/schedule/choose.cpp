@@ -244,6 +244,9 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   };
   Facts causal;
   causal.has_mask = causal.mask_is_relative = true;
+  Facts narrow = causal, wide = causal;
+  narrow.mask_reach = 128;
+  wide.mask_reach = 1024;
   Facts documents;
   documents.has_mask = true;
   Facts tree;
@@ -252,6 +255,9 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   CHECK(plan(plain_spec(64), {}).warps == 12);
   CHECK(plan(plain_spec(64), causal).warps == 12);
   CHECK(plan(plain_spec(64), documents).family == Family::sm80);  // 192 rows straddle them
+  CHECK(plan(plain_spec(64), wide) == plan(plain_spec(64), causal));
+  CHECK(plan(plain_spec(64), narrow).family == Family::sm80);  // nor do they fill a tile of 192 x 112
+  CHECK(plan(plain_spec(128), narrow) == plan(plain_spec(128), causal));
   CHECK(plan(plain_spec(128), {}).print().starts_with("sm90 q_outer tile_q=192 tile_kv=80 warps=12"));
   Facts t5;
   t5.has_score_mod = true;

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "compiler/compile.h"
-#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
+#include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/numeric/backward/cases.h"
@@ -39,7 +39,7 @@ Source backward_source(const Build& build) {
 
 Result build_one(const Build& build) {
   try {
-    const Built built = build_source(backward_source(build));
+    const Built built = tests::build_once(backward_source(build));
     if (built.cubin.empty()) return {.error = "no cubin"};
     return {.spill_bytes = built.figures.spill_bytes()};
   } catch (const BuildError& error) {

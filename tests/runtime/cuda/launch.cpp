@@ -130,6 +130,30 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(fake().allocations.empty());
 }
 
+TEST_CASE("all heads take turns at each tile where a pass begins with the first tiles", "[runtime][launch]") {
+  reset_fake();
+  const CudaDevice device(fake_table(), 0);
+  Binary binary = kBinary;
+  binary.program[0].grid = Grid::first_q_tiles_first;
+  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
+  const auto launch = [&](int q_len) -> const FakeLaunch& {
+    kernel.forward({.q = tensor(0x100000000, 6, q_len),
+                    .k = tensor(0x200000000, 2, 100),
+                    .v = tensor(0x300000000, 2, 100),
+                    .o = tensor(0x400000000, 6, q_len)});
+    return fake().launch;
+  };
+  const FakeLaunch& few = launch(130);
+  CHECK(few.params.head_shift == kAllHeads);
+  CHECK(few.grid[0] == 6);
+  CHECK(few.grid[1] == 3);                          // batch entries
+  CHECK(few.grid[2] == 3);                          // 130 rows, 64 a tile
+  const FakeLaunch& many = launch(65535 * 64 + 1);  // more tiles than a grid has room for in z
+  CHECK(many.params.head_shift == 1);
+  CHECK(many.grid[0] == 65536 * 2);
+  CHECK(many.grid[1] == 6 / 2);
+}
+
 TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);

@@ -123,7 +123,8 @@ TEST_CASE("a process that takes a remembered plan starts as fast as one without 
   kernel_of(folder);
   kernel_of(folder, without);
   double with_store = 1e9, without_store = 1e9;  // milliseconds of the whole compile, the fastest
-  for (int turn = 0; turn < 12; ++turn) {
+  // Beside other work each may be slow for a while: the fastest of a few turns counts, of more where that does not tell.
+  for (int turn = 0; turn < 12 || (turn < 60 && with_store >= 1.5 * without_store); ++turn) {
     const json remembered = kernel_of(folder);
     REQUIRE(remembered["plan"] == "host q_outer tile_q=48 tile_kv=32");
     REQUIRE(remembered["tuned"] != "");

@@ -17,9 +17,9 @@ namespace {
 
 /// In the order they run in. `overlap`: each may start before the one before has ended; each waits for that end, so that what
 /// any pass wrote is there for all that follow. A walk's tile map is filled before it, by tiles of its size.
-std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const TileClasses& classes,
-                                               const ScoreClass& score_class, const BackwardPlan& plan,
-                                               const BackwardNeeds& needs,
+std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Facts& facts,
+                                               const TileClasses& classes, const ScoreClass& score_class,
+                                               const BackwardPlan& plan, const BackwardNeeds& needs,
                                                std::vector<ExactGradient> exact_gradients, bool overlap) {
   std::vector<PrintedPass> passes;
   const auto add_map = [&](const TilePass& tiles, std::string_view of) {
@@ -28,12 +28,12 @@ std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Ti
   };
   add_map(plan.keys, "keys");
   passes.push_back(print_row_stats_pass());  // while the map is filled
-  for (PrintedPass& pass : print_keys_passes(spec, plan, needs)) passes.push_back(std::move(pass));
+  for (PrintedPass& pass : print_keys_passes(spec, facts, plan, needs)) passes.push_back(std::move(pass));
   if (plan.dq_by_sums) {
     passes.push_back(print_query_sums_pass(spec));
   } else {
     add_map(plan.queries, "queries");
-    passes.push_back(print_queries_pass(spec, plan));
+    passes.push_back(print_queries_pass(spec, facts, plan));
   }
   if (!exact_gradients.empty()) passes.push_back(print_exact_sums_pass(std::move(exact_gradients)));
   for (std::size_t i = 1; i < passes.size(); ++i) passes[i].pass.overlaps = overlap;
@@ -71,7 +71,7 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   Program program;
   std::string includes, entries;
   for (const PrintedPass& pass : print_backward_passes(
-           spec, classes, score_class, plan, needs_of(spec, derivatives, facts, plan.deterministic),
+           spec, facts, classes, score_class, plan, needs_of(spec, derivatives, facts, plan.deterministic),
            plan.deterministic ? exact_gradients(derivatives) : std::vector<ExactGradient>(),
            target.compute_capability >= FA_OVERLAPS_FROM)) {
     program.push_back(pass.pass);
@@ -84,7 +84,7 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
   add_modules(cases, modules);
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", backward, {plan}
-#include "{folder}/backward.cuh"
+{order}#include "{folder}/backward.cuh"
 {includes}
 namespace fa {{
 
@@ -97,6 +97,7 @@ namespace fa {{
 {entries}static_assert(sizeof(fa::BackwardParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
+      fmt::arg("order", order_of_q_tiles(facts).define + order_of_kv_tiles(facts).define),
       fmt::arg("folder", family_name(plan.family)), fmt::arg("includes", includes),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
       fmt::arg("hooks", cases == nullptr

@@ -35,9 +35,9 @@ std::string print_shared_memory(const Pass& pass, std::string_view runs) {
 }
 
 PrintedPass print_keys_pass(std::string entry, std::string_view gradients, const BackwardPlan& plan,
-                            int shared_memory) {
+                            Grid grid, int shared_memory) {
   const Pass pass = {.entry = std::move(entry),
-                     .grid = Grid::kv_tiles,
+                     .grid = grid,
                      .tile_q = plan.keys.tile_q,
                      .tile_kv = plan.keys.tile_kv,
                      .threads = plan.keys.warps * kWarpThreads,
@@ -78,17 +78,18 @@ PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass
                          .forward = "params.forward"});
 }
 
-std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
-                                           const BackwardNeeds& needs) {
+std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const Facts& facts,
+                                           const BackwardPlan& plan, const BackwardNeeds& needs) {
+  const Grid grid = order_of_kv_tiles(facts).grid;
   const int shared = keys_shared_memory(plan, spec);
   const int sums = captured_shared_memory(plan.keys, needs);
   if (!plan.apart)
     return {print_keys_pass("facet_d_kv",
                             plan.dq_by_sums ? "fa::kGradientK | fa::kGradientV | fa::kGradientQ"
                                             : "fa::kGradientK | fa::kGradientV",
-                            plan, shared + sums)};
-  return {print_keys_pass("facet_d_k", "fa::kGradientK", plan, shared + sums),
-          print_keys_pass("facet_d_v", "fa::kGradientV", plan, shared)};
+                            plan, grid, shared + sums)};
+  return {print_keys_pass("facet_d_k", "fa::kGradientK", plan, grid, shared + sums),
+          print_keys_pass("facet_d_v", "fa::kGradientV", plan, grid, shared)};
 }
 
 PrintedPass print_query_sums_pass(const CheckedSpec& spec) {
@@ -106,9 +107,9 @@ PrintedPass print_query_sums_pass(const CheckedSpec& spec) {
                   print_entry(pass, "facet_query_sums") + print_shared_memory(pass, "facet_query_sums")};
 }
 
-PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan) {
+PrintedPass print_queries_pass(const CheckedSpec& spec, const Facts& facts, const BackwardPlan& plan) {
   const Pass pass = {.entry = "facet_d_q",
-                     .grid = Grid::q_tiles,
+                     .grid = order_of_q_tiles(facts).grid,
                      .tile_q = plan.queries.tile_q,
                      .tile_kv = plan.queries.tile_kv,
                      .threads = plan.queries.warps * kWarpThreads,

@@ -17,13 +17,13 @@ PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass
                                     const TilePass& tiles, std::string_view of, bool awaits);
 
 /// dK and dV, in one pass or two; what is captured goes with dK.
-std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const BackwardPlan& plan,
-                                           const BackwardNeeds& needs);
+std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const Facts& facts,
+                                           const BackwardPlan& plan, const BackwardNeeds& needs);
 
 /// dQ, of what the keys' pass has summed.
 PrintedPass print_query_sums_pass(const CheckedSpec& spec);
 /// dQ, by a walk of its own.
-PrintedPass print_queries_pass(const CheckedSpec& spec, const BackwardPlan& plan);
+PrintedPass print_queries_pass(const CheckedSpec& spec, const Facts& facts, const BackwardPlan& plan);
 
 /// Captured gradients, of their exact sums.
 PrintedPass print_exact_sums_pass(std::vector<ExactGradient> gradients);

@@ -5,9 +5,9 @@
 
 namespace fa {
 
-PrintedPass print_forward_pass(const Plan& plan, int shared_memory, bool overlaps) {
+PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps) {
   const Pass pass = {.entry = "facet_forward",
-                     .grid = Grid::q_tiles,
+                     .grid = order_of_q_tiles(facts).grid,
                      .tile_q = plan.tile_q,
                      .tile_kv = plan.tile_kv,
                      .threads = threads_of(plan),

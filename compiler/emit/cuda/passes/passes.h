@@ -33,6 +33,14 @@ PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_c
 PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan);
 
 /// Attention itself. `overlaps`: it may start before the pass before it has ended.
-PrintedPass print_forward_pass(const Plan& plan, int shared_memory, bool overlaps);
+PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps);
+
+/// Where a grid begins with the first tiles of all heads: the grid, and a line for templates/common/placement.cuh that says so.
+struct OrderOfTiles {
+  Grid grid;
+  std::string define;
+};
+OrderOfTiles order_of_q_tiles(const Facts& facts);
+OrderOfTiles order_of_kv_tiles(const Facts& facts);
 
 }  // namespace fa
