@@ -9,6 +9,7 @@
 
 #include "common/backward/captured.cuh"
 #include "common/backward/derivatives.cuh"
+#include "common/backward/distances.cuh"
 #include "common/backward/one_of.cuh"
 #include "common/philox.h"
 #include "common/placement.cuh"
@@ -42,8 +43,12 @@ struct StatsOfLine {
 template <class Config, class Hooks, class Derivatives, bool kKeysDown, int kM, int kN, bool kGathers = true>
 struct Elements {
   static constexpr int kMostCode = 3000;  // instructions: a third of a second of NVRTC's time
-  static constexpr int kElementSize = Hooks::kScoreSize + Hooks::kMaskSize + Derivatives::kScoreSize +
-                                      (kGathers ? Derivatives::Adjoints::kSize : 0);
+  // Whether the addend depends on the distance alone: it is found once a distance, not once an element.
+  static constexpr bool kAddsByDistance = Hooks::kRelativeAddendSize > 0;
+  using Distances = typename OneOf<kAddsByDistance, ValuesOfDistance<2 * kM, kN, kKeysDown ? 1 : -1>,
+                                   NoValuesOfDistance>::Type;
+  static constexpr int kElementSize = (kAddsByDistance ? 2 : Hooks::kScoreSize) + Hooks::kMaskSize +
+                                      Derivatives::kScoreSize + (kGathers ? Derivatives::Adjoints::kSize : 0);
   static constexpr int kSize = kM * 4 * kElementSize + 2 * (kKeysDown ? Hooks::kRowSize : Hooks::kColumnSize);
   static constexpr bool kIsRolled = kSize * kN > kMostCode;
   // Whether a branch keeps the groups of columns apart: ptxas would start the reads and the arithmetic of all of them
@@ -93,11 +98,16 @@ struct Elements {
       for (int half = 0; half < 2; ++half) lines[m][half] = line(line_offset(m, half));
     Drawn drawn;
     Row row_of_lane;  // kSharesRows
+    Distances addends;
+    if constexpr (kAddsByDistance)
+      addends.find(place.q0 - place.kv0, [&](int distance) {
+        return Hooks::relative_addend(call, head, min(max(distance, 1 - kv_len), q_len - 1));
+      });
     if constexpr (kCaptures) captured.begin_tile();
     if constexpr (kIsRolled) {
 #pragma unroll 1
       for (int n = 0; n < kN; ++n) {
-        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, captured, room, 0, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, addends, captured, room, 0, n);
         rotate(s);
         rotate(dp);
       }
@@ -108,7 +118,7 @@ struct Elements {
         if (kGroupsApart && n > 0 &&
             (kKeysDown ? place.q0 >= q_len + Config::kTileQ : place.kv0 >= kv_len + Config::kTileKv))
           break;
-        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, captured, room, n, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, addends, captured, room, n, n);
       }
     }
     if constexpr (kCaptures) captured.end_tile(room);
@@ -172,9 +182,10 @@ struct Elements {
   /// The 8 columns `n` of the tile, which are in s[.][at].
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
-                                        Drawn& drawn, Row& row_of_lane, Captured& captured, float* room,
-                                        int at, int n) const {
+                                        Drawn& drawn, Row& row_of_lane, Distances& addends,
+                                        Captured& captured, float* room, int at, int n) const {
     if constexpr (Config::kDropout) draw(drawn, n);
+    if constexpr (kAddsByDistance) addends.begin_group(n);
     // In tiles without checks a mask's rows are not asked for, and what they take to find is left out.
     constexpr bool kFetches = kSharesRows && kChecks;
     if constexpr (kFetches) {
@@ -207,13 +218,20 @@ struct Elements {
           const Row& row = one_of<kKeysDown>(column, lines[m][half]);
           const Column& key = one_of<!kKeysDown>(column, lines[m][half]);
           const float score = call.scale * s[m][at][i];
+          float logit;
+          if constexpr (kAddsByDistance)
+            logit = fmaf(Hooks::multiplier(call, head, row, key), s[m][at][i],
+                         addends.of_line[2 * m + half][pair]);
+          else
+            logit = Hooks::logit(s[m][at][i], call, head, row, key);
           const float d_logit =
-              element<kChecks>(s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
+              element<kChecks>(logit, s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
           if constexpr (kCaptures)
             captured.add(params, {score, place.b, place.h, row.q_idx, key.kv_idx, d_logit}, 2 * m + half,
                          pair, room);
         }
     }
+    if constexpr (kAddsByDistance) addends.end_group();
     if constexpr (kCaptures) captured.end_group(room, n);
   }
 
@@ -228,9 +246,10 @@ struct Elements {
 
   /// Returns the gradient by the logit.
   template <bool kChecks>
-  __device__ __forceinline__ float element(float& s, float& dp, const Row& row, const Column& column,
-                                           int q_idx, int kv_idx, float lse, float d, bool drawn) const {
-    float p = fast_exp2(Hooks::logit(s, call, head, row, column) - lse);
+  __device__ __forceinline__ float element(float logit, float& s, float& dp, const Row& row,
+                                           const Column& column, int q_idx, int kv_idx, float lse, float d,
+                                           bool drawn) const {
+    float p = fast_exp2(logit - lse);
     if constexpr (kChecks) {
       // A row whose lse is +inf keeps nothing, whatever its logits are.
       bool keeps = q_idx < q_len && kv_idx < kv_len && lse < -negative_infinity();
