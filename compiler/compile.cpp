@@ -5,6 +5,7 @@
 
 #include "compiler/emit/cuda/backward/adjoints.h"
 #include "compiler/emit/cuda/backward/source.h"
+#include "compiler/emit/cuda/baseline/source.h"
 #include "compiler/emit/host/backward/backward.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
@@ -60,8 +61,11 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
 
 Source emit_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const Plan& plan,
                     const Target& target) {
-  return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
-                     compiled.cases ? &*compiled.cases : nullptr, plan, target);
+  const HookCases* const cases = compiled.cases ? &*compiled.cases : nullptr;
+  if (plan.is_baseline())
+    return emit_baseline_source(spec, compiled.hooks, compiled.facts, cases, plan, target);
+  return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class, cases,
+                     plan, target);
 }
 
 TableSources take_sources(const CheckedSpec& spec, Compiled& compiled, const Target& target) {

@@ -44,9 +44,10 @@ struct Rule {
 
 /// A rule of grids is one line here and one of the enumeration, in the same order.
 constexpr Rule kRules[] = {
-    {Grid::q_tiles, "q_tiles", of_q_tiles},  {Grid::tile_map, "tile_map", of_tile_map},
-    {Grid::row_stats, "row_stats", of_rows}, {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
-    {Grid::d_q_sums, "d_q_sums", of_rows},   {Grid::exact_sums, "exact_sums", of_elements}};
+    {Grid::q_tiles, "q_tiles", of_q_tiles},       {Grid::tile_map, "tile_map", of_tile_map},
+    {Grid::score_rows, "score_rows", of_rows},    {Grid::row_stats, "row_stats", of_rows},
+    {Grid::kv_tiles, "kv_tiles", of_kv_tiles},    {Grid::d_q_sums, "d_q_sums", of_rows},
+    {Grid::exact_sums, "exact_sums", of_elements}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;

@@ -124,6 +124,14 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
   const CudaDevice::Current current(kernel.device);
   const DeviceInfo& gpu = kernel.device.info();
   params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
+  if (is_baseline(kernel.program)) {
+    BaselineParams baseline{};
+    baseline.forward = params;
+    place_workspace(kernel.program, workspace, baseline);
+    for (std::size_t number = 0; number < kernel.program.size(); ++number)
+      enqueue(kernel, number, baseline, params, stream);
+    return;
+  }
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number)
     enqueue(kernel, number, params, params, stream);

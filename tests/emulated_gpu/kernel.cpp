@@ -91,6 +91,13 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
   std::vector<std::max_align_t> workspace(workspace_bytes(program, params.call) / sizeof(std::max_align_t) +
                                           1);
   params.head_shift = params.call.num_q_heads % 2 == 0 ? 1 : 0;
+  if (is_baseline(program)) {
+    BaselineParams baseline{};
+    baseline.forward = params;
+    place_workspace(program, workspace.data(), baseline);
+    for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), baseline, order);
+    return;
+  }
   place_workspace(program, workspace.data(), params);
   for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), params, order);
 }

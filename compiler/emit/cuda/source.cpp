@@ -38,6 +38,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
                    const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
                    const Plan& plan, const Target& target) {
   if (plan.family == Family::host) throw InternalError("the host has no CUDA template");
+  if (plan.is_baseline()) throw InternalError("emit_baseline_source emits the baselines");
   const StagingRoom room = {.tile_q = plan.tile_q,
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
@@ -90,7 +91,7 @@ struct Config {{
       fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
       fmt::arg("registers", print_registers(plan, target)), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
-                .headers = headers_of(plan.family, false),
+                .headers = headers_of(plan.family, UnitKind::forward),
                 .arch = arch_of(plan.family, target),
                 .program = std::move(program)};
 }

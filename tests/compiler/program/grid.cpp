@@ -26,6 +26,13 @@ std::array<int, 3> blocks(const Pass& pass, const ForwardParams& params) {
 
 }  // namespace
 
+TEST_CASE("a block for so many rows of scores, whatever turns heads take", "[program][baseline]") {
+  const Pass pass = {.entry = "s", .grid = Grid::score_rows, .tile_q = 8, .tile_kv = 128};
+  ForwardParams params = call(3, 8, 130, 1000);
+  params.head_shift = 2;
+  CHECK(blocks(pass, params) == std::array{17, 8, 3});
+}
+
 TEST_CASE("a block for each q tile, of heads in turn", "[program]") {
   const Pass pass = {.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32};
   ForwardParams params = call(3, 8, 130, 1000);

@@ -10,19 +10,25 @@ namespace fa {
 
 namespace {
 
-/// Whether a template file is of the backward pass alone.
-bool is_of_backward(std::string_view path) { return path.find("backward") != std::string_view::npos; }
+/// Whose a template file is: kernels of other kinds do not include it.
+UnitKind kind_of(std::string_view path) {
+  const auto names = [&](std::string_view word) { return path.find(word) != std::string_view::npos; };
+  if (names("backward")) return UnitKind::backward;
+  if (names("baseline") || names("standard")) return UnitKind::baseline;
+  return UnitKind::forward;
+}
 
 }  // namespace
 
-std::vector<SourceHeader> headers_of(Family family, bool backward) {
+std::vector<SourceHeader> headers_of(Family family, UnitKind kind) {
   const std::string_view base = traits_of(family).builds_on;
   std::vector<SourceHeader> headers;
   for (const EmbeddedTemplate& file : embedded_templates()) {
     const bool common = file.path.find('/') == std::string_view::npos || file.path.starts_with("common/");
     const bool own =
         file.path.starts_with(family_name(family)) || (!base.empty() && file.path.starts_with(base));
-    if ((common || own) && (backward || !is_of_backward(file.path)))
+    const UnitKind of = kind_of(file.path);
+    if ((common || own) && (of == kind || of == UnitKind::forward))
       headers.push_back({.path = std::string(file.path), .text = std::string(file.text)});
   }
   return headers;

@@ -9,8 +9,12 @@
 
 namespace fa {
 
-/// The template files that kernels of a family may include, those of the backward pass only where it is asked for.
-std::vector<SourceHeader> headers_of(Family family, bool backward);
+/// What a unit is, beside a fused forward kernel.
+enum class UnitKind : std::uint8_t { forward, backward, baseline };
+
+/// The template files that kernels of a family may include; those of the backward pass and of the baselines only for
+/// such units, so that a change to them finds all other kernels in the cache.
+std::vector<SourceHeader> headers_of(Family family, UnitKind kind);
 /// What NVRTC compiles for: "sm_90a" for kernels whose instructions no other sm_90 need have.
 std::string arch_of(Family family, const Target& target);
 /// The type of templates/common/dtype.cuh by which kernels know the dtype and what multiplies it.
