@@ -222,7 +222,7 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
                      const ProblemSize& size) {
   if (const LoopOrder order = loop_order_of(text); order != LoopOrder::q_outer)
-    return choose_baseline(order, spec, target, text);
+    return choose_baseline(order, spec, facts, target, text);
   const Plan preferred = choose(spec, facts, target, size).plan;
   const Question question{spec, facts, target, size};
   Plan plan = complete(text, preferred, question);

@@ -40,14 +40,16 @@ int most_ctas(const Plan& plan, const CheckedSpec& spec, const Target& target) {
       1, std::min({target.registers_per_sm / (threads * registers), target.max_smem_per_sm / smem, 4}));
 }
 
-/// Warps that own 32 rows each read K, V and P from shared memory half as often as those that own 16; what they sum up
-/// has to fit their registers.
-int warps_of(const Plan& plan, const CheckedSpec& spec) {
-  constexpr int kMostColumns = 128;  // of O, of 32 rows
-  const bool is_wide =
-      spec.dtype == DType::f32 || output_tiles(spec.head_dim_v, spec.dtype) * kMmaColumns > kMostColumns;
-  const int rows = is_wide || plan.tile_q < 64 ? kMmaRows : 2 * kMmaRows;
-  return std::min(8, plan.tile_q / rows);
+/// Rows of a warp: those that own 32 read K, V and P from shared memory half as often as those that own 16, where what
+/// they sum up fits their registers. It does not beside copies through registers, nor beside hooks of many operations.
+int rows_of_warp(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
+  constexpr int kMostColumns = 128;  // of O
+  constexpr int kLongHook = 16;      // operations an element
+  const bool is_wide = output_tiles(spec.head_dim_v, spec.dtype) * kMmaColumns > kMostColumns;
+  const bool is_narrow = plan.tile_q < 64 || is_wide || spec.dtype == DType::f32 ||
+                         !traits_of(plan.family).has_async_copies ||
+                         facts.element_ops + facts.column_ops / 2 > kLongHook;
+  return is_narrow ? kMmaRows : 2 * kMmaRows;
 }
 
 struct TileShape {
@@ -58,13 +60,14 @@ struct TileShape {
 constexpr std::array kShapes{TileShape{128, 128}, TileShape{128, 64}, TileShape{64, 64}, TileShape{64, 32},
                              TileShape{32, 64},   TileShape{32, 32},  TileShape{16, 64}, TileShape{16, 32}};
 
-Plan default_plan(LoopOrder order, Family family, const CheckedSpec& spec, const Target& target) {
+Plan default_plan(LoopOrder order, Family family, const CheckedSpec& spec, const Facts& facts,
+                  const Target& target) {
   const bool has_async_copies = traits_of(family).has_async_copies;
   for (const TileShape& shape : kShapes) {
     Plan plan{.family = family, .loop_order = order, .tile_q = shape.tile_q, .tile_kv = shape.tile_kv};
-    if (spec.dtype == DType::f32 && plan.tile_kv > 64)
-      continue;  // sums of 3xTF32 leave no registers for more
-    plan.warps = warps_of(plan, spec);
+    // The operands of 3xTF32, and copies on their way through registers, leave none for the sums of more.
+    if ((spec.dtype == DType::f32 || !has_async_copies) && plan.tile_kv > 64) continue;
+    plan.warps = std::min(8, plan.tile_q / rows_of_warp(plan, spec, facts));
     for (plan.stages = has_async_copies ? kUsualStages : 1; plan.stages >= (has_async_copies ? 2 : 1);
          --plan.stages)
       if (why_illegal_baseline(plan, spec, target).empty()) return plan;
@@ -152,7 +155,7 @@ std::string why_illegal_baseline(const Plan& plan, const CheckedSpec& spec, cons
   return {};
 }
 
-Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Target& target,
+Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& facts, const Target& target,
                        std::string_view text) {
   require_support(spec, target);
   const std::optional<Family> family = target.is_host() ? std::nullopt : family_of(spec, target);
@@ -160,7 +163,7 @@ Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Target& t
     throw ArgumentError(
         fmt::format("{} attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out",
                     loop_order_name(order)));
-  Plan plan = parse_plan(text, default_plan(order, *family, spec, target));
+  Plan plan = parse_plan(text, default_plan(order, *family, spec, facts, target));
   if (text.find("min_ctas") == std::string_view::npos && plan.warps > 0 && plan.tile_q > 0)
     plan.min_ctas = most_ctas(plan, spec, target);
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty())

@@ -22,7 +22,8 @@ std::string plan_of_impl(Impl impl, std::string_view text);
 /// The baseline's plan with what `text` says of it (parse_plan's form); the rest is the largest tile that fits. Throws
 /// SpecError where the target cannot run the spec, ArgumentError where it has no kernels of that order, or the plan is
 /// malformed or illegal.
-Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Target& target, std::string_view text);
+Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                       std::string_view text);
 
 /// Empty where the plan, a baseline's, can run; else the reason, naming the limit and the number. Its family runs the
 /// spec on the target.

@@ -27,18 +27,7 @@ Source emit_baseline_source(const CheckedSpec& spec, const HookIr& hooks, const 
 namespace fa {{
 
 {exact}{hooks}
-struct Config {{
-  using Element = {element};
-  static constexpr int kHeadDim = {head_dim};
-  static constexpr int kHeadDimV = {head_dim_v};
-  static constexpr int kTileQ = {tile_q};
-  static constexpr int kTileKv = {tile_kv};
-  static constexpr int kWarps = {warps};
-  static constexpr int kStages = {stages};
-  static constexpr bool kQInRegisters = false;
-  static constexpr bool kDropout = {dropout};
-}};
-
+{config}
 }}  // namespace fa
 {entries}static_assert(sizeof(fa::BaselineParams) == {params_bytes});
 )",
@@ -47,10 +36,7 @@ struct Config {{
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
       fmt::arg("hooks",
                cases == nullptr ? print_hooks(spec, hooks, facts).text : print_cases(spec, hooks, *cases)),
-      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
-      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
-      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
-      fmt::arg("dropout", spec.has_dropout), fmt::arg("entries", entries),
+      fmt::arg("config", print_config(spec, plan, target)), fmt::arg("entries", entries),
       fmt::arg("params_bytes", sizeof(BaselineParams)));
   return Source{.text = std::move(text),
                 .headers = headers_of(plan.family, UnitKind::baseline),

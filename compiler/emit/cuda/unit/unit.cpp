@@ -4,6 +4,7 @@
 
 #include "compiler/emit/cuda/templates.h"
 #include "compiler/schedule/product.h"
+#include "compiler/schedule/shape.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -51,6 +52,39 @@ std::string_view element_type(DType dtype, const Target& target) {
     default:
       throw InternalError(fmt::format("no CUDA kernel takes dtype {}", dtype_name(dtype)));
   }
+}
+
+namespace {
+
+/// How the warps of a CTA share its registers, where some only copy.
+std::string print_registers(const Plan& plan, const Target& target) {
+  if (traits_of(plan.family).copying_warps == 0) return {};
+  return fmt::format(
+      "  static constexpr int kMultiplyRegisters = {};\n  static constexpr int kCopyRegisters = {};\n",
+      register_budget(plan, target), copy_registers(plan, target));
+}
+
+}  // namespace
+
+std::string print_config(const CheckedSpec& spec, const Plan& plan, const Target& target) {
+  return fmt::format(R"(struct Config {{
+  using Element = {element};
+  static constexpr int kHeadDim = {head_dim};
+  static constexpr int kHeadDimV = {head_dim_v};
+  static constexpr int kTileQ = {tile_q};
+  static constexpr int kTileKv = {tile_kv};
+  static constexpr int kWarps = {warps};
+  static constexpr int kStages = {stages};
+  static constexpr bool kQInRegisters = {q_in_registers};
+  static constexpr bool kDropout = {dropout};
+{registers}}};
+)",
+                     fmt::arg("element", element_type(spec.dtype, target)),
+                     fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
+                     fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv),
+                     fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
+                     fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
+                     fmt::arg("registers", print_registers(plan, target)));
 }
 
 void add_modules(const HookCases* cases, std::vector<IrModule>& modules) {

@@ -20,6 +20,9 @@ std::string arch_of(Family family, const Target& target);
 /// The type of templates/common/dtype.cuh by which kernels know the dtype and what multiplies it.
 std::string_view element_type(DType dtype, const Target& target);
 
+/// `struct Config`: what a plan and a spec fix of a forward kernel at compile time.
+std::string print_config(const CheckedSpec& spec, const Plan& plan, const Target& target);
+
 /// The hooks of both cases, each in a namespace of its own, and what asks which.
 std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases);
 /// Their modules, too, where there are cases.

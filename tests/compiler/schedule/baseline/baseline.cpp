@@ -13,7 +13,7 @@ using namespace fa;
 namespace {
 
 Plan chosen(const char* target, const CheckedSpec& spec, std::string_view text = "standard") {
-  return choose_baseline(LoopOrder::standard, spec, find_target(target), text).plan;
+  return choose_baseline(LoopOrder::standard, spec, Facts{}, find_target(target), text).plan;
 }
 
 }  // namespace
