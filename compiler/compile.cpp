@@ -9,6 +9,7 @@
 #include "compiler/emit/host/backward/backward.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
+#include "compiler/schedule/baseline/baseline.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -50,7 +51,10 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.plans = choose_table(spec, compiled.facts, target, forced_plan, known);
   compiled.choice = compiled.plans.back().choice;
-  if (passes == Passes::forward_and_backward) compiled.derivatives = derive(spec, compiled.hooks);
+  if (passes == Passes::forward_and_backward) {
+    refuse_backward(compiled.choice.plan.loop_order);
+    compiled.derivatives = derive(spec, compiled.hooks);
+  }
   if (target.is_host()) return compiled;  // emit_for_host goes on
   compiled.cases = divide_by_head(spec, compiled.hooks);
   if (!compiled.cases)

@@ -211,11 +211,7 @@ Kernel compile(const Spec& spec, const Options& requested) {
   Lap total, lap;
   Options options = resolve(requested, environment());
   options.plan = plan_of_impl(options.impl, options.plan);
-  if (options.backward && loop_order_of(options.plan) != LoopOrder::q_outer)
-    throw ArgumentError(fmt::format(
-        "{} attention has no backward pass: take Facet's (Impl::facet, --impl facet), or leave out "
-        "the backward pass (Options::backward, --backward)",
-        loop_order_name(loop_order_of(options.plan))));
+  if (options.backward) refuse_backward(loop_order_of(options.plan));
   // A plan that cannot be read is an error on the host, too, which has no use for it.
   if (options.backward)
     naming_backward_plan(options, [&] { return parse_backward_plan(options.backward_plan, {}); });

@@ -109,6 +109,14 @@ std::string plan_of_impl(Impl impl, std::string_view text) {
   return plan;
 }
 
+void refuse_backward(LoopOrder order) {
+  if (order == LoopOrder::q_outer) return;
+  throw ArgumentError(
+      fmt::format("{} attention has no backward pass: take Facet's (Impl::facet, --impl facet), or leave out "
+                  "the backward pass (Options::backward, --backward)",
+                  loop_order_name(order)));
+}
+
 int keys_of_stage(DType dtype) { return kPageRowBytes / dtype_bytes(dtype); }
 
 int scores_shared_memory(const Plan& plan, const CheckedSpec& spec) {

@@ -19,6 +19,9 @@ std::string_view impl_name(Impl impl);  // "facet", "standard"
 /// another one.
 std::string plan_of_impl(Impl impl, std::string_view text);
 
+/// Throws ArgumentError where the order is a baseline's, all of which have a forward pass alone.
+void refuse_backward(LoopOrder order);
+
 /// The baseline's plan with what `text` says of it (parse_plan's form); the rest is the largest tile that fits. Throws
 /// SpecError where the target cannot run the spec, ArgumentError where it has no kernels of that order, or the plan is
 /// malformed or illegal.
