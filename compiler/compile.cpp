@@ -5,9 +5,11 @@
 
 #include "compiler/emit/cuda/backward/adjoints.h"
 #include "compiler/emit/cuda/backward/source.h"
+#include "compiler/emit/cuda/baseline/source.h"
 #include "compiler/emit/host/backward/backward.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
+#include "compiler/schedule/baseline/baseline.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -49,7 +51,10 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
     compiled.classes = derive_tile_classes(compiled.hooks);
   compiled.plans = choose_table(spec, compiled.facts, target, forced_plan, known);
   compiled.choice = compiled.plans.back().choice;
-  if (passes == Passes::forward_and_backward) compiled.derivatives = derive(spec, compiled.hooks);
+  if (passes == Passes::forward_and_backward) {
+    refuse_backward(compiled.choice.plan.loop_order);
+    compiled.derivatives = derive(spec, compiled.hooks);
+  }
   if (target.is_host()) return compiled;  // emit_for_host goes on
   compiled.cases = divide_by_head(spec, compiled.hooks);
   if (!compiled.cases)
@@ -60,8 +65,11 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
 
 Source emit_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const Plan& plan,
                     const Target& target) {
-  return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class,
-                     compiled.cases ? &*compiled.cases : nullptr, plan, target);
+  const HookCases* const cases = compiled.cases ? &*compiled.cases : nullptr;
+  if (plan.is_baseline())
+    return emit_baseline_source(spec, compiled.hooks, compiled.facts, cases, plan, target);
+  return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class, cases,
+                     plan, target);
 }
 
 TableSources take_sources(const CheckedSpec& spec, Compiled& compiled, const Target& target) {

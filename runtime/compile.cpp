@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "runtime/build/build.h"
 #include "runtime/build/device_target.h"
 #include "runtime/build/key.h"
@@ -208,7 +209,9 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
 
 Kernel compile(const Spec& spec, const Options& requested) {
   Lap total, lap;
-  const Options options = resolve(requested, environment());
+  Options options = resolve(requested, environment());
+  options.plan = plan_of_impl(options.impl, options.plan);
+  if (options.backward) refuse_backward(loop_order_of(options.plan));
   // A plan that cannot be read is an error on the host, too, which has no use for it.
   if (options.backward)
     naming_backward_plan(options, [&] { return parse_backward_plan(options.backward_plan, {}); });

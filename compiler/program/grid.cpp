@@ -62,6 +62,7 @@ struct Rule {
 constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
                            {Grid::tile_map, "tile_map", of_tile_map},
                            {Grid::first_q_tiles_first, "first_q_tiles_first", of_first_q_tiles_first},
+                           {Grid::score_rows, "score_rows", of_rows},
                            {Grid::row_stats, "row_stats", of_rows},
                            {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
                            {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_first_kv_tiles_first},

@@ -17,6 +17,8 @@ enum class Grid : std::uint8_t {
   tile_map,  // blocks that share the tiles of the map that the pass fills
   // As q_tiles, but tile by tile, all heads and batch entries at each, where the grid's limits allow it.
   first_q_tiles_first,
+  // Of a baseline alone (docs/baselines.md):
+  score_rows,  // a block for each tile_q rows of each head and batch entry
   // Of the backward pass alone:
   row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
   kv_tiles,              // a block for each kv tile of each kv head and batch entry
@@ -46,6 +48,9 @@ struct Pass {
   // It may start while the pass before it still runs, and waits for that one itself
   // (templates/common/dependent_launch.cuh). Never the first: what it reads is the caller's.
   bool overlaps = false;
+  // Of a baseline: bytes of an element of S, which it leaves in the workspace, with the maxima of each row's tiles and
+  // room for each row's sum (templates/baseline_params.h). 0: it leaves none.
+  int score_bytes = 0;
   // It fills a tile map of this shape in the workspace, for the passes after it, up to the next that does.
   std::optional<TileMapShape> tile_map = {};
   std::vector<ExactGradient> exact_gradients = {};  // whose elements it makes
@@ -54,6 +59,9 @@ struct Pass {
 using Program = std::vector<Pass>;
 
 constexpr int kMostPasses = 16;
+
+/// Whether its passes take BaselineParams.
+bool is_baseline(const Program& program);
 
 /// Dynamic shared memory of the pass that takes the most.
 int most_shared_memory(const Program& program);

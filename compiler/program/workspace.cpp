@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;  // of each part
 
-enum class Part : std::uint8_t { tile_map, row_stats, d_q_sums, exact_sums };
+enum class Part : std::uint8_t { tile_map, scores, maxima, row_state, row_stats, d_q_sums, exact_sums };
 
 /// A part of the workspace: what the pass `number` leaves, or finds there. `gradient`: whose exact sums.
 struct WorkspacePart {
@@ -21,6 +21,14 @@ struct WorkspacePart {
 std::size_t exact_bytes(const ExactGradient& gradient, const BackwardParams& params) {
   if (gradient.is_once && has_one_writer(params.forward.call, gradient.of_batch, gradient.of_head)) return 0;
   return static_cast<std::size_t>(params.elements[gradient.number]) * sizeof(ExactSum);
+}
+
+/// The most bytes that a call may say it needs; more than any device has, and sums of a few stay numbers.
+constexpr std::size_t kMostBytes = std::size_t{1} << 60;
+
+/// a * b bytes, at most kMostBytes: scores are rows times keys, and both may be many.
+std::size_t bytes_of(std::size_t a, std::size_t b) {
+  return a != 0 && b > kMostBytes / a ? kMostBytes : a * b;
 }
 
 /// Calls `to_place(WorkspacePart)` for what each pass leaves. Returns the size of all. What another kind of
@@ -39,6 +47,13 @@ std::size_t lay_out(const Program& program, const CallParams& call, const Backwa
     if (pass.tile_map)
       part(Part::tile_map,
            static_cast<std::size_t>(map_size(*pass.tile_map, call, pass.tile_q, pass.tile_kv)) * sizeof(int));
+    if (pass.score_bytes != 0) {
+      const auto rows = static_cast<std::size_t>(rows_of(call));
+      const auto stride = static_cast<std::size_t>(score_stride(call.kv_len, pass.tile_kv));
+      part(Part::scores, bytes_of(rows, stride * static_cast<std::size_t>(pass.score_bytes)));
+      part(Part::maxima, bytes_of(rows, stride / static_cast<std::size_t>(pass.tile_kv) * sizeof(float)));
+      part(Part::row_state, bytes_of(rows, 2 * sizeof(float)));
+    }
     if (pass.grid == Grid::d_q_sums)  // which the passes before it fill
       part(Part::d_q_sums, static_cast<std::size_t>(d_q_sums_floats(call, pass.tile_kv)) * sizeof(float));
     if (pass.grid == Grid::row_stats)
@@ -72,6 +87,17 @@ void place_workspace(const Program& program, void* workspace, ForwardParams& par
   });
 }
 
+void place_workspace(const Program& program, void* workspace, BaselineParams& params) {
+  lay_out(program, params.forward.call, nullptr, [&](const WorkspacePart& place) {
+    if (place.part == Part::scores)
+      params.scores = static_cast<std::byte*>(workspace) + place.offset;
+    else if (place.part == Part::maxima)
+      set(params.maxima, workspace, place.offset);
+    else if (place.part == Part::row_state)
+      set(params.row_state, workspace, place.offset);
+  });
+}
+
 void place_workspace(const Program& program, void* workspace, std::size_t number, BackwardParams& params) {
   lay_out(program, params.forward.call, &params, [&](const WorkspacePart& place) {
     switch (place.part) {
@@ -81,6 +107,10 @@ void place_workspace(const Program& program, void* workspace, std::size_t number
         return set(params.d_q_sums, workspace, place.offset);
       case Part::exact_sums:
         return set(params.exact_sums[place.gradient], workspace, place.offset);
+      case Part::scores:
+      case Part::maxima:
+      case Part::row_state:
+        return;  // no backward pass leaves them
       case Part::tile_map:
         if (place.number <= number) set(params.forward.tile_map, workspace, place.offset);
     }

@@ -5,6 +5,7 @@
 
 #include "compiler/program/pass.h"
 #include "templates/backward_params.h"
+#include "templates/baseline_params.h"
 
 namespace fa {
 
@@ -15,6 +16,8 @@ std::size_t workspace_bytes(const Program& program, const BackwardParams& params
 
 /// Sets the pointers of `params` to the parts of the workspace. It has `workspace_bytes` bytes, aligned to 16.
 void place_workspace(const Program& program, void* workspace, ForwardParams& params);
+/// The same of a baseline's program.
+void place_workspace(const Program& program, void* workspace, BaselineParams& params);
 /// The same as the program's pass `number` sees them: of several tile maps it takes the last before it.
 void place_workspace(const Program& program, void* workspace, std::size_t number, BackwardParams& params);
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/host_plan.h"
 #include "compiler/schedule/measured.h"
@@ -92,10 +93,6 @@ std::vector<Choice> rank_tiles(const Question& question) {
     begin = end;
   }
   return ranked;
-}
-
-void require_support(const CheckedSpec& spec, const Target& target) {
-  if (auto reasons = unsupported(spec, target); !reasons.empty()) throw SpecError(std::move(reasons));
 }
 
 // Measured on an H200, every spec of specs/ at N8192, d64 and d128:
@@ -230,6 +227,8 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
 
 Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& target, std::string_view text,
                      const ProblemSize& size) {
+  if (const LoopOrder order = loop_order_of(text); order != LoopOrder::q_outer)
+    return choose_baseline(order, spec, facts, target, text);
   const Plan preferred = choose(spec, facts, target, size).plan;
   const Question question{spec, facts, target, size};
   Plan plan = complete(text, preferred, question);

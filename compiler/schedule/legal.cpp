@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
 
@@ -153,6 +154,7 @@ int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& targe
 
 std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target& target) {
   if (std::string reason = why_refused(plan.family, spec, target); !reason.empty()) return reason;
+  if (plan.is_baseline()) return why_illegal_baseline(plan, spec, target);
   if (plan.family == Family::host) {
     if (std::string reason = why_illegal_on_host(plan); !reason.empty()) return reason;
   }

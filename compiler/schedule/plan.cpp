@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "compiler/schedule/plan_text.h"
@@ -17,7 +18,8 @@ struct Field {
 constexpr std::array kFields{Field{"tile_q", &Plan::tile_q}, Field{"tile_kv", &Plan::tile_kv},
                              Field{"warps", &Plan::warps}, Field{"stages", &Plan::stages},
                              Field{"min_ctas", &Plan::min_ctas}};
-constexpr std::string_view kLoopOrder = "q_outer";
+/// In the order of the enumeration.
+constexpr std::array<std::string_view, 2> kLoopOrders{"q_outer", "standard"};
 constexpr std::string_view kQInRegisters = "q_in_registers";
 
 void set_field(Plan& plan, std::string_view name, std::string_view text) {
@@ -56,8 +58,8 @@ void set_word(Plan& plan, std::string_view word) {
       return;
     }
   }
-  if (word == kLoopOrder) {
-    plan.loop_order = LoopOrder::q_outer;
+  if (const std::optional<LoopOrder> order = loop_order_named(word)) {
+    plan.loop_order = *order;
     return;
   }
   throw ArgumentError(fmt::format("plan: '{}' is neither a family, a loop order nor name=number", word));
@@ -65,9 +67,17 @@ void set_word(Plan& plan, std::string_view word) {
 
 }  // namespace
 
+std::string_view loop_order_name(LoopOrder order) { return kLoopOrders[static_cast<std::size_t>(order)]; }
+
+std::optional<LoopOrder> loop_order_named(std::string_view word) {
+  const auto found = std::ranges::find(kLoopOrders, word);
+  if (found == kLoopOrders.end()) return {};
+  return static_cast<LoopOrder>(found - kLoopOrders.begin());
+}
+
 std::string Plan::print() const {
-  std::string text =
-      fmt::format("{} {} tile_q={} tile_kv={}", family_name(family), kLoopOrder, tile_q, tile_kv);
+  std::string text = fmt::format("{} {} tile_q={} tile_kv={}", family_name(family),
+                                 loop_order_name(loop_order), tile_q, tile_kv);
   const Plan usual = as_on_host(*this);
   const auto add = [&](std::string_view name, int value, int on_host) {
     // The host has no use for these fields. They are printed only where one has a wrong value.

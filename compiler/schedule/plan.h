@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,15 @@
 
 namespace fa {
 
-enum class LoopOrder : std::uint8_t { q_outer };
+/// What is computed in which order, and what of it passes through device memory.
+enum class LoopOrder : std::uint8_t {
+  q_outer,  // fused, keys inside: what `choose` chooses
+  // Baselines, which are built where they are asked for alone (baseline/baseline.h, docs/baselines.md):
+  standard  // standard attention, FlashAttention's algorithm 0: S and P whole in device memory, nothing is fused
+};
+
+std::string_view loop_order_name(LoopOrder order);  // "q_outer"
+std::optional<LoopOrder> loop_order_named(std::string_view word);
 
 struct Plan {
   Family family = Family::sm80;
@@ -24,6 +33,7 @@ struct Plan {
   bool q_in_registers = false;  // keep Q fragments in registers for the whole kv loop
   int min_ctas = 1;             // CTAs an SM should hold: the register budget NVRTC gets
 
+  bool is_baseline() const { return loop_order != LoopOrder::q_outer; }
   /// "sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2"; of the host's only
   /// what it has: "host q_outer tile_q=96 tile_kv=64".
   std::string print() const;

@@ -28,6 +28,10 @@ std::vector<Diagnostic> unsupported(const CheckedSpec& spec, const Target& targe
   return reasons;
 }
 
+void require_support(const CheckedSpec& spec, const Target& target) {
+  if (auto reasons = unsupported(spec, target); !reasons.empty()) throw SpecError(std::move(reasons));
+}
+
 std::string why_refused(Family family, const CheckedSpec& spec, const Target& target) {
   if (const auto reasons = unsupported(spec, target); !reasons.empty())
     return reasons.front().message + "; " + reasons.front().remedy;

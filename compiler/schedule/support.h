@@ -15,4 +15,7 @@ std::vector<Diagnostic> unsupported(const CheckedSpec& spec, const Target& targe
 /// Why `target` cannot run `spec` by this family's kernels; empty where it can.
 std::string why_refused(Family family, const CheckedSpec& spec, const Target& target);
 
+/// Throws SpecError with all of them where there are some.
+void require_support(const CheckedSpec& spec, const Target& target);
+
 }  // namespace fa

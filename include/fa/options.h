@@ -17,6 +17,13 @@ enum class Tune {
   once     // where none is, the most promising plans are first timed on made-up tensors, within tune_seconds
 };
 
+/// Which implementation of attention: facet's fused kernels, or a baseline to compare them with (docs/baselines.md).
+/// Baselines have a forward pass alone, run on GPUs, and take workspace (Kernel::workspace_bytes).
+enum class Impl {
+  facet,
+  standard  // FlashAttention's algorithm 0: S and P pass through device memory, nothing is fused or skipped
+};
+
 /// Fields left at their defaults take their value from the environment (docs/environment.md), then the
 /// built-in one.
 struct Options {
@@ -25,6 +32,7 @@ struct Options {
   int num_threads = 0;  // host: 0 = every core this process may use
   std::string plan =
       {};  // force a plan, as `explain` prints it: "tile_q=128 tile_kv=64 warps=4"; empty: choose
+  Impl impl = Impl::facet;     // its plans are of that implementation; `plan` may say more of them
   std::string cache_dir = {};  // empty: FA_CACHE_DIR, else $XDG_CACHE_HOME/facet, else ~/.cache/facet
   bool disk_cache = true;
   bool memory_cache = true;

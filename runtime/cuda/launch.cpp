@@ -129,6 +129,15 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
             Stream stream) {
   const CudaDevice::Current current(kernel.device);
   const DeviceInfo& gpu = kernel.device.info();
+  if (is_baseline(kernel.program)) {
+    params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
+    BaselineParams baseline{};
+    baseline.forward = params;
+    place_workspace(kernel.program, workspace, baseline);
+    for (std::size_t number = 0; number < kernel.program.size(); ++number)
+      enqueue(kernel, number, baseline, params, stream);
+    return;
+  }
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     params.head_shift = head_shift(kernel.program[number], params, kv_bytes, gpu.l2_bytes);

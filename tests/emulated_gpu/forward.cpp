@@ -5,56 +5,17 @@
 
 #include "compiler/compile.h"
 #include "tests/catch.h"
+#include "tests/emulated_gpu/cases.h"
 #include "tests/emulated_gpu/kernel.h"
 #include "tests/golden.h"
-#include "tests/numeric/cases.h"
-#include "tools/reference/parallel.h"
 
 using namespace fa;
 using namespace fa::tools;
 using fa::test::emulated_kernel;
 using fa::test::Order;
+using fa::test::tiny;
 
 namespace {
-
-Case tiny(const std::string& spec, const std::string& target, DType dtype, int head_dim) {
-  return {.spec = spec,
-          .dtype = dtype,
-          .head_dim = head_dim,
-          .head_dim_v = 0,
-          .size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 1, .q_len = 150, .kv_len = 170},
-          .layout = Layout::bhsd,
-          .plan = {},
-          .target = target};
-}
-
-/// What is wrong with each, or an empty text.
-std::vector<std::string> wrong_with(const std::vector<Case>& cases) {
-  std::vector<std::string> wrong(cases.size());
-  parallel_for(static_cast<std::int64_t>(cases.size()), 1, [&](std::int64_t at, std::int64_t) {
-    const auto i = static_cast<std::size_t>(at);
-    const Case& c = cases[i];
-    try {
-      const Kernel kernel = emulated_kernel(c.load(), c.target, c.plan,
-                                            i % 2 == 0 ? Order::first_to_last : Order::last_to_first);
-      wrong[i] = failure(kernel, make_problem(c.load(), c.inputs()), c.layout);
-    } catch (const BuildError& error) {
-      wrong[i] = std::string(error.what()) + "\n" + error.log();
-    } catch (const Error& error) {
-      wrong[i] = error.what();
-    }
-  });
-  return wrong;
-}
-
-void check(const std::vector<Case>& cases) {
-  if (test::skip_without_compiler()) return;
-  const std::vector<std::string> wrong = wrong_with(cases);
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    INFO(cases[i].print());
-    CHECK(wrong[i] == "");
-  }
-}
 
 bool same_bits(const Outputs& a, const Outputs& b) {
   bool same = std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
@@ -87,8 +48,8 @@ Source replaced(Source source, const std::string& header, const std::string& fro
 }  // namespace
 
 TEST_CASE("emulated kernels of sm_80 and sm_75 compute plain attention", "[emulated]") {
-  check({tiny("causal", "a100", DType::bf16, 64), tiny("causal", "t4", DType::f16, 64),
-         tiny("full", "a100", DType::f32, 32), tiny("full", "t4", DType::f32, 32)});
+  test::check_emulated({tiny("causal", "a100", DType::bf16, 64), tiny("causal", "t4", DType::f16, 64),
+                        tiny("full", "a100", DType::f32, 32), tiny("full", "t4", DType::f32, 32)});
 }
 
 TEST_CASE("emulated kernels of every spec", "[emulated][slow]") {
@@ -103,7 +64,7 @@ TEST_CASE("emulated kernels of every spec", "[emulated][slow]") {
     if (i % 2 == 1) c.layout = Layout::bshd;
     cases.push_back(c);
   }
-  check(cases);
+  test::check_emulated(cases);
 }
 
 TEST_CASE("an emulated kernel's bits do not depend on the order of its threads", "[emulated]") {

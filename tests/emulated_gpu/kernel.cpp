@@ -96,6 +96,14 @@ int head_shift(const Pass& pass, const CallParams& call, int heads, Order order)
 void run_forward(const Library& library, const Program& program, ForwardParams params, Order order) {
   std::vector<std::max_align_t> workspace(workspace_bytes(program, params.call) / sizeof(std::max_align_t) +
                                           1);
+  if (is_baseline(program)) {
+    params.head_shift = params.call.num_q_heads % 2 == 0 ? 1 : 0;
+    BaselineParams baseline{};
+    baseline.forward = params;
+    place_workspace(program, workspace.data(), baseline);
+    for (const Pass& pass : program) run_pass(library, pass, blocks_of(pass, params), baseline, order);
+    return;
+  }
   place_workspace(program, workspace.data(), params);
   for (const Pass& pass : program) {
     params.head_shift = head_shift(pass, params.call, params.call.num_q_heads, order);

@@ -25,6 +25,7 @@ namespace {
 
 constexpr CUresult kDone = CUDA_SUCCESS;
 constexpr int kSms = 40;
+constexpr std::size_t kMemoryBytes = std::size_t{16} << 30;
 
 struct Module {
   std::size_t hash;
@@ -113,7 +114,7 @@ FA_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CU
   return CUDA_ERROR_INVALID_VALUE;
 }
 FA_EXPORT CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
-  return *bytes = std::size_t{16} << 30, kDone;
+  return *bytes = kMemoryBytes, kDone;
 }
 FA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   return *context = handle<CUcontext>(0x1000), kDone;
@@ -157,6 +158,7 @@ FA_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fun
   return kDone;
 }
 FA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+  if (bytes > kMemoryBytes) return CUDA_ERROR_OUT_OF_MEMORY;
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   return *pointer = reinterpret_cast<CUdeviceptr>(memory),
          memory == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : kDone;
@@ -165,7 +167,7 @@ FA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return std::free(reinterpret_cast<void*>(pointer)), kDone;
 }
 FA_EXPORT CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  return *free = *total = std::size_t{16} << 30, kDone;
+  return *free = *total = kMemoryBytes, kDone;
 }
 FA_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), kDone;

@@ -159,6 +159,30 @@ TEST_CASE("a GPU that is not there is an error, and automatic means the host", "
   CHECK(compile(causal("no_gpu"), {.disk_cache = false}).device() == Device::host);
 }
 
+TEST_CASE("compile refuses a baseline where there is none", "[runtime][compile][baseline]") {
+  const Options standard = {.device = Device::host, .impl = Impl::standard, .disk_cache = false};
+  CHECK(message_of<ArgumentError>([&] { compile(causal("no_baseline"), standard); }) ==
+        "standard attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out");
+  Options two = standard;
+  two.plan = "q_outer tile_q=64";
+  CHECK(message_of<ArgumentError>([&] { compile(causal("no_baseline"), two); }) ==
+        "plan: it is either standard or q_outer: leave out one (Options::impl and --impl name one, too)");
+  // Whether or not there is a GPU, and however the baseline is named.
+  for (const Device device : {Device::host, Device::cuda})
+    for (const bool by_plan : {false, true}) {
+      Options backward = {.device = device, .disk_cache = false, .backward = true};
+      if (by_plan) {
+        backward.plan = "standard";
+      } else {
+        backward.impl = Impl::standard;
+      }
+      CHECK(message_of<ArgumentError>([&] { compile(causal("no_baseline"), backward); }) ==
+            "standard attention has no backward pass: take Facet's (Impl::facet, --impl facet), or leave out "
+            "the "
+            "backward pass (Options::backward, --backward)");
+    }
+}
+
 TEST_CASE("GPUs are described by the nearest literal and their own limits", "[runtime][compile]") {
   const DeviceInfo h200 = {.ordinal = 100,
                            .name = "NVIDIA H200",

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "runtime/build/device_target.h"
 #include "runtime/host/jit.h"
 #include "runtime/system/options.h"
@@ -153,6 +154,22 @@ ProblemInputs InputArguments::of(const Spec& spec, std::size_t num_specs, const 
   return inputs;
 }
 
+void ImplArgument::declare(CLI::App& app) {
+  app.add_option("--impl", name,
+                 "facet: fused; standard: a baseline that keeps S and P in device memory, on a GPU [facet]")
+      ->type_name("IMPL")
+      ->check(one_of({"facet", "standard"}))
+      ->group(kDeviceGroup);
+}
+
+std::string ImplArgument::plan(const std::string& forced_plan) const {
+  return plan_of_impl(impl(), forced_plan.empty() ? environment().plan : forced_plan);
+}
+
+Impl ImplArgument::impl_named(const std::string& name) {
+  return name == "standard" ? Impl::standard : Impl::facet;
+}
+
 void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
       ->type_name("WHERE")
@@ -200,6 +217,7 @@ Options DeviceArguments::options(const BackwardArguments& backward) const {
     throw ArgumentError("--gpu names the GPU whose kernels are run, --device host runs none: leave out one");
   options.num_threads = threads;
   options.plan = plan;
+  options.impl = impl.impl();
   options.disk_cache = !no_cache;
   options.memory_cache = !no_cache;
   options = resolve(options, environment());                      // the session's device must be the kernel's
@@ -251,6 +269,10 @@ const Target& named_target(const std::string& name) {
 }
 
 std::string describe_plan(const std::string& plan) {
+  if (constexpr std::string_view kStandard = "standard"; plan.starts_with(kStandard)) {
+    const std::string rest = plan.substr(std::min(plan.size(), kStandard.size() + 1));
+    return rest.empty() ? "--impl standard" : fmt::format("--impl standard --plan \"{}\"", rest);
+  }
   return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
 }
 

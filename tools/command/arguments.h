@@ -89,6 +89,18 @@ struct BackwardArguments {
   BackwardPlan plan(const CheckedSpec& spec, const Compiled& compiled, const Target& target) const;
 };
 
+/// --impl: which implementation of attention.
+struct ImplArgument {
+  std::string name = "facet";
+
+  void declare(CLI::App& app);
+  Impl impl() const { return impl_named(name); }
+  /// The plan that is forced, by --plan or FA_PLAN, with the implementation in it.
+  std::string plan(const std::string& forced_plan) const;
+
+  static Impl impl_named(const std::string& name);
+};
+
 /// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.
 struct DeviceArguments {
   std::string device = "auto";
@@ -96,6 +108,7 @@ struct DeviceArguments {
   std::string gpu;
   int threads = 0;
   std::string plan;
+  ImplArgument impl;  // declared by the commands that have it
   bool no_cache = false;
 
   /// `gpus`: where --gpu takes a list, for kernels that are not run.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "runtime/build/device_target.h"
 #include "runtime/system/options.h"
 #include "tools/command/arguments.h"
@@ -32,8 +33,9 @@ Every spec is timed at every size: warm-up, then repeated launches for --time mi
 tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
 percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
-GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy and for captured tensors, at its
-peak; a forward pass itself allocates nothing.
+GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy, for captured tensors and as the
+call's workspace, at its peak; a forward pass itself allocates nothing.
+--impl facet,standard times a baseline beside Facet's own kernel, a line each: docs/baselines.md.
 --backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
 A problem that cannot be timed, because a tensor of its spec does not fit say, is reported, and the others are timed.
@@ -42,6 +44,7 @@ Examples:
   facet bench specs/*.fa
   facet bench specs/full.fa --batch 2 --heads 16 --q-len 2048,4096,8192,16384 --head-dim 128
   facet bench specs/causal.fa --every-score --json causal.json
+  facet bench specs/causal.fa --q-len 1024,4096,16384 --impl facet,standard
   facet bench specs/full.fa --q-len 8192 --plans all --json plans.json)";
 
 struct BenchArguments {
@@ -50,6 +53,7 @@ struct BenchArguments {
   SizeListArguments size;
   DeviceArguments device;
   InputArguments inputs;
+  std::vector<std::string> impls = {"facet"};
   std::string plans = "chosen";
   std::string layout = "bhsd";
   double time_ms = 300;
@@ -67,6 +71,14 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   arguments.size.declare(command);
   arguments.inputs.declare(command);
   arguments.device.declare(command);
+  command
+      .add_option("--impl", arguments.impls,
+                  "Time these side by side, of facet and the baseline standard, which runs on a GPU [facet]")
+      ->delimiter(',')
+      ->allow_extra_args(false)  // or it would take the specs after it
+      ->check(one_of({"facet", "standard"}))
+      ->type_name("IMPL,...")
+      ->group("Device");
   command
       .add_option("--plans", arguments.plans,
                   "chosen: the compiler's plan, or --plan; all: every legal one [chosen]")
@@ -109,6 +121,8 @@ void print_pass(std::string_view name, const TimingSummary& time, double flops, 
 }
 
 void print_line(const BenchResult& result) {
+  const std::string name =
+      result.impl == "facet" ? result.spec : fmt::format("{}, {}", result.spec, result.impl);
   const auto& size = result.size;
   const std::string dims = result.head_dim == result.head_dim_v
                                ? fmt::format("D{}", result.head_dim)
@@ -116,14 +130,15 @@ void print_line(const BenchResult& result) {
   const std::string problem = fmt::format("B{} {} {} {} {}", size.batch, print_heads(size),
                                           print_lengths(size), dims, dtype_name(result.dtype));
   if (!result.error.empty()) {
-    fmt::print("{:<22} {:<34} {}\n", result.spec, problem, result.error.substr(0, result.error.find('\n')));
+    fmt::print("{:<22} {:<34} {}\n", name, problem, result.error.substr(0, result.error.find('\n')));
     return;
   }
   fmt::print(
-      "{:<22} {:<34} {:>10} {:>19} {:>13} {:>8.4g} {:>10}  {}{}\n", result.spec, problem,
+      "{:<22} {:<34} {:>10} {:>19} {:>13} {:>8.4g} {:>10}  {}{}\n", name, problem,
       print_milliseconds(result.time.median),
       fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
-      rate_of(result), result.gb_per_s, print_bytes(static_cast<double>(result.bytes)), result.flops_counted,
+      rate_of(result), result.gb_per_s,
+      print_bytes(static_cast<double>(result.bytes + result.workspace_bytes)), result.flops_counted,
       verdict(result));
   if (!result.backward) return;
   const BackwardResult& backward = *result.backward;
@@ -156,6 +171,7 @@ void print_lines(const std::vector<BenchResult>& lines, bool first, bool all_pla
 
 nlohmann::json to_json(const BenchResult& result) {
   nlohmann::json json{{"spec", result.spec},
+                      {"impl", result.impl},
                       {"file", result.file},
                       {"dtype", dtype_name(result.dtype)},
                       {"head_dim", result.head_dim},
@@ -174,6 +190,7 @@ nlohmann::json to_json(const BenchResult& result) {
   json["flops_counted"] = result.flops_counted;
   json["gb_per_s"] = result.gb_per_s;
   json["bytes"] = result.bytes;
+  json["workspace_bytes"] = result.workspace_bytes;
   json["copies"] = result.copies;
   json["compile_ms"] = result.compile_ms;
   if (result.verified) json["verified"] = *result.verified;
@@ -220,6 +237,7 @@ Timed bench_or_report(const Spec& spec, const ProblemInputs& inputs, const Bench
     throw;
   } catch (const Error& error) {
     BenchResult line = begin_result(spec, inputs.size);
+    line.impl = impl_name(settings.options.impl);
     line.error = error.what();
     return {.lines = {std::move(line)}, .failed = report_current_exception()};
   }
@@ -233,19 +251,22 @@ int run_bench(const BenchArguments& arguments) {
     throw ArgumentError(
         fmt::format("FA_PLAN='{}' names one plan and --plans all every one: unset it, or leave out --plans",
                     environment().plan));
+  if (arguments.plans == "all" && arguments.impls != std::vector<std::string>{"facet"})
+    throw ArgumentError(
+        "--plans all times every plan of facet, baselines have none to choose from: leave out --impl");
   // Reads everything that the user wrote before it times anything, so that a typo in the last spec does not
   // cost minutes.
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
   const auto problem_sizes = arguments.size.sizes();
-  const BenchSettings settings{.options = arguments.device.options(arguments.backward),
-                               .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
-                               .all_plans = arguments.plans == "all",
-                               .time_ms = arguments.time_ms,
-                               .every_score = arguments.every_score,
-                               .verify = arguments.verify,
-                               .backward = arguments.backward.asked};
+  BenchSettings settings{.options = arguments.device.options(arguments.backward),
+                         .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
+                         .all_plans = arguments.plans == "all",
+                         .time_ms = arguments.time_ms,
+                         .every_score = arguments.every_score,
+                         .verify = arguments.verify,
+                         .backward = arguments.backward.asked};
 
   if (settings.options.device == Device::cuda) {
     const std::string& reason = why_no_cuda(settings.options.cuda_device);
@@ -256,12 +277,15 @@ int run_bench(const BenchArguments& arguments) {
   std::vector<BenchResult> results;
   bool all_held = true;
   int status = kOk;  // of problems that could not be timed
-  const std::size_t of = specs.size() * problem_sizes.size();
+  const std::size_t impls = arguments.impls.size();
+  const std::size_t of = specs.size() * problem_sizes.size() * impls;
   std::size_t done = 0;
   Steps steps(of);
   for (std::size_t at = 0; at < of && !is_interrupted(); ++at) {
-    const Spec& spec = specs[at / problem_sizes.size()];
-    const ProblemSize& size = problem_sizes[at % problem_sizes.size()];
+    const std::size_t problem = at / impls;
+    const Spec& spec = specs[problem / problem_sizes.size()];
+    const ProblemSize& size = problem_sizes[problem % problem_sizes.size()];
+    settings.options.impl = ImplArgument::impl_named(arguments.impls[at % impls]);
     steps.next(print_lengths(size));
     const auto [lines, is_complete, failed] =
         bench_or_report(spec, arguments.inputs.of(spec, specs.size(), size), settings);

@@ -161,6 +161,9 @@ Job plan_job(std::size_t number, const Spec& spec, const Target& target, const s
   Compiled compiled = front_end(spec, target, "", arguments.backward.passes());
   PlanTable taken = origin_of_plan(spec, target, compiled.plans, resolve({}, environment())).table;
   const Plan& plan = taken.back().choice.plan;
+  if (plan.is_baseline())
+    throw ArgumentError(
+        fmt::format("plan '{}': a bundle holds fused kernels, no baselines: unset FA_PLAN", plan.print()));
   if (plan != compiled.choice.plan) compiled.source = emit_for_gpu(spec.checked(), compiled, plan, target);
   compiled.choice = taken.back().choice;
   compiled.plans = taken;

@@ -47,6 +47,7 @@ struct EmitArguments {
   std::string spec_path, stage = "source", gpu, plan, output;
   JsonOption json;
   BackwardArguments backward;
+  ImplArgument impl;
   SpecArguments spec;
 };
 
@@ -91,8 +92,8 @@ std::string stage_text(const EmitArguments& arguments, const Spec& spec) {
   if (arguments.stage == "derive") return derive(checked, lower(checked)).print();
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
   const bool is_backward = arguments.backward.asked && is_of_backward(arguments.stage);
-  const Compiled compiled =
-      front_end(spec, target, arguments.plan, is_backward ? Passes::forward_and_backward : Passes::forward);
+  const Compiled compiled = front_end(spec, target, arguments.impl.plan(arguments.plan),
+                                      is_backward ? Passes::forward_and_backward : Passes::forward);
   if (is_backward) return backward_text(arguments, checked, compiled, target);
   if (arguments.stage == "ir") return compiled.print_ir();
   if (arguments.stage == "facts") return compiled.facts.print();
@@ -156,6 +157,7 @@ void add_emit_command(CLI::App& app, Action& action) {
                    "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
       ->group("Device");
+  arguments->impl.declare(*command);
   arguments->json.declare(*command, "the stage's text, with what it is of,");
   command->callback([arguments, &action] { action = [arguments] { return run_emit(*arguments); }; });
 }

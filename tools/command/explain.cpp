@@ -39,6 +39,7 @@ Shared memory is exact; registers are an estimate, and the figure of the built k
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
 The predicted time counts the tiles that the mask leaves.
+--impl standard explains that baseline instead, which no model predicts: docs/baselines.md.
 --tiles runs the mask's tile classes on the plan's tiles, as the kernel does: captured tensors are read from --tensor
 files, or filled as `facet run` fills them.
 
@@ -57,6 +58,7 @@ struct ExplainArguments {
   bool build = false;
   bool tiles = false;
   BackwardArguments backward;
+  ImplArgument impl;
   std::string map;
   std::vector<std::string> params, tensors;
   JsonOption json;
@@ -83,25 +85,27 @@ TileReport explain_tiles(const ExplainArguments& arguments, const Spec& spec, co
 
 Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   const Target& target = arguments.gpu.empty() ? default_gpu_target() : named_target(arguments.gpu);
-  Explanation result{.spec = spec,
-                     .target = target,
-                     .size = arguments.size.size(),
-                     .compiled = front_end(spec, target, arguments.plan, arguments.backward.passes()),
-                     .origin = {},
-                     .traffic = {},
-                     .predicted_ms = 0,
-                     .predicted_dense_ms = 0,
-                     .share = std::nullopt,
-                     .own_plans = {},
-                     .taken_plans = {},
-                     .built = std::nullopt,
-                     .tiles = std::nullopt,
-                     .reads_files = !arguments.tensors.empty(),
-                     .backward_plan = {},
-                     .backward_workspace = 0};
+  Explanation result{
+      .spec = spec,
+      .target = target,
+      .size = arguments.size.size(),
+      .compiled = front_end(spec, target, arguments.impl.plan(arguments.plan), arguments.backward.passes()),
+      .origin = {},
+      .traffic = {},
+      .predicted_ms = 0,
+      .predicted_dense_ms = 0,
+      .share = std::nullopt,
+      .own_plans = {},
+      .taken_plans = {},
+      .built = std::nullopt,
+      .tiles = std::nullopt,
+      .reads_files = !arguments.tensors.empty(),
+      .workspace = 0,
+      .backward_plan = {},
+      .backward_workspace = 0};
   const Plan& plan = result.compiled.choice.plan;
   Options options;
-  options.plan = arguments.plan;
+  options.plan = arguments.impl.plan(arguments.plan);
   result.origin = origin_of_plan(spec, target, result.compiled.plans, resolve(options, environment()));
   const auto shown = [&](const PlanTable& table) {
     return show_table(table, spec.checked(), result.compiled.facts, target);
@@ -124,7 +128,9 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
         spec, emit_backward_for_gpu(spec.checked(), result.compiled, chosen, target).program, result.size);
   }
   if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
-  if (!target.is_host()) {
+  if (plan.is_baseline()) {
+    result.workspace = forward_workspace(result.compiled.source->program, result.size);
+  } else if (!target.is_host()) {
     ProblemInputs inputs;
     inputs.size = result.size;
     result.share = result.tiles ? result.tiles->share_of_work()
@@ -178,6 +184,7 @@ void add_explain_command(CLI::App& app, Action& action) {
                    "Force a plan, or parts of one that the model completes: \"tile_q=128 tile_kv=64\"")
       ->type_name("PLAN")
       ->group("Device");
+  arguments->impl.declare(*command);
   command->add_flag("--build", arguments->build, "Build it, for the registers it really takes")
       ->group("Device");
   arguments->backward.declare(*command, "The plan and the workspace of the backward pass, too");

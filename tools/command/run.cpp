@@ -95,6 +95,7 @@ void declare(CLI::App& command, RunArguments& arguments) {
   output("--out", arguments.out, "Write o here: [batch, heads, q_len, head_dim_v]");
   output("--lse", arguments.lse, "Write the log-sum-exp here, float32: [batch, heads, q_len]");
   arguments.device.declare(command);
+  arguments.device.impl.declare(command);
   command
       .add_option("--layout", arguments.layout,
                   "How q, k, v, o lie in memory while running: bhsd or bshd [bhsd]")

@@ -23,7 +23,7 @@ struct Explanation {
   Compiled compiled;
   PlanOrigin origin;  // of the plan that `compile` takes
   Traffic traffic;
-  double predicted_ms = 0;             // 0 on the host
+  double predicted_ms = 0;             // 0 on the host and of a baseline
   double predicted_dense_ms = 0;       // were no tile left out
   std::optional<double> share;         // of tiles that the mask leaves, where they are counted
   std::vector<ShownPlan> own_plans;    // the compiler's own choice, or what --plan asks for
@@ -31,6 +31,7 @@ struct Explanation {
   std::optional<BuiltKernel> built;
   std::optional<TileReport> tiles;
   bool reads_files = false;            // and not only the example tensors
+  std::size_t workspace = 0;           // bytes, of a baseline
   std::string backward_plan;           // empty: not asked for
   std::size_t backward_workspace = 0;  // bytes, on a GPU
 };

@@ -47,6 +47,16 @@ nlohmann::json to_json(const Explanation& e) {
   result["products"] = describe_products(e);
   if (e.target.is_host()) return result;
   result["shared_memory"] = most_shared_memory(e.compiled.source->program);
+  if (e.built) {
+    result["built"] = {{"registers", e.built->registers},
+                       {"spill_bytes", e.built->spill_bytes},
+                       {"cubin_bytes", e.built->cubin_bytes},
+                       {"nvrtc_ms", e.built->milliseconds}};
+  }
+  if (plan.is_baseline()) {
+    result["workspace_bytes"] = e.workspace;
+    return result;
+  }
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);
   result["bound"] = bound_name(t.bound);
@@ -54,12 +64,6 @@ nlohmann::json to_json(const Explanation& e) {
   result["predicted_ms"] = e.predicted_ms;
   result["predicted_dense_ms"] = e.predicted_dense_ms;
   result["share_of_tiles"] = e.share ? nlohmann::json(*e.share) : nullptr;
-  if (e.built) {
-    result["built"] = {{"registers", e.built->registers},
-                       {"spill_bytes", e.built->spill_bytes},
-                       {"cubin_bytes", e.built->cubin_bytes},
-                       {"nvrtc_ms", e.built->milliseconds}};
-  }
   return result;
 }
 

@@ -82,6 +82,7 @@ void print_explanation(const Explanation& e) {
                read.tensor);
   }
 
+  const bool is_baseline = plan.is_baseline();
   title("plan");
   line("plan", plan.print());
   line("why", e.compiled.choice.why);
@@ -94,14 +95,19 @@ void print_explanation(const Explanation& e) {
   for (const Family family : e.target.families)
     if (const std::string reason = why_refused(family, checked, e.target); !reason.empty())
       line("why not " + std::string(family_name(family)), reason);
-  line("tiles", describe_walk(e.compiled));
+  line("tiles", is_baseline ? "every one: baselines leave none out" : describe_walk(e.compiled));
   line("products", describe_products(e));
   if (!e.target.is_host()) {
     line("shared memory",
          fmt::format("{} a CTA, of {}", print_bytes(most_shared_memory(e.compiled.source->program)),
                      print_bytes(e.target.max_smem_per_block)));
-    line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
-    line("registers", fmt::format("about {} a thread (estimate)", register_estimate(plan, checked)));
+    if (is_baseline) {
+      line("workspace",
+           fmt::format("{} for {}", print_bytes(static_cast<double>(e.workspace)), describe_size(e.size)));
+    } else {
+      line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
+      line("registers", fmt::format("about {} a thread (estimate)", register_estimate(plan, checked)));
+    }
     if (e.built) {
       line("  as built",
            fmt::format("{} a thread, {} bytes spilled, cubin {} for {}, NVRTC took {}", e.built->registers,
@@ -128,6 +134,10 @@ void print_explanation(const Explanation& e) {
   line("standard attention",
        fmt::format("{} to and from memory ({} by the paper's N d + N^2)", print_bytes(t.standard_bytes),
                    print_bytes(t.standard_bytes_by_formula)));
+  if (is_baseline) {
+    if (e.tiles) print_tiles(*e.tiles, checked.file, colour);
+    return;
+  }
   const std::string by_formula =
       t.fused_bytes_by_formula > 0
           ? fmt::format(" ({} by the paper's N^2 d^2 / M)", print_bytes(t.fused_bytes_by_formula))

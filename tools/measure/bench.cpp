@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/target/target.h"
 #include "tools/command/targets.h"
@@ -52,6 +53,7 @@ class Bench {
     problem_ = make_problem(spec, inputs);
     stop_if_interrupted();
     base_ = begin_result(spec, inputs.size);
+    base_.impl = impl_name(settings.options.impl);
     progress_.relabel(fmt::format("{}: counting", spec.name()));
     const auto counted = count_flops(*problem_, settings.every_score);
     base_.flops = counted.flops;
@@ -106,6 +108,7 @@ class Bench {
     const KernelPlan used = session_->plan_of(kernel);
     result.plan = used.plan;
     result.plan_calls = used.calls;
+    result.workspace_bytes = static_cast<std::int64_t>(session_->workspace_bytes(kernel));
     result.compile_ms = kernel.times().total;
     progress_.relabel(fmt::format("{}: timing {}", spec_.name(), used.plan));
     session_->poison_outputs();

@@ -35,6 +35,7 @@ struct BenchResult {
   DType dtype = DType::bf16;
   int head_dim = 0, head_dim_v = 0;
   ProblemSize size;
+  std::string impl = "facet";  // whose kernel: Impl's name
   std::string device, target, plan;
   std::string plan_calls;  // which calls have this plan: KernelPlan::calls
   bool on_cuda = false;
@@ -44,7 +45,8 @@ struct BenchResult {
   std::string flops_counted;  // what `flops` counts (tools/measure/flops.h)
   double tflops = 0;
   double gb_per_s = 0;
-  std::int64_t bytes = 0;  // allocated for one copy and the captured tensors
+  std::int64_t bytes = 0;            // allocated for one copy and the captured tensors
+  std::int64_t workspace_bytes = 0;  // of one call, beside them
   int copies = 1;
   double compile_ms = 0;
   std::optional<bool> verified;  // all that was asked for: gradients, too

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <typeinfo>
 
+#include "compiler/schedule/baseline/baseline.h"
 #include "runtime/build/nvrtc.h"
 #include "runtime/cuda/device.h"
 #include "runtime/host/pool.h"
@@ -205,8 +206,9 @@ Kernel compile_with(const Spec& spec, const Options& options) {
   try {
     return compile(spec, options);
   } catch (const ArgumentError& error) {
-    if (options.plan.empty()) throw;
-    throw ArgumentError(fmt::format("{}: {}", describe_plan(options.plan), error.what()));
+    const std::string plan = plan_of_impl(options.impl, options.plan);
+    if (plan.empty()) throw;
+    throw ArgumentError(fmt::format("{}: {}", describe_plan(plan), error.what()));
   }
 }
 

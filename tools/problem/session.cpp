@@ -1,6 +1,8 @@
 // Places a problem's tensors in a device's memory and runs kernels on them.
 #include "tools/problem/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -93,6 +95,30 @@ void* Session::allocate(std::int64_t bytes) {
   return memory_->allocate(static_cast<std::size_t>(bytes));
 }
 
+void Session::give_workspace(ForwardArgs& args, std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{1} << 28;  // no cache holds it, so that one serves all copies
+  try {
+    if (bytes < kLarge) {
+      args.workspace = allocate(static_cast<std::int64_t>(bytes));
+      args.workspace_bytes = bytes;
+      return;
+    }
+    if (bytes > large_workspace_bytes_) {
+      large_workspace_ = allocate(static_cast<std::int64_t>(bytes));
+      large_workspace_bytes_ = bytes;
+    }
+    args.workspace = large_workspace_;
+    args.workspace_bytes = large_workspace_bytes_;
+  } catch (const DeviceError& error) {
+    throw DeviceError(
+        fmt::format(
+            "the call's workspace of {} bytes: {}; shorter sequences, fewer heads and fewer batch entries "
+            "take less, fused kernels (--impl facet) next to nothing",
+            bytes, error.what()),
+        error.code());
+  }
+}
+
 void* Session::place(const HostTensor& tensor) {
   void* const data = allocate(static_cast<std::int64_t>(tensor.bytes.size()));
   if (layout_ == Layout::bhsd) {
@@ -107,10 +133,7 @@ void* Session::place(const HostTensor& tensor) {
 void Session::launch(const Kernel& kernel, int copy, Stream stream) {
   ForwardArgs& args = copies_[static_cast<std::size_t>(copy)];
   const std::size_t needed = kernel.workspace_bytes(args);
-  if (needed > args.workspace_bytes) {
-    args.workspace = allocate(static_cast<std::int64_t>(needed));
-    args.workspace_bytes = needed;
-  }
+  if (needed > args.workspace_bytes) give_workspace(args, needed);
   kernel.forward(args, stream);
 }
 

@@ -45,6 +45,7 @@ class Session {
 
   /// Which of its plans a kernel runs on this problem.
   KernelPlan plan_of(const Kernel& kernel) const { return kernel.plan_for(copies_[0]); }
+  std::size_t workspace_bytes(const Kernel& kernel) const { return kernel.workspace_bytes(copies_[0]); }
   void launch(const Kernel& kernel, int copy = 0, Stream stream = nullptr);
   void synchronize() { memory_->synchronize(); }
   /// Milliseconds of each of `runs` launches, taking turns on the copies. Throws Interrupted between two.
@@ -62,6 +63,7 @@ class Session {
  private:
   void* place(const HostTensor& tensor);
   void* allocate(std::int64_t bytes);
+  void give_workspace(ForwardArgs& args, std::size_t bytes);
 
   const Problem& problem_;
   Layout layout_;
@@ -69,6 +71,8 @@ class Session {
   std::vector<ForwardArgs> copies_;
   std::int64_t bytes_per_copy_ = 0;
   std::int64_t bytes_allocated_ = 0;
+  void* large_workspace_ = nullptr;
+  std::size_t large_workspace_bytes_ = 0;
 };
 
 /// How many copies of `bytes` it takes to exceed a cache, within [1, 64].

@@ -24,4 +24,14 @@ std::size_t backward_workspace(const Spec& spec, const Program& program, const P
   return workspace_bytes(program, params);
 }
 
+std::size_t forward_workspace(const Program& program, const ProblemSize& size) {
+  CallParams call{};
+  call.batch = size.batch;
+  call.num_q_heads = size.num_q_heads;
+  call.num_kv_heads = size.num_kv_heads;
+  call.q_len = size.q_len;
+  call.kv_len = size.kv_len;
+  return workspace_bytes(program, call);
+}
+
 }  // namespace fa::tools

@@ -25,20 +25,13 @@ std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& cla
   return passes;
 }
 
-/// How the warps of a CTA share its registers, where some only copy.
-std::string print_registers(const Plan& plan, const Target& target) {
-  if (traits_of(plan.family).copying_warps == 0) return {};
-  return fmt::format(
-      "  static constexpr int kMultiplyRegisters = {};\n  static constexpr int kCopyRegisters = {};\n",
-      register_budget(plan, target), copy_registers(plan, target));
-}
-
 }  // namespace
 
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                    const TileClasses& classes, const ScoreClass& score_class, const HookCases* cases,
                    const Plan& plan, const Target& target) {
   if (plan.family == Family::host) throw InternalError("the host has no CUDA template");
+  if (plan.is_baseline()) throw InternalError("emit_baseline_source emits the baselines");
   const StagingRoom room = {.tile_q = plan.tile_q,
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
@@ -65,18 +58,7 @@ namespace fa {{
 
 {exact}{hooks}
 {classes}
-struct Config {{
-  using Element = {element};
-  static constexpr int kHeadDim = {head_dim};
-  static constexpr int kHeadDimV = {head_dim_v};
-  static constexpr int kTileQ = {tile_q};
-  static constexpr int kTileKv = {tile_kv};
-  static constexpr int kWarps = {warps};
-  static constexpr int kStages = {stages};
-  static constexpr bool kQInRegisters = {q_in_registers};
-  static constexpr bool kDropout = {dropout};
-{registers}}};
-
+{config}
 }}  // namespace fa
 {entries}static_assert(sizeof(fa::ForwardParams) == {params_bytes});
 )",
@@ -85,13 +67,9 @@ struct Config {{
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)), fmt::arg("hooks", printed.text),
       fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
       fmt::arg("includes", includes), fmt::arg("entries", entries),
-      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
-      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
-      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
-      fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
-      fmt::arg("registers", print_registers(plan, target)), fmt::arg("params_bytes", sizeof(ForwardParams)));
+      fmt::arg("config", print_config(spec, plan, target)), fmt::arg("params_bytes", sizeof(ForwardParams)));
   return Source{.text = std::move(text),
-                .headers = headers_of(plan.family, false),
+                .headers = headers_of(plan.family, UnitKind::forward),
                 .arch = arch_of(plan.family, target),
                 .program = std::move(program)};
 }

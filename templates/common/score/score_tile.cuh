@@ -86,18 +86,23 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     }
   }
 
-  /// What all logits of a row gain, after the last tile.
-  __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
-                                                  SoftmaxRow (&softmax)[kRows / 2][2]) {
-    if (item.kv_len(params) == 0) return;
+  /// What all logits of each of the thread's rows gain. kv_len is not 0.
+  __device__ __forceinline__ void find_row_addends(float (&addends)[kRows], const ForwardParams& params) {
     const typename Hooks::Head head = this->find_head(params);
     const int first = this->first_row_of_thread(params);
     constexpr int kUnrolled = kRows * Hooks::kRowAddendSize > Elements::kMostCode ? 1 : kRows;
-    float addends[kRows];
 #pragma unroll(kUnrolled)
     for (int i = 0; i < kRows; ++i)
       addends[i] = Hooks::row_addend(
           params.call, head, min(first + Place::row_offset(Place::ThreadRow::of(i)), item.q_len(params) - 1));
+  }
+
+  /// The same, after the last tile.
+  __device__ __forceinline__ void add_row_addends(const ForwardParams& params,
+                                                  SoftmaxRow (&softmax)[kRows / 2][2]) {
+    if (item.kv_len(params) == 0) return;
+    float addends[kRows];
+    find_row_addends(addends, params);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) softmax[i / 2][i % 2].add(addends[i]);
   }

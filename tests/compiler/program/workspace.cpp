@@ -29,6 +29,38 @@ TEST_CASE("the workspace is the sum of what passes leave in it", "[program]") {
   CHECK(params.tile_map == memory);
 }
 
+TEST_CASE("standard attention leaves its scores, their maxima and a state for each row",
+          "[program][baseline]") {
+  BaselineParams params{};
+  CallParams& call = params.forward.call;
+  call.batch = 3;
+  call.num_q_heads = 2;
+  call.q_len = 130;
+  call.kv_len = 4000;
+  const Program program = {{.entry = "scores", .tile_q = 64, .tile_kv = 128, .score_bytes = 2},
+                           {.entry = "softmax", .grid = Grid::score_rows, .tile_q = 8, .tile_kv = 128},
+                           {.entry = "outputs", .tile_q = 64, .tile_kv = 128}};
+  CHECK(is_baseline(program));
+  const std::size_t rows = 3 * 2 * 130, scores = rows * 4096 * 2,
+                    maxima = rows * 32 * 4;  // 32 tiles of 128 keys
+  CHECK(workspace_bytes(program, call) == scores + maxima + rows * 2 * 4);
+  auto* const memory = reinterpret_cast<std::byte*>(0x1000);
+  place_workspace(program, memory, params);
+  CHECK(params.scores == memory);
+  CHECK(static_cast<void*>(params.maxima) == memory + scores);
+  CHECK(static_cast<void*>(params.row_state) == memory + scores + maxima);
+
+  // Past 2^31 elements, and past what 64 bits hold.
+  call.batch = 2;
+  call.num_q_heads = 16;
+  call.q_len = call.kv_len = 1 << 16;
+  const std::size_t many = std::size_t{1} << 21;  // rows
+  CHECK(workspace_bytes(program, call) == many * (65536 * 2 + 512 * 4 + 8));
+  call.batch = call.num_q_heads = 65535;
+  call.q_len = call.kv_len = 1 << 24;
+  CHECK(workspace_bytes(program, call) >= std::size_t{1} << 60);
+}
+
 TEST_CASE("each pass of a backward pass sees the tile map that was filled last", "[program]") {
   BackwardParams params{};
   params.forward.call.batch = 1;

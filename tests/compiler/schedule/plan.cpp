@@ -15,7 +15,11 @@ TEST_CASE("a plan prints itself in one line", "[schedule]") {
 TEST_CASE("a printed plan parses back", "[schedule]") {
   const Plan other{
       .family = Family::host, .tile_q = 16, .tile_kv = 32, .warps = 1, .stages = 2, .q_in_registers = true};
-  for (const Plan& plan : {kPlan, other, Plan{}}) CHECK(parse_plan(plan.print(), Plan{}) == plan);
+  Plan standard = kPlan;
+  standard.loop_order = LoopOrder::standard;
+  CHECK(standard.print() ==
+        "sm80 standard tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2");
+  for (const Plan& plan : {kPlan, other, Plan{}, standard}) CHECK(parse_plan(plan.print(), Plan{}) == plan);
 }
 
 TEST_CASE("a plan of the host prints what the host has, and takes back what it printed before",

@@ -109,7 +109,7 @@ namespace fa {{
       fmt::arg("queries", print_config("QueriesConfig", plan.queries, false, spec, target)),
       fmt::arg("entries", entries), fmt::arg("params_bytes", sizeof(BackwardParams)));
   return Source{.text = std::move(text),
-                .headers = headers_of(plan.family, true),
+                .headers = headers_of(plan.family, UnitKind::backward),
                 .arch = arch_of(plan.family, target),
                 .program = std::move(program)};
 }

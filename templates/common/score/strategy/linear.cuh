@@ -40,8 +40,15 @@ struct LinearAddend {
     store.put_word(kCountFrom, static_cast<unsigned>(to));
   }
 
-  /// The rest, after the last tile: asked for where the q tile's first row meets the diagonal, since what
-  /// grows with the distance from there is small.
+  /// The column where the q tile's first row meets the diagonal.
+  template <class Scores>
+  static __device__ __forceinline__ int diagonal(const Scores& scores, const ForwardParams& params) {
+    const int q_len = scores.item.q_len(params), kv_len = scores.item.kv_len(params);
+    return max(0, min(scores.first_row(params) + kv_len - q_len, kv_len - 1));
+  }
+
+  /// The rest, after the last tile: asked for at the diagonal, since what grows with the distance from there is
+  /// small.
   template <class Scores, int kMTiles>
   static __device__ __forceinline__ void add_rest(Scores& scores, const LaneStore& store,
                                                   const ForwardParams& params, typename Hooks::Head head,
@@ -51,8 +58,7 @@ struct LinearAddend {
     if (scores.item.kv_len(params) == 0) return;
     if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
     if constexpr (Hooks::kRowIsCheap) scores.find_rows(params, head);
-    const int q_len = scores.item.q_len(params), kv_len = scores.item.kv_len(params);
-    const int kv_idx = max(0, min(scores.first_row(params) + kv_len - q_len, kv_len - 1));
+    const int kv_idx = diagonal(scores, params);
     move(kv_idx, from, of_logits, softmax);
     const typename Hooks::Column column =
         Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));

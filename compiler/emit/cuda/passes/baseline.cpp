@@ -1,0 +1,57 @@
+#include "compiler/emit/cuda/passes/baseline.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/baseline/baseline.h"
+#include "compiler/schedule/shape.h"
+#include "compiler/spec/dtype.h"
+
+namespace fa {
+namespace {
+
+constexpr int kSoftmaxRows = 8;    // of a block, a warp each: templates/common/standard/softmax.cuh
+constexpr int kSoftmaxBlocks = 6;  // of an SM, which bound the registers: the pass waits for memory alone
+
+/// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
+PrintedPass print_pass(const Pass& pass, std::string_view runs, int blocks_an_sm, bool has_shared_memory) {
+  std::string text = fmt::format(R"(using {entry}_pass = {runs};
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+    {entry}(const __grid_constant__ fa::BaselineParams params) {{
+  {entry}_pass::run(params);
+}}
+static_assert({entry}_pass::kThreads == {threads});
+)",
+                                 fmt::arg("entry", pass.entry), fmt::arg("runs", runs),
+                                 fmt::arg("threads", pass.threads), fmt::arg("blocks", blocks_an_sm));
+  if (has_shared_memory)
+    text += fmt::format("static_assert({}_pass::kSharedBytes == {});\n", pass.entry, pass.shared_memory);
+  return {.pass = pass, .include = {}, .text = std::move(text)};
+}
+
+}  // namespace
+
+std::vector<PrintedPass> print_standard_passes(const CheckedSpec& spec, const Plan& plan) {
+  const Pass scores = {.entry = "facet_scores",
+                       .grid = Grid::q_tiles,
+                       .tile_q = plan.tile_q,
+                       .tile_kv = plan.tile_kv,
+                       .threads = threads_of(plan),
+                       .shared_memory = scores_shared_memory(plan, spec),
+                       .score_bytes = dtype_bytes(spec.dtype)};
+  const Pass softmax = {.entry = "facet_softmax",
+                        .grid = Grid::score_rows,
+                        .tile_q = kSoftmaxRows,
+                        .tile_kv = plan.tile_kv,
+                        .threads = kSoftmaxRows * kWarpThreads};
+  const Pass outputs = {.entry = "facet_outputs",
+                        .grid = Grid::q_tiles,
+                        .tile_q = plan.tile_q,
+                        .tile_kv = plan.tile_kv,
+                        .threads = threads_of(plan),
+                        .shared_memory = outputs_shared_memory(plan, spec)};
+  return {print_pass(scores, "fa::StandardScores<fa::Config, fa::Hooks>", plan.min_ctas, true),
+          print_pass(softmax, "fa::StandardSoftmax<fa::Config>", kSoftmaxBlocks, false),
+          print_pass(outputs, "fa::StandardOutputs<fa::Config, fa::Hooks>", plan.min_ctas, true)};
+}
+
+}  // namespace fa

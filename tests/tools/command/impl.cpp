@@ -1,0 +1,162 @@
+// --impl: a baseline in the place of Facet's own kernel (docs/baselines.md), as commands take, show and refuse it.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/runtime/system/temporary.h"
+#include "tests/skip.h"
+#include "tests/tools/command/command.h"
+
+using namespace fa;
+using namespace fa::tools;
+using nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kPlan =
+    "sm80 standard tile_q=128 tile_kv=128 warps=4 stages=3 q_in_registers=0 min_ctas=1";
+
+Words on_causal(const std::string& command, const Words& more) {
+  Words words = {command, causal_path()};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// The first line of what a command that was refused says.
+std::string refusal(const Words& words) {
+  const CommandResult result = facet(words);
+  CHECK(result.status == 2);
+  CHECK(result.out == "");
+  return first_line(result.err);
+}
+
+/// On a GPU whose launches compute nothing (tests/programs/fake_libcuda.cpp).
+CommandResult on_fake_gpu(const Words& words, const std::string& folder) {
+  return run_program("facet", words,
+                     {"FA_LIBCUDA=" + program_path("fake_libcuda.so"), "FAKE_CUDA_LOG=" + folder + "/log",
+                      "FA_CACHE_DIR=" + folder + "/cache", "FA_TUNE_DIR=" + folder + "/tuned"});
+}
+
+}  // namespace
+
+TEST_CASE("explain and emit show the baseline that --impl names", "[tools][baseline]") {
+  const auto explained = facet(on_causal("explain", {"--gpu", "a100", "--impl", "standard"}));
+  CHECK(explained.status == 0);
+  CHECK(
+      missing(explained.out, {kPlan, "asked for; S and P pass through device memory, and no tile is skipped",
+                              "every one: baselines leave none out",
+                              "workspace            2.0 MiB for batch 1, heads 4"}) == "");
+  // What the model says of fused kernels would be wrong here.
+  CHECK(explained.out.find("predicted") == std::string::npos);
+  const json report =
+      json::parse(facet(on_causal("explain", {"--gpu", "a100", "--impl", "standard", "--json"})).out);
+  CHECK(report["plan"] == kPlan);
+  CHECK(report["workspace_bytes"] == 4 * 512 * (512 * 2 + 4 * 4 + 2 * 4));
+  CHECK_FALSE(report.contains("predicted_ms"));
+
+  const auto stage = [](const std::string& name, const Words& more) {
+    Words words = {"--gpu", "a100", "--stage", name};
+    words.insert(words.end(), more.begin(), more.end());
+    return facet(on_causal("emit", words)).out;
+  };
+  CHECK(first_line(stage("plan", {"--impl", "standard"})) == kPlan);
+  CHECK(stage("plan", {"--plan", "standard"}) == stage("plan", {"--impl", "standard"}));
+  CHECK(first_line(stage("plan", {"--impl", "standard", "--plan", "tile_kv=64"})).find("tile_kv=64") !=
+        std::string::npos);
+  CHECK(stage("plan", {"--impl", "facet"}) == stage("plan", {}));
+  CHECK(missing(stage("source", {"--impl", "standard"}),
+                {"#include \"sm80/standard.cuh\"", "facet_softmax"}) == "");
+}
+
+TEST_CASE("an implementation that nobody knows is refused, as are two", "[tools][baseline]") {
+  for (const char* command : {"run", "bench", "explain", "emit"}) {
+    INFO(command);
+    CHECK(missing(refusal(on_causal(command, {"--impl", "junk"})), {"--impl: junk not in {facet,standard"}) ==
+          "");
+  }
+  for (const char* command : {"explain", "emit"}) {
+    INFO(command);
+    CHECK(missing(refusal(on_causal(command, {"--gpu", "a100", "--impl", "standard", "--plan", "q_outer"})),
+                  {"it is either standard or q_outer: leave out one"}) == "");
+  }
+  // Of bundles, and of plans that are chosen.
+  for (const Words& words : {on_causal("build", {"--arch", "sm_80", "-o", "none", "--impl", "standard"}),
+                             on_causal("tune", {"--impl", "standard"})}) {
+    INFO(words.front());
+    CHECK(missing(refusal(words), {"not expected: --impl"}) == "");
+  }
+}
+
+TEST_CASE("a baseline has no backward pass", "[tools][baseline]") {
+  for (const Words& words : {on_causal("explain", {"--gpu", "a100", "--impl", "standard", "--backward"}),
+                             on_causal("emit", {"--gpu", "a100", "--plan", "standard", "--backward"}),
+                             small_run({causal_path()}, {"--impl", "standard", "--backward"})}) {
+    INFO(words.front());
+    CHECK(missing(refusal(words), {"standard attention has no backward pass: take Facet's", "--backward"}) ==
+          "");
+  }
+}
+
+TEST_CASE("baselines run on GPUs", "[tools][baseline]") {
+  const std::string reason = "--impl standard: standard attention runs on GPUs alone so far: take a GPU";
+  CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "standard"})), {reason}) == "");
+  CHECK(missing(refusal(small_run({causal_path()}, {"--plan", "standard"})), {reason}) == "");
+  CHECK(missing(refusal(on_causal("explain", {"--gpu", "host", "--impl", "standard"})), {reason}) == "");
+  // What can be timed is timed.
+  const auto bench =
+      facet(on_causal("bench", {"--device", "host", "--head-dim", "16", "--q-len", "32", "--heads", "1",
+                                "--time", "1", "--impl", "facet,standard", "--json", "-"}));
+  CHECK(bench.status == 2);
+  CHECK(missing(bench.err, {reason}) == "");
+  const json lines = json::parse(bench.out)["results"];
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0]["impl"] == "facet");
+  CHECK(lines[0]["workspace_bytes"] == 0);
+  CHECK(lines[1]["impl"] == "standard");
+  CHECK(lines[1].contains("error"));
+  CHECK(missing(refusal(on_causal("bench", {"--impl", "standard", "--plans", "all"})),
+                {"--plans all times every plan of facet, baselines have none"}) == "");
+}
+
+TEST_CASE("a bundle holds no baseline", "[tools][baseline]") {
+  const tests::TemporaryFolder folder;
+  const auto built = run_program("facet", on_causal("build", {"--arch", "sm_80", "-o", folder / "out"}),
+                                 {"FA_PLAN=standard"});
+  CHECK(built.status == 2);
+  CHECK(missing(built.err, {"a bundle holds fused kernels, no baselines: unset FA_PLAN"}) == "");
+}
+
+TEST_CASE("run and bench launch a baseline's passes, and say what its workspace takes",
+          "[tools][baseline][nvrtc]") {
+  if (tests::skip_without_nvrtc()) return;
+  const tests::TemporaryFolder folder;
+  const Words size = {"--device", "cuda", "--dtype", "f16", "--head-dim", "64", "--heads", "1"};
+  const auto with = [&](const std::string& command, const Words& more) {
+    Words words = on_causal(command, size);
+    words.insert(words.end(), more.begin(), more.end());
+    return on_fake_gpu(words, folder.path());
+  };
+  const auto ran = with("run", {"--q-len", "300", "--repeat", "1", "--impl", "standard"});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == 0);
+  const std::string log = tests::read_file(folder / "log");
+  for (const char* pass : {"launch facet_scores ", "launch facet_softmax ", "launch facet_outputs "})
+    CHECK(log.find(pass) != std::string::npos);
+  CHECK(log.find("facet_forward") == std::string::npos);
+
+  const auto timed = with("bench", {"--q-len", "300", "--time", "1", "--impl", "standard", "--json", "-"});
+  INFO(timed.err);
+  REQUIRE(timed.status == 0);
+  const json line = json::parse(timed.out)["results"][0];
+  CHECK(line["impl"] == "standard");
+  CHECK(line["workspace_bytes"] >= 300 * 300 * 2);
+
+  // The fake GPU has 16 GiB: S of 131,072 rows would take 32.
+  const auto large = with("run", {"--q-len", "131072", "--repeat", "1", "--impl", "standard"});
+  CHECK(large.status == 1);
+  CHECK(missing(large.err,
+                {"the call's workspace of 3", "shorter sequences, fewer heads and fewer batch entries",
+                 "fused kernels (--impl facet) next to nothing"}) == "");
+}
