@@ -28,6 +28,10 @@ Blocks of_rows(const Pass& pass, const ForwardParams& params) {
       .x = count_tiles(params.call.q_len, pass.tile_q), .y = params.call.num_q_heads, .z = params.call.batch};
 }
 
+Blocks of_heads(const Pass&, const ForwardParams& params) {
+  return {.y = params.call.num_q_heads, .z = params.call.batch};
+}
+
 Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
   return {.x = count_tiles(params.call.kv_len, pass.tile_kv) << params.head_shift,
           .y = params.call.num_kv_heads >> params.head_shift,
@@ -44,10 +48,10 @@ struct Rule {
 
 /// A rule of grids is one line here and one of the enumeration, in the same order.
 constexpr Rule kRules[] = {
-    {Grid::q_tiles, "q_tiles", of_q_tiles},       {Grid::tile_map, "tile_map", of_tile_map},
-    {Grid::score_rows, "score_rows", of_rows},    {Grid::row_stats, "row_stats", of_rows},
-    {Grid::kv_tiles, "kv_tiles", of_kv_tiles},    {Grid::d_q_sums, "d_q_sums", of_rows},
-    {Grid::exact_sums, "exact_sums", of_elements}};
+    {Grid::q_tiles, "q_tiles", of_q_tiles},    {Grid::tile_map, "tile_map", of_tile_map},
+    {Grid::score_rows, "score_rows", of_rows}, {Grid::heads, "heads", of_heads},
+    {Grid::row_stats, "row_stats", of_rows},   {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
+    {Grid::d_q_sums, "d_q_sums", of_rows},     {Grid::exact_sums, "exact_sums", of_elements}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;

@@ -93,7 +93,17 @@ TEST_CASE("standard attention of every spec builds", "[nvrtc][baseline][slow]") 
   check_builds(turns(), "standard");
 }
 
+TEST_CASE("algorithm 1 of every spec builds", "[nvrtc][baseline][slow]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  check_builds(turns(), "kv_outer");
+}
+
 TEST_CASE("standard attention of every spec, dtype and head_dim builds", "[.][matrix][baseline][slow]") {
   if (fa::tests::skip_without_nvrtc()) return;
   check_builds(matrix(), "standard");
+}
+
+TEST_CASE("algorithm 1 of every spec, dtype and head_dim builds", "[.][matrix][baseline][slow]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  check_builds(matrix(), "kv_outer");
 }

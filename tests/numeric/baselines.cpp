@@ -80,6 +80,17 @@ TEST_CASE("cuda: standard attention under other plans is within its bound", "[nu
     check_all(edge_cases(DType::bf16), "", plan);
 }
 
+TEST_CASE("cuda: algorithm 1 of every spec is within its bound", "[numeric][gpu][baseline]") {
+  check_baseline("kv_outer");
+}
+
+TEST_CASE("cuda: algorithm 1 under other plans is within its bound", "[numeric][gpu][baseline]") {
+  if (skip_without_gpu()) return;
+  for (const char* plan : {"kv_outer tile_q=64 tile_kv=64 warps=4", "kv_outer tile_q=128 tile_kv=32 warps=8",
+                           "kv_outer tile_q=48 tile_kv=48 warps=1", "kv_outer tile_q=128 tile_kv=64 warps=4"})
+    check_all(edge_cases(DType::bf16), "", plan);
+}
+
 TEST_CASE("cuda: S may have more than 2^31 elements", "[numeric][gpu][baseline]") {
   if (skip_without_gpu()) return;
   constexpr std::int64_t kBytes = std::int64_t{5} << 30;

@@ -33,6 +33,13 @@ TEST_CASE("a block for so many rows of scores, whatever turns heads take", "[pro
   CHECK(blocks(pass, params) == std::array{17, 8, 3});
 }
 
+TEST_CASE("a block for each head and batch entry, whatever turns heads take", "[program][baseline]") {
+  const Pass pass = {.entry = "t", .grid = Grid::heads, .tile_q = 64, .tile_kv = 128};
+  ForwardParams params = call(3, 8, 130, 1000);
+  params.head_shift = 2;
+  CHECK(blocks(pass, params) == std::array{1, 8, 3});
+}
+
 TEST_CASE("a block for each q tile, of heads in turn", "[program]") {
   const Pass pass = {.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32};
   ForwardParams params = call(3, 8, 130, 1000);
