@@ -31,7 +31,10 @@ Plan default_flash1_plan(Family family, const CheckedSpec& spec, const Target& t
                     .tile_q = tile_q,
                     .tile_kv = tile_kv,
                     .warps = tile_q / kMmaRows};
-    if (why_illegal_flash1(plan, spec, target).empty()) return plan;
+    // Sums of S and O, which a thread holds at once, beside a head's addresses and hooks: more spill.
+    constexpr int kMostSums = 160;
+    const int sums = 4 * (tile_kv / kMmaColumns + output_tiles(spec.head_dim_v, spec.dtype));
+    if (sums <= kMostSums && why_illegal_flash1(plan, spec, target).empty()) return plan;
   }
   throw InternalError(fmt::format("no tile of {} attention fits {}", impl_name(Impl::flash1), target.name));
 }
