@@ -10,9 +10,13 @@ namespace fa {
 struct BaselineParams {
   ForwardParams forward;
 
-  // Of standard attention, in the call's workspace.
-  void* scores;      // S, then P in its place: [B, num_q_heads, q_len, score_stride] in the dtype of q
-  float* maxima;     // [B, num_q_heads, q_len, tiles of keys]: what a row's scores of a tile are counted from
+  // In the call's workspace. Of standard attention:
+  void* scores;   // S, then P in its place: [B, num_q_heads, q_len, score_stride] in the dtype of q
+  float* maxima;  // [B, num_q_heads, q_len, tiles of keys]: what a row's scores of a tile are counted from
+  // Of FlashAttention's algorithm 1:
+  float*
+      sums;  // [B, num_q_heads, q_len, columns]: each row of O before it is divided, columns as threads hold them
+  // Of both:
   float* row_state;  // [B, num_q_heads, q_len, 2]: each row's maximum and sum, in base 2
 };
 

@@ -35,6 +35,10 @@ Blocks of_rows(const Pass& pass, const ForwardParams& params) {
       .x = count_tiles(params.call.q_len, pass.tile_q), .y = params.call.num_q_heads, .z = params.call.batch};
 }
 
+Blocks of_heads(const Pass&, const ForwardParams& params) {
+  return {.y = params.call.num_q_heads, .z = params.call.batch};
+}
+
 Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
   return {.x = count_tiles(params.call.kv_len, pass.tile_kv) << params.head_shift,
           .y = params.call.num_kv_heads >> params.head_shift,
@@ -63,6 +67,7 @@ constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
                            {Grid::tile_map, "tile_map", of_tile_map},
                            {Grid::first_q_tiles_first, "first_q_tiles_first", of_first_q_tiles_first},
                            {Grid::score_rows, "score_rows", of_rows},
+                           {Grid::heads, "heads", of_heads},
                            {Grid::row_stats, "row_stats", of_rows},
                            {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
                            {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_first_kv_tiles_first},

@@ -32,19 +32,22 @@ int most_shared_memory(const Program& program) {
 }
 
 bool is_baseline(const Program& program) {
-  return std::ranges::any_of(program, [](const Pass& pass) { return pass.score_bytes != 0; });
+  return std::ranges::any_of(program,
+                             [](const Pass& pass) { return pass.score_bytes != 0 || pass.sum_columns != 0; });
 }
 
 std::string print(const Program& program) {
   std::string text;
   for (const Pass& pass : program) {
     // Names every field: one that is added does not compile until it is printed here.
-    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, score_bytes, tile_map,
-                 exact_gradients] = pass;
-    text += fmt::format("{}: grid={} tile_q={} tile_kv={} threads={} shared_memory={} overlaps={:d}{}{}{}\n",
-                        entry, grid_name(grid), tile_q, tile_kv, threads, shared_memory, overlaps,
-                        score_bytes == 0 ? "" : fmt::format(", leaves scores of {} bytes", score_bytes),
-                        tile_map ? print(*tile_map) : "", print(exact_gradients));
+    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, score_bytes, sum_columns,
+                 tile_map, exact_gradients] = pass;
+    text +=
+        fmt::format("{}: grid={} tile_q={} tile_kv={} threads={} shared_memory={} overlaps={:d}{}{}{}{}\n",
+                    entry, grid_name(grid), tile_q, tile_kv, threads, shared_memory, overlaps,
+                    score_bytes == 0 ? "" : fmt::format(", leaves scores of {} bytes", score_bytes),
+                    sum_columns == 0 ? "" : fmt::format(", leaves sums of {} columns", sum_columns),
+                    tile_map ? print(*tile_map) : "", print(exact_gradients));
   }
   return text;
 }

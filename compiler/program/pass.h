@@ -19,6 +19,7 @@ enum class Grid : std::uint8_t {
   first_q_tiles_first,
   // Of a baseline alone (docs/baselines.md):
   score_rows,  // a block for each tile_q rows of each head and batch entry
+  heads,       // a block for each head and batch entry
   // Of the backward pass alone:
   row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
   kv_tiles,              // a block for each kv tile of each kv head and batch entry
@@ -51,6 +52,9 @@ struct Pass {
   // Of a baseline: bytes of an element of S, which it leaves in the workspace, with the maxima of each row's tiles and
   // room for each row's sum (templates/baseline_params.h). 0: it leaves none.
   int score_bytes = 0;
+  // Of a baseline: floats of a row of O, which it leaves in the workspace before they are divided, with room for each
+  // row's maximum and sum. 0: it leaves none.
+  int sum_columns = 0;
   // It fills a tile map of this shape in the workspace, for the passes after it, up to the next that does.
   std::optional<TileMapShape> tile_map = {};
   std::vector<ExactGradient> exact_gradients = {};  // whose elements it makes

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;  // of each part
 
-enum class Part : std::uint8_t { tile_map, scores, maxima, row_state, row_stats, d_q_sums, exact_sums };
+enum class Part : std::uint8_t { tile_map, scores, maxima, sums, row_state, row_stats, d_q_sums, exact_sums };
 
 /// A part of the workspace: what the pass `number` leaves, or finds there. `gradient`: whose exact sums.
 struct WorkspacePart {
@@ -54,6 +54,11 @@ std::size_t lay_out(const Program& program, const CallParams& call, const Backwa
       part(Part::maxima, bytes_of(rows, stride / static_cast<std::size_t>(pass.tile_kv) * sizeof(float)));
       part(Part::row_state, bytes_of(rows, 2 * sizeof(float)));
     }
+    if (pass.sum_columns != 0) {
+      const auto rows = static_cast<std::size_t>(rows_of(call));
+      part(Part::sums, bytes_of(rows, static_cast<std::size_t>(pass.sum_columns) * sizeof(float)));
+      part(Part::row_state, bytes_of(rows, 2 * sizeof(float)));
+    }
     if (pass.grid == Grid::d_q_sums)  // which the passes before it fill
       part(Part::d_q_sums, static_cast<std::size_t>(d_q_sums_floats(call, pass.tile_kv)) * sizeof(float));
     if (pass.grid == Grid::row_stats)
@@ -93,6 +98,8 @@ void place_workspace(const Program& program, void* workspace, BaselineParams& pa
       params.scores = static_cast<std::byte*>(workspace) + place.offset;
     else if (place.part == Part::maxima)
       set(params.maxima, workspace, place.offset);
+    else if (place.part == Part::sums)
+      set(params.sums, workspace, place.offset);
     else if (place.part == Part::row_state)
       set(params.row_state, workspace, place.offset);
   });
@@ -109,6 +116,7 @@ void place_workspace(const Program& program, void* workspace, std::size_t number
         return set(params.exact_sums[place.gradient], workspace, place.offset);
       case Part::scores:
       case Part::maxima:
+      case Part::sums:
       case Part::row_state:
         return;  // no backward pass leaves them
       case Part::tile_map:

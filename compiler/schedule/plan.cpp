@@ -19,7 +19,7 @@ constexpr std::array kFields{Field{"tile_q", &Plan::tile_q}, Field{"tile_kv", &P
                              Field{"warps", &Plan::warps}, Field{"stages", &Plan::stages},
                              Field{"min_ctas", &Plan::min_ctas}};
 /// In the order of the enumeration.
-constexpr std::array<std::string_view, 2> kLoopOrders{"q_outer", "standard"};
+constexpr std::array<std::string_view, 3> kLoopOrders{"q_outer", "standard", "kv_outer"};
 constexpr std::string_view kQInRegisters = "q_in_registers";
 
 void set_field(Plan& plan, std::string_view name, std::string_view text) {

@@ -17,7 +17,8 @@ namespace fa {
 enum class LoopOrder : std::uint8_t {
   q_outer,  // fused, keys inside: what `choose` chooses
   // Baselines, which are built where they are asked for alone (baseline/baseline.h, docs/baselines.md):
-  standard  // standard attention, FlashAttention's algorithm 0: S and P whole in device memory, nothing is fused
+  standard,  // standard attention, FlashAttention's algorithm 0: S and P whole in device memory, nothing is fused
+  kv_outer  // FlashAttention's algorithm 1: keys outside, so that rows of O go to device memory and back with each tile
 };
 
 std::string_view loop_order_name(LoopOrder order);  // "q_outer"

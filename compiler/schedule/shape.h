@@ -28,6 +28,8 @@ inline int padded_head_dim(int head_dim, DType dtype) {
 inline int pages(int head_dim, DType dtype) {
   return ceil_div(padded_head_dim(head_dim, dtype) * dtype_bytes(dtype), kPageRowBytes);
 }
+/// Bytes that a row of a tile of so many columns takes in shared memory.
+inline int page_row_bytes(int head_dim, DType dtype) { return pages(head_dim, dtype) * kPageRowBytes; }
 /// 8-column tiles of O that a warp accumulates: f32 takes whole pages.
 inline int output_tiles(int head_dim_v, DType dtype) {
   const int columns = dtype == DType::f32 ? pages(head_dim_v, dtype) * kPageRowBytes / dtype_bytes(dtype)

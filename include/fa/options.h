@@ -21,7 +21,8 @@ enum class Tune {
 /// Baselines have a forward pass alone, run on GPUs, and take workspace (Kernel::workspace_bytes).
 enum class Impl {
   facet,
-  standard  // FlashAttention's algorithm 0: S and P pass through device memory, nothing is fused or skipped
+  standard,  // FlashAttention's algorithm 0: S and P pass through device memory, nothing is fused or skipped
+  flash1  // FlashAttention's algorithm 1: fused, with keys outside and queries inside, a CTA a head; nothing is skipped
 };
 
 /// Fields left at their defaults take their value from the environment (docs/environment.md), then the

@@ -66,7 +66,8 @@ std::vector<ExactGradient> parse_gradients(Fields& pass) {
 Grid parse_grid(Fields& fields, Direction direction) {
   const std::string name = fields.text("grid");
   const std::optional<Grid> grid = grid_named(name);
-  if (!grid || *grid == Grid::score_rows || (direction == Direction::forward && is_of_backward(*grid)))
+  if (!grid || *grid == Grid::score_rows || *grid == Grid::heads ||
+      (direction == Direction::forward && is_of_backward(*grid)))
     fields.fail("grid", "is no rule of this program's, such as q_tiles");
   return *grid;
 }
@@ -99,9 +100,9 @@ json print_passes(const Program& program) {
   json passes = json::array();
   for (const Pass& pass : program) {
     // Names every field: one that is added does not compile until bundles carry it.
-    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, score_bytes, tile_map,
-                 exact_gradients] = pass;
-    if (score_bytes != 0) throw InternalError("bundles hold no baselines");
+    const auto& [entry, grid, tile_q, tile_kv, threads, shared_memory, overlaps, score_bytes, sum_columns,
+                 tile_map, exact_gradients] = pass;
+    if (score_bytes != 0 || sum_columns != 0) throw InternalError("bundles hold no baselines");
     passes.push_back({{"entry", entry},
                       {"grid", grid_name(grid)},
                       {"tile_q", tile_q},

@@ -49,6 +49,38 @@ TEST_CASE("emulated standard attention", "[emulated][baseline]") {
                         planned(tiny("dropout", "t4", DType::f16, 64), "standard")});
 }
 
+TEST_CASE("emulated algorithm 1", "[emulated][baseline]") {
+  // Several tiles each way; ALiBi's maxima move with the kv tiles.
+  test::check_emulated(
+      {planned(tiny("causal", "a100", DType::bf16, 64), "kv_outer tile_q=64 tile_kv=32 warps=4"),
+       planned(tiny("alibi", "t4", DType::f16, 64), "kv_outer tile_q=32 tile_kv=64 warps=2")});
+}
+
+TEST_CASE("emulated algorithm 1 of every spec", "[emulated][baseline][slow]") {
+  for (const char* plan : {"kv_outer", "kv_outer tile_q=32 tile_kv=32 warps=2"}) {
+    test::check_emulated(of_every_spec(plan));
+    test::check_emulated(in_f32(plan));
+  }
+}
+
+TEST_CASE("emulated algorithm 1 under odd plans and lengths", "[emulated][baseline][slow]") {
+  std::vector<Case> cases;
+  for (const char* plan :
+       {"kv_outer tile_q=32 tile_kv=48 warps=1", "kv_outer tile_q=16 tile_kv=16 warps=1",
+        "kv_outer tile_q=64 tile_kv=144 warps=4", "kv_outer tile_q=64 tile_kv=80 warps=4"})
+    for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 129}, {49, 48}, {130, 15}, {300, 97}})
+      for (const char* spec : {"causal", "alibi", "gpt_oss", "dropout"}) {
+        Case c = planned(tiny(spec, cases.size() % 2 == 0 ? "a100" : "t4", DType::f16, 40), plan);
+        c.size.batch = 2;
+        c.size.num_q_heads = 3;
+        c.size.q_len = q_len;
+        c.size.kv_len = kv_len;
+        if (cases.size() % 3 == 0) c.head_dim_v = 72;
+        cases.push_back(c);
+      }
+  test::check_emulated(cases);
+}
+
 TEST_CASE("emulated standard attention of every spec", "[emulated][baseline][slow]") {
   test::check_emulated(of_every_spec("standard"));
   test::check_emulated(in_f32("standard"));

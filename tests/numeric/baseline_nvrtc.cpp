@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compiler/compile.h"
+#include "compiler/schedule/baseline/baseline.h"
 #include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
 #include "tests/catch.h"
@@ -28,9 +29,12 @@ constexpr std::array<std::string_view, 2> kTargets = {"t4", "a100"};
 constexpr std::array kHeadDims = {64, 128, 256};
 
 /// Bytes: the operands of 3xTF32 take registers, and on a T4 copies on their way beside the sums of 256 columns.
-int most_spilled(const Build& build) {
-  if (build.target == "t4") return build.head_dim == 256 ? 280 : 0;
-  return build.dtype == DType::f32 ? 64 : 0;
+/// Algorithm 1 holds S and O at once, as fused kernels do, which spill up to 216 of the same (tests/numeric/nvrtc.cpp).
+int most_spilled(const Build& build, LoopOrder order) {
+  const bool is_standard = order == LoopOrder::standard;
+  if (build.target == "t4") return build.head_dim != 256 ? 0 : is_standard ? 280 : 64;
+  if (build.dtype != DType::f32) return 0;
+  return !is_standard && build.head_dim == 256 ? 148 : 64;
 }
 
 std::vector<DType> dtypes_of(std::string_view target) {
@@ -60,7 +64,7 @@ void check_builds(const std::vector<Build>& builds, const std::string& plan) {
   for (std::size_t i = 0; i < builds.size(); ++i) {
     INFO(lines[i] << errors[i]);
     CHECK(errors[i].empty());
-    CHECK(spills[i] <= most_spilled(builds[i]));
+    CHECK(spills[i] <= most_spilled(builds[i], loop_order_of(plan)));
     if (spills[i] != 0) fmt::print("{}\n", lines[i]);
   }
 }
@@ -93,7 +97,17 @@ TEST_CASE("standard attention of every spec builds", "[nvrtc][baseline][slow]") 
   check_builds(turns(), "standard");
 }
 
+TEST_CASE("algorithm 1 of every spec builds", "[nvrtc][baseline][slow]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  check_builds(turns(), "kv_outer");
+}
+
 TEST_CASE("standard attention of every spec, dtype and head_dim builds", "[.][matrix][baseline][slow]") {
   if (fa::tests::skip_without_nvrtc()) return;
   check_builds(matrix(), "standard");
+}
+
+TEST_CASE("algorithm 1 of every spec, dtype and head_dim builds", "[.][matrix][baseline][slow]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  check_builds(matrix(), "kv_outer");
 }

@@ -1,6 +1,8 @@
 // The baselines (docs/baselines.md) on a GPU: every spec against the fp64 reference, and S past 2^31 elements.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/cuda/device_memory.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
@@ -78,6 +80,22 @@ TEST_CASE("cuda: standard attention under other plans is within its bound", "[nu
        {"standard tile_q=64 tile_kv=64 warps=4 stages=2", "standard tile_q=128 tile_kv=64 warps=8",
         "standard tile_q=32 tile_kv=192 warps=1 stages=4", "standard tile_q=64 tile_kv=256"})
     check_all(edge_cases(DType::bf16), "", plan);
+}
+
+TEST_CASE("cuda: algorithm 1 of every spec is within its bound", "[numeric][gpu][baseline]") {
+  check_baseline("kv_outer");
+}
+
+TEST_CASE("cuda: algorithm 1 under other plans is within its bound", "[numeric][gpu][baseline]") {
+  if (skip_without_gpu()) return;
+  for (const char* plan : {"kv_outer tile_q=64 tile_kv=64 warps=4", "kv_outer tile_q=128 tile_kv=32 warps=8",
+                           "kv_outer tile_q=16 tile_kv=48 warps=1"})
+    check_all(edge_cases(DType::bf16), "", plan);
+  // Warps of several row tiles have registers for narrow heads alone.
+  std::vector<Case> narrow = edge_cases(DType::bf16);
+  std::erase_if(narrow, [](const Case& c) { return std::max(c.head_dim, c.head_dim_v) > 64; });
+  for (const char* plan : {"kv_outer tile_q=48 tile_kv=48 warps=1", "kv_outer tile_q=128 tile_kv=64 warps=4"})
+    check_all(narrow, "", plan);
 }
 
 TEST_CASE("cuda: S may have more than 2^31 elements", "[numeric][gpu][baseline]") {

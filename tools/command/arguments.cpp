@@ -156,9 +156,10 @@ ProblemInputs InputArguments::of(const Spec& spec, std::size_t num_specs, const 
 
 void ImplArgument::declare(CLI::App& app) {
   app.add_option("--impl", name,
-                 "facet: fused; standard: a baseline that keeps S and P in device memory, on a GPU [facet]")
+                 "facet: fused; baselines, on a GPU: standard, with S and P in device memory, and flash1, "
+                 "FlashAttention's algorithm 1 [facet]")
       ->type_name("IMPL")
-      ->check(one_of({"facet", "standard"}))
+      ->check(one_of({"facet", "standard", "flash1"}))
       ->group(kDeviceGroup);
 }
 
@@ -166,9 +167,7 @@ std::string ImplArgument::plan(const std::string& forced_plan) const {
   return plan_of_impl(impl(), forced_plan.empty() ? environment().plan : forced_plan);
 }
 
-Impl ImplArgument::impl_named(const std::string& name) {
-  return name == "standard" ? Impl::standard : Impl::facet;
-}
+Impl ImplArgument::impl() const { return impl_named(name).value(); }
 
 void DeviceArguments::declare(CLI::App& app, std::vector<std::string>* gpus) {
   app.add_option("--device", device, "auto (the NVIDIA GPU where there is one), cuda or host [auto]")
@@ -269,9 +268,13 @@ const Target& named_target(const std::string& name) {
 }
 
 std::string describe_plan(const std::string& plan) {
-  if (constexpr std::string_view kStandard = "standard"; plan.starts_with(kStandard)) {
-    const std::string rest = plan.substr(std::min(plan.size(), kStandard.size() + 1));
-    return rest.empty() ? "--impl standard" : fmt::format("--impl standard --plan \"{}\"", rest);
+  // As plan_of_impl writes a baseline's: its loop order first.
+  const std::size_t end = std::min(plan.find(' '), plan.size());
+  const std::optional<LoopOrder> order = loop_order_named(plan.substr(0, end));
+  if (order && *order != LoopOrder::q_outer) {
+    const std::string rest = plan.substr(std::min(plan.size(), end + 1));
+    return fmt::format("--impl {}", impl_name(impl_of(*order))) +
+           (rest.empty() ? "" : fmt::format(" --plan \"{}\"", rest));
   }
   return plan == environment().plan ? fmt::format("FA_PLAN='{}'", plan) : fmt::format("--plan \"{}\"", plan);
 }

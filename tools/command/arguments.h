@@ -94,11 +94,9 @@ struct ImplArgument {
   std::string name = "facet";
 
   void declare(CLI::App& app);
-  Impl impl() const { return impl_named(name); }
+  Impl impl() const;
   /// The plan that is forced, by --plan or FA_PLAN, with the implementation in it.
   std::string plan(const std::string& forced_plan) const;
-
-  static Impl impl_named(const std::string& name);
 };
 
 /// --device, --cuda-device, --gpu, --threads, --plan, --no-cache: fa::Options from the command line.

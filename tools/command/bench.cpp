@@ -35,7 +35,7 @@ percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
 GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy, for captured tensors and as the
 call's workspace, at its peak; a forward pass itself allocates nothing.
---impl facet,standard times a baseline beside Facet's own kernel, a line each: docs/baselines.md.
+--impl facet,standard,flash1 times baselines beside Facet's own kernel, a line each: docs/baselines.md.
 --backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
 A problem that cannot be timed, because a tensor of its spec does not fit say, is reported, and the others are timed.
@@ -72,11 +72,12 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   arguments.inputs.declare(command);
   arguments.device.declare(command);
   command
-      .add_option("--impl", arguments.impls,
-                  "Time these side by side, of facet and the baseline standard, which runs on a GPU [facet]")
+      .add_option(
+          "--impl", arguments.impls,
+          "Time these side by side, of facet and the baselines, which run on a GPU: standard, flash1 [facet]")
       ->delimiter(',')
       ->allow_extra_args(false)  // or it would take the specs after it
-      ->check(one_of({"facet", "standard"}))
+      ->check(one_of({"facet", "standard", "flash1"}))
       ->type_name("IMPL,...")
       ->group("Device");
   command
@@ -285,7 +286,7 @@ int run_bench(const BenchArguments& arguments) {
     const std::size_t problem = at / impls;
     const Spec& spec = specs[problem / problem_sizes.size()];
     const ProblemSize& size = problem_sizes[problem % problem_sizes.size()];
-    settings.options.impl = ImplArgument::impl_named(arguments.impls[at % impls]);
+    settings.options.impl = impl_named(arguments.impls[at % impls]).value();
     steps.next(print_lengths(size));
     const auto [lines, is_complete, failed] =
         bench_or_report(spec, arguments.inputs.of(spec, specs.size(), size), settings);

@@ -39,7 +39,7 @@ Shared memory is exact; registers are an estimate, and the figure of the built k
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.
 The predicted time counts the tiles that the mask leaves.
---impl standard explains that baseline instead, which no model predicts: docs/baselines.md.
+--impl standard and flash1 explain that baseline instead, which no model predicts: docs/baselines.md.
 --tiles runs the mask's tile classes on the plan's tiles, as the kernel does: captured tensors are read from --tensor
 files, or filled as `facet run` fills them.
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "compiler/schedule/baseline/flash1.h"
 #include "compiler/schedule/plan_text.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -15,9 +16,6 @@ namespace {
 
 constexpr int kMostStages = 4;
 constexpr int kUsualStages = 3;  // of pass 3, whose steps are short
-
-/// Rows of a tile of `head_dim` columns take so many bytes.
-int row_bytes(int head_dim, DType dtype) { return pages(head_dim, dtype) * kPageRowBytes; }
 
 int most_shared_memory(const Plan& plan, const CheckedSpec& spec) {
   return std::max(scores_shared_memory(plan, spec), outputs_shared_memory(plan, spec));
@@ -52,6 +50,34 @@ int rows_of_warp(const Plan& plan, const CheckedSpec& spec, const Facts& facts) 
   return is_narrow ? kMmaRows : 2 * kMmaRows;
 }
 
+std::string why_illegal_standard(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  const FamilyTraits& traits = traits_of(plan.family);
+  if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8)
+    return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);
+  const int rows = kMmaRows * plan.warps;
+  if (plan.tile_q < rows || plan.tile_q > 2 * rows || plan.tile_q % rows != 0)
+    return fmt::format("tile_q={} is not 16 or 32 rows a warp: {} or {}", plan.tile_q, rows, 2 * rows);
+  const int keys = keys_of_stage(spec.dtype);
+  if (plan.tile_kv < keys || plan.tile_kv > 256 || plan.tile_kv % keys != 0)
+    return fmt::format("tile_kv={} is not a multiple of {}, up to 256: what a row of P has in 128 bytes",
+                       plan.tile_kv, keys);
+  const int least = traits.has_async_copies ? 2 : 1, most = traits.has_async_copies ? kMostStages : 1;
+  if (plan.stages < least || plan.stages > most)
+    return fmt::format("stages={} is not in {}..{}, as standard attention of {} kernels has", plan.stages,
+                       least, most, traits.name);
+  if (plan.q_in_registers) return "q_in_registers=1: standard attention reads Q from shared memory";
+  if (const int smem = most_shared_memory(plan, spec); smem > target.max_smem_per_block)
+    return fmt::format("the tiles take {} bytes of shared memory; a CTA on {} has {}", smem, target.name,
+                       target.max_smem_per_block);
+  if (plan.min_ctas < 1 || plan.min_ctas > target.max_ctas_per_sm)
+    return fmt::format("min_ctas={} is not in 1..{}, the CTAs an SM of {} can hold", plan.min_ctas,
+                       target.max_ctas_per_sm, target.name);
+  if (plan.min_ctas * threads_of(plan) > target.max_threads_per_sm)
+    return fmt::format("min_ctas={} x {} threads = {}; an SM of {} holds {}", plan.min_ctas, threads_of(plan),
+                       plan.min_ctas * threads_of(plan), target.name, target.max_threads_per_sm);
+  return {};
+}
+
 struct TileShape {
   int tile_q, tile_kv;
 };
@@ -60,20 +86,38 @@ struct TileShape {
 constexpr std::array kShapes{TileShape{128, 128}, TileShape{128, 64}, TileShape{64, 64}, TileShape{64, 32},
                              TileShape{32, 64},   TileShape{32, 32},  TileShape{16, 64}, TileShape{16, 32}};
 
-Plan default_plan(LoopOrder order, Family family, const CheckedSpec& spec, const Facts& facts,
-                  const Target& target) {
+Plan default_standard_plan(Family family, const CheckedSpec& spec, const Facts& facts, const Target& target) {
   const bool has_async_copies = traits_of(family).has_async_copies;
   for (const TileShape& shape : kShapes) {
-    Plan plan{.family = family, .loop_order = order, .tile_q = shape.tile_q, .tile_kv = shape.tile_kv};
+    Plan plan{.family = family,
+              .loop_order = LoopOrder::standard,
+              .tile_q = shape.tile_q,
+              .tile_kv = shape.tile_kv};
     // The operands of 3xTF32, and copies on their way through registers, leave none for the sums of more.
     if ((spec.dtype == DType::f32 || !has_async_copies) && plan.tile_kv > 64) continue;
     plan.warps = std::min(8, plan.tile_q / rows_of_warp(plan, spec, facts));
     for (plan.stages = has_async_copies ? kUsualStages : 1; plan.stages >= (has_async_copies ? 2 : 1);
          --plan.stages)
-      if (why_illegal_baseline(plan, spec, target).empty()) return plan;
+      if (why_illegal_standard(plan, spec, target).empty()) return plan;
   }
-  throw InternalError(fmt::format("no tile of {} attention fits {}", loop_order_name(order), target.name));
+  throw InternalError(fmt::format("no tile of standard attention fits {}", target.name));
 }
+
+struct ImplName {
+  Impl impl;
+  LoopOrder order;
+  std::string_view name, why;
+};
+constexpr std::array kImpls{
+    ImplName{Impl::facet, LoopOrder::q_outer, "facet", ""},
+    ImplName{Impl::standard, LoopOrder::standard, "standard",
+             "asked for; S and P pass through device memory, and no tile is skipped"},
+    ImplName{Impl::flash1, LoopOrder::kv_outer, "flash1",
+             "asked for; rows of O go to device memory and back with each kv tile, and no tile is skipped"}};
+static_assert(kImpls[1].impl == Impl::standard &&
+              kImpls[2].impl == Impl::flash1);  // in the enumeration's order
+
+const ImplName& name_of(Impl impl) { return kImpls[static_cast<std::size_t>(impl)]; }
 
 std::optional<Family> family_of(const CheckedSpec& spec, const Target& target) {
   for (const Family family : target.families)
@@ -97,13 +141,23 @@ LoopOrder loop_order_of(std::string_view text) {
   return found.value_or(LoopOrder::q_outer);
 }
 
-std::string_view impl_name(Impl impl) {
-  return impl == Impl::facet ? "facet" : loop_order_name(LoopOrder::standard);
+std::string_view impl_name(Impl impl) { return name_of(impl).name; }
+
+std::optional<Impl> impl_named(std::string_view name) {
+  for (const ImplName& line : kImpls)
+    if (line.name == name) return line.impl;
+  return {};
+}
+
+Impl impl_of(LoopOrder order) {
+  for (const ImplName& line : kImpls)
+    if (line.order == order) return line.impl;
+  throw InternalError(fmt::format("{} is no implementation's loop order", loop_order_name(order)));
 }
 
 std::string plan_of_impl(Impl impl, std::string_view text) {
   if (impl == Impl::facet) return std::string(text);
-  std::string plan(impl_name(impl));
+  std::string plan(loop_order_name(name_of(impl).order));
   if (!text.empty()) plan += fmt::format(" {}", text);
   loop_order_of(plan);  // throws where they are two
   return plan;
@@ -114,53 +168,29 @@ void refuse_backward(LoopOrder order) {
   throw ArgumentError(
       fmt::format("{} attention has no backward pass: take Facet's (Impl::facet, --impl facet), or leave out "
                   "the backward pass (Options::backward, --backward)",
-                  loop_order_name(order)));
+                  impl_name(impl_of(order))));
 }
 
 int keys_of_stage(DType dtype) { return kPageRowBytes / dtype_bytes(dtype); }
 
 int scores_shared_memory(const Plan& plan, const CheckedSpec& spec) {
   const int buffers = plan.stages > 1 ? 2 : 1;
-  return (plan.tile_q + buffers * plan.tile_kv) * row_bytes(spec.head_dim, spec.dtype);
+  return (plan.tile_q + buffers * plan.tile_kv) * page_row_bytes(spec.head_dim, spec.dtype);
 }
 
 int outputs_shared_memory(const Plan& plan, const CheckedSpec& spec) {
-  const int row_of_v = row_bytes(spec.head_dim_v, spec.dtype);
+  const int row_of_v = page_row_bytes(spec.head_dim_v, spec.dtype);
   const int stage = plan.tile_q * kPageRowBytes + keys_of_stage(spec.dtype) * row_of_v;
   const int o = spec.dtype == DType::f32 ? 0 : plan.tile_q * row_of_v;
   return std::max(plan.stages * stage, o);
 }
 
 std::string why_illegal_baseline(const Plan& plan, const CheckedSpec& spec, const Target& target) {
-  const FamilyTraits& traits = traits_of(plan.family);
-  const std::string_view order = loop_order_name(plan.loop_order);
-  if (target.is_host() || traits.has_warpgroups)
-    return fmt::format("{} attention has no {} kernels", order, traits.name);
-  if (plan.warps != 1 && plan.warps != 2 && plan.warps != 4 && plan.warps != 8)
-    return fmt::format("warps={} is not 1, 2, 4 or 8", plan.warps);
-  const int rows = kMmaRows * plan.warps;
-  if (plan.tile_q < rows || plan.tile_q > 2 * rows || plan.tile_q % rows != 0)
-    return fmt::format("tile_q={} is not 16 or 32 rows a warp: {} or {}", plan.tile_q, rows, 2 * rows);
-  const int keys = keys_of_stage(spec.dtype);
-  if (plan.tile_kv < keys || plan.tile_kv > 256 || plan.tile_kv % keys != 0)
-    return fmt::format("tile_kv={} is not a multiple of {}, up to 256: what a row of P has in 128 bytes",
-                       plan.tile_kv, keys);
-  const int least = traits.has_async_copies ? 2 : 1, most = traits.has_async_copies ? kMostStages : 1;
-  if (plan.stages < least || plan.stages > most)
-    return fmt::format("stages={} is not in {}..{}, as {} attention of {} kernels has", plan.stages, least,
-                       most, order, traits.name);
-  if (plan.q_in_registers)
-    return fmt::format("q_in_registers=1: {} attention reads Q from shared memory", order);
-  if (const int smem = most_shared_memory(plan, spec); smem > target.max_smem_per_block)
-    return fmt::format("the tiles take {} bytes of shared memory; a CTA on {} has {}", smem, target.name,
-                       target.max_smem_per_block);
-  if (plan.min_ctas < 1 || plan.min_ctas > target.max_ctas_per_sm)
-    return fmt::format("min_ctas={} is not in 1..{}, the CTAs an SM of {} can hold", plan.min_ctas,
-                       target.max_ctas_per_sm, target.name);
-  if (plan.min_ctas * threads_of(plan) > target.max_threads_per_sm)
-    return fmt::format("min_ctas={} x {} threads = {}; an SM of {} holds {}", plan.min_ctas, threads_of(plan),
-                       plan.min_ctas * threads_of(plan), target.name, target.max_threads_per_sm);
-  return {};
+  if (target.is_host() || traits_of(plan.family).has_warpgroups)
+    return fmt::format("{} attention has no {} kernels", impl_name(impl_of(plan.loop_order)),
+                       traits_of(plan.family).name);
+  return plan.loop_order == LoopOrder::kv_outer ? why_illegal_flash1(plan, spec, target)
+                                                : why_illegal_standard(plan, spec, target);
 }
 
 Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& facts, const Target& target,
@@ -170,13 +200,15 @@ Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& fa
   if (!family)
     throw ArgumentError(
         fmt::format("{} attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out",
-                    loop_order_name(order)));
-  Plan plan = parse_plan(text, default_plan(order, *family, spec, facts, target));
-  if (text.find("min_ctas") == std::string_view::npos && plan.warps > 0 && plan.tile_q > 0)
+                    impl_name(impl_of(order))));
+  const bool is_standard = order == LoopOrder::standard;
+  Plan plan = parse_plan(text, is_standard ? default_standard_plan(*family, spec, facts, target)
+                                           : default_flash1_plan(*family, spec, target));
+  if (is_standard && text.find("min_ctas") == std::string_view::npos && plan.warps > 0 && plan.tile_q > 0)
     plan.min_ctas = most_ctas(plan, spec, target);
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty())
     throw ArgumentError(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
-  return {.plan = plan, .why = "asked for; S and P pass through device memory, and no tile is skipped"};
+  return {.plan = plan, .why = std::string(name_of(impl_of(order)).why)};
 }
 
 }  // namespace fa

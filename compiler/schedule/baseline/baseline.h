@@ -2,6 +2,7 @@
 // prefers them, no tuner tries them; a plan's text names them by their loop order.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace fa {
 LoopOrder loop_order_of(std::string_view text);
 
 std::string_view impl_name(Impl impl);  // "facet", "standard"
+std::optional<Impl> impl_named(std::string_view name);
+Impl impl_of(LoopOrder order);  // whose plans have it
 
 /// A plan's text with the implementation in it; "" where neither says anything. Throws ArgumentError where the text names
 /// another one.

@@ -33,6 +33,13 @@ TEST_CASE("a block for so many rows of scores, whatever turns heads take", "[pro
   CHECK(blocks(pass, params) == std::array{17, 8, 3});
 }
 
+TEST_CASE("a block for each head and batch entry, whatever turns heads take", "[program][baseline]") {
+  const Pass pass = {.entry = "t", .grid = Grid::heads, .tile_q = 64, .tile_kv = 128};
+  ForwardParams params = call(3, 8, 130, 1000);
+  params.head_shift = 2;
+  CHECK(blocks(pass, params) == std::array{1, 8, 3});
+}
+
 TEST_CASE("a block for each q tile, of heads in turn", "[program]") {
   const Pass pass = {.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32};
   ForwardParams params = call(3, 8, 130, 1000);
@@ -105,11 +112,12 @@ TEST_CASE("grids of tiles whose first come first take all heads at each tile, wh
 
 TEST_CASE("grids have names", "[program]") {
   for (const Grid grid :
-       {Grid::q_tiles, Grid::tile_map, Grid::first_q_tiles_first, Grid::score_rows, Grid::row_stats,
-        Grid::kv_tiles, Grid::first_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
+       {Grid::q_tiles, Grid::tile_map, Grid::first_q_tiles_first, Grid::score_rows, Grid::heads,
+        Grid::row_stats, Grid::kv_tiles, Grid::first_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
-    CHECK(is_of_backward(grid) == (grid != Grid::q_tiles && grid != Grid::tile_map &&
-                                   grid != Grid::first_q_tiles_first && grid != Grid::score_rows));
+    CHECK(is_of_backward(grid) ==
+          (grid != Grid::q_tiles && grid != Grid::tile_map && grid != Grid::first_q_tiles_first &&
+           grid != Grid::score_rows && grid != Grid::heads));
   }
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");

@@ -61,6 +61,25 @@ TEST_CASE("standard attention leaves its scores, their maxima and a state for ea
   CHECK(workspace_bytes(program, call) >= std::size_t{1} << 60);
 }
 
+TEST_CASE("algorithm 1 leaves a row of sums and a state for each row", "[program][baseline]") {
+  BaselineParams params{};
+  CallParams& call = params.forward.call;
+  call.batch = 3;
+  call.num_q_heads = 2;
+  call.q_len = 130;
+  call.kv_len = 4000;
+  const Program program = {
+      {.entry = "tiles", .grid = Grid::heads, .tile_q = 64, .tile_kv = 128, .sum_columns = 80},
+      {.entry = "outputs", .grid = Grid::score_rows, .tile_q = 64, .tile_kv = 128}};
+  CHECK(is_baseline(program));
+  const std::size_t rows = 3 * 2 * 130;  // however many keys
+  CHECK(workspace_bytes(program, call) == rows * 80 * 4 + rows * 2 * 4);
+  auto* const memory = reinterpret_cast<std::byte*>(0x1000);
+  place_workspace(program, memory, params);
+  CHECK(static_cast<void*>(params.sums) == memory);
+  CHECK(static_cast<void*>(params.row_state) == memory + rows * 80 * 4);
+}
+
 TEST_CASE("each pass of a backward pass sees the tile map that was filled last", "[program]") {
   BackwardParams params{};
   params.forward.call.batch = 1;

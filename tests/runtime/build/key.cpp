@@ -57,6 +57,7 @@ TEST_CASE("every part of a build is in its key", "[runtime][key]") {
   CHECK(changed([](Source& s) { s.program[0].tile_map = TileMapShape{false, false, true}; }));
   CHECK(changed([](Source& s) { s.program[0].score_bytes = 2; }));
   CHECK(changed([](Source& s) { s.program[0].score_bytes = 4; }));
+  CHECK(changed([](Source& s) { s.program[0].sum_columns = 64; }));
   CHECK(changed([](Source& s) { s.program.push_back(s.program[0]); }));
   CHECK(keys.insert(host_cache_key("text").hex()).second);
 }

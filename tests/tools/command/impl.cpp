@@ -18,6 +18,9 @@ using Words = std::vector<std::string>;
 constexpr const char* kPlan =
     "sm80 standard tile_q=128 tile_kv=128 warps=4 stages=3 q_in_registers=0 min_ctas=1";
 
+constexpr const char* kFlash1Plan =
+    "sm80 kv_outer tile_q=128 tile_kv=128 warps=8 stages=1 q_in_registers=0 min_ctas=1";
+
 Words on_causal(const std::string& command, const Words& more) {
   Words words = {command, causal_path()};
   words.insert(words.end(), more.begin(), more.end());
@@ -66,6 +69,14 @@ TEST_CASE("explain and emit show the baseline that --impl names", "[tools][basel
   CHECK(first_line(stage("plan", {"--impl", "standard", "--plan", "tile_kv=64"})).find("tile_kv=64") !=
         std::string::npos);
   CHECK(stage("plan", {"--impl", "facet"}) == stage("plan", {}));
+  CHECK(first_line(stage("plan", {"--impl", "flash1"})) == kFlash1Plan);
+  CHECK(stage("plan", {"--plan", "kv_outer"}) == stage("plan", {"--impl", "flash1"}));
+  CHECK(missing(stage("source", {"--impl", "flash1"}), {"#include \"sm80/flash1.cuh\"", "facet_tiles"}) ==
+        "");
+  const json flash1 =
+      json::parse(facet(on_causal("explain", {"--gpu", "a100", "--impl", "flash1", "--json"})).out);
+  CHECK(flash1["plan"] == kFlash1Plan);
+  CHECK(flash1["workspace_bytes"] == 4 * 512 * (128 + 2) * 4);
   CHECK(missing(stage("source", {"--impl", "standard"}),
                 {"#include \"sm80/standard.cuh\"", "facet_softmax"}) == "");
 }
@@ -78,6 +89,8 @@ TEST_CASE("an implementation that nobody knows is refused, as are two", "[tools]
   }
   for (const char* command : {"explain", "emit"}) {
     INFO(command);
+    CHECK(missing(refusal(on_causal(command, {"--gpu", "a100", "--impl", "flash1", "--plan", "standard"})),
+                  {"it is either kv_outer or standard: leave out one"}) == "");
     CHECK(missing(refusal(on_causal(command, {"--gpu", "a100", "--impl", "standard", "--plan", "q_outer"})),
                   {"it is either standard or q_outer: leave out one"}) == "");
   }
@@ -99,7 +112,16 @@ TEST_CASE("a baseline has no backward pass", "[tools][baseline]") {
   }
 }
 
+TEST_CASE("a baseline's plan that cannot run is named by --impl", "[tools][baseline]") {
+  const Words words = {"--gpu", "a100", "--impl", "flash1", "--plan", "stages=2"};
+  CHECK(missing(refusal(on_causal("explain", words)),
+                {"--impl flash1 --plan \"stages=2\": plan 'sm80 kv_outer ", "flash1 attention takes 1"}) ==
+        "");
+}
+
 TEST_CASE("baselines run on GPUs", "[tools][baseline]") {
+  CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "flash1"})),
+                {"--impl flash1: flash1 attention runs on GPUs alone so far"}) == "");
   const std::string reason = "--impl standard: standard attention runs on GPUs alone so far: take a GPU";
   CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "standard"})), {reason}) == "");
   CHECK(missing(refusal(small_run({causal_path()}, {"--plan", "standard"})), {reason}) == "");
@@ -145,6 +167,11 @@ TEST_CASE("run and bench launch a baseline's passes, and say what its workspace 
   for (const char* pass : {"launch facet_scores ", "launch facet_softmax ", "launch facet_outputs "})
     CHECK(log.find(pass) != std::string::npos);
   CHECK(log.find("facet_forward") == std::string::npos);
+  const auto ran_flash1 = with("run", {"--q-len", "300", "--repeat", "1", "--impl", "flash1"});
+  INFO(ran_flash1.err);
+  REQUIRE(ran_flash1.status == 0);
+  const std::string both = tests::read_file(folder / "log");
+  CHECK(missing(both.substr(log.size()), {"launch facet_tiles ", "launch facet_outputs "}) == "");
 
   const auto timed = with("bench", {"--q-len", "300", "--time", "1", "--impl", "standard", "--json", "-"});
   INFO(timed.err);

@@ -6,6 +6,7 @@
 #include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/passes/baseline.h"
 #include "compiler/emit/cuda/unit/unit.h"
+#include "compiler/schedule/baseline/baseline.h"
 #include "templates/baseline_params.h"
 
 namespace fa {
@@ -14,7 +15,7 @@ Source emit_baseline_source(const CheckedSpec& spec, const HookIr& hooks, const 
                             const HookCases* cases, const Plan& plan, const Target& target) {
   Program program;
   std::string entries;
-  for (const PrintedPass& pass : print_standard_passes(spec, plan)) {
+  for (const PrintedPass& pass : print_baseline_passes(spec, plan)) {
     program.push_back(pass.pass);
     entries += "\n" + pass.text;
   }
@@ -32,7 +33,7 @@ namespace fa {{
 {entries}static_assert(sizeof(fa::BaselineParams) == {params_bytes});
 )",
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
-      fmt::arg("folder", family_name(plan.family)), fmt::arg("schedule", loop_order_name(plan.loop_order)),
+      fmt::arg("folder", family_name(plan.family)), fmt::arg("schedule", impl_name(impl_of(plan.loop_order))),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
       fmt::arg("hooks",
                cases == nullptr ? print_hooks(spec, hooks, facts).text : print_cases(spec, hooks, *cases)),

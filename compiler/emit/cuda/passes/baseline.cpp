@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/schedule/baseline/baseline.h"
+#include "compiler/schedule/baseline/flash1.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/spec/dtype.h"
 
@@ -28,8 +29,6 @@ static_assert({entry}_pass::kThreads == {threads});
   return {.pass = pass, .include = {}, .text = std::move(text)};
 }
 
-}  // namespace
-
 std::vector<PrintedPass> print_standard_passes(const CheckedSpec& spec, const Plan& plan) {
   const Pass scores = {.entry = "facet_scores",
                        .grid = Grid::q_tiles,
@@ -52,6 +51,34 @@ std::vector<PrintedPass> print_standard_passes(const CheckedSpec& spec, const Pl
   return {print_pass(scores, "fa::StandardScores<fa::Config, fa::Hooks>", plan.min_ctas, true),
           print_pass(softmax, "fa::StandardSoftmax<fa::Config>", kSoftmaxBlocks, false),
           print_pass(outputs, "fa::StandardOutputs<fa::Config, fa::Hooks>", plan.min_ctas, true)};
+}
+
+std::vector<PrintedPass> print_flash1_passes(const CheckedSpec& spec, const Plan& plan) {
+  const int columns = kMmaColumns * output_tiles(spec.head_dim_v, spec.dtype);
+  const Pass tiles = {.entry = "facet_tiles",
+                      .grid = Grid::heads,
+                      .tile_q = plan.tile_q,
+                      .tile_kv = plan.tile_kv,
+                      .threads = threads_of(plan),
+                      .shared_memory = tiles_shared_memory(plan, spec),
+                      .sum_columns = columns};
+  const Pass outputs = {.entry = "facet_outputs",
+                        .grid = Grid::score_rows,
+                        .tile_q = plan.tile_q,
+                        .tile_kv = plan.tile_kv,
+                        .threads = threads_of(plan),
+                        .shared_memory = staged_output_bytes(plan, spec)};
+  PrintedPass first = print_pass(tiles, "fa::Flash1Tiles<fa::Config, fa::Hooks>", plan.min_ctas, true);
+  first.text += fmt::format("static_assert({}_pass::kColumns == {});\n", tiles.entry, columns);
+  return {std::move(first),
+          print_pass(outputs, "fa::Flash1Outputs<fa::Config, fa::Hooks>", plan.min_ctas, true)};
+}
+
+}  // namespace
+
+std::vector<PrintedPass> print_baseline_passes(const CheckedSpec& spec, const Plan& plan) {
+  return plan.loop_order == LoopOrder::kv_outer ? print_flash1_passes(spec, plan)
+                                                : print_standard_passes(spec, plan);
 }
 
 }  // namespace fa

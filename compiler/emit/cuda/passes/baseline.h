@@ -7,7 +7,8 @@
 
 namespace fa {
 
-/// S, its softmax, and O (templates/common/standard/).
-std::vector<PrintedPass> print_standard_passes(const CheckedSpec& spec, const Plan& plan);
+/// Of standard attention S, its softmax, and O (templates/common/standard/); of algorithm 1 all tiles, then O
+/// (templates/common/flash1/).
+std::vector<PrintedPass> print_baseline_passes(const CheckedSpec& spec, const Plan& plan);
 
 }  // namespace fa

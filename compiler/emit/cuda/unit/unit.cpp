@@ -15,7 +15,7 @@ namespace {
 UnitKind kind_of(std::string_view path) {
   const auto names = [&](std::string_view word) { return path.find(word) != std::string_view::npos; };
   if (names("backward")) return UnitKind::backward;
-  if (names("baseline") || names("standard")) return UnitKind::baseline;
+  if (names("baseline") || names("standard") || names("flash1")) return UnitKind::baseline;
   return UnitKind::forward;
 }
 

@@ -1,0 +1,11 @@
+// FlashAttention, algorithm 1, for sm_80 and later: made of the same parts as the fused kernel (forward.cuh), but for the
+// placement.
+#pragma once
+
+#include "common/flash1/placement.cuh"
+#include "sm80/mma.cuh"
+#include "sm80/tf32x3.cuh"
+#include "sm80/tile.cuh"
+// after the architecture's own
+#include "common/ffma.cuh"
+#include "common/flash1/flash1.cuh"
