@@ -102,10 +102,10 @@ class Kernel {
   /// ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
   void forward(const ForwardArgs& args, Stream stream = nullptr) const;
 
-  /// Bytes of device memory that `forward` needs as args.workspace: 0 on the host and for most specs; all scores of a
-  /// baseline (docs/baselines.md); else a few
-  /// bytes a tile where the mask reads tables. One call at a time may use it. Shorter calls may need more, where they
-  /// have a plan with smaller tiles. Throws ArgumentError like `forward`.
+  /// Bytes of device memory that `forward` needs as args.workspace: 0 on the host and for most specs; a few
+  /// bytes a tile where the mask reads tables; all scores, or O in f32, of a baseline (docs/baselines.md). One call at a
+  /// time may use it. Shorter calls may need more, where they have a plan with smaller tiles. Throws ArgumentError like
+  /// `forward`.
   std::size_t workspace_bytes(const ForwardArgs& args) const;
 
   /// One backward pass (fa/backward.h), of a kernel that was compiled with Options::backward: dQ, dK, dV

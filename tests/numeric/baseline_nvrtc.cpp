@@ -97,6 +97,15 @@ TEST_CASE("standard attention of every spec builds", "[nvrtc][baseline][slow]") 
   check_builds(turns(), "standard");
 }
 
+TEST_CASE("algorithm 1 builds", "[nvrtc][baseline]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  check_builds({{"causal", DType::bf16, 128, "a100"},
+                {"alibi", DType::f16, 64, "t4"},
+                {"dropout", DType::f32, 64, "a100"},
+                {"gpt_oss", DType::f16, 256, "a100"}},
+               "kv_outer");
+}
+
 TEST_CASE("algorithm 1 of every spec builds", "[nvrtc][baseline][slow]") {
   if (fa::tests::skip_without_nvrtc()) return;
   check_builds(turns(), "kv_outer");

@@ -8,7 +8,8 @@
 namespace fa {
 namespace {
 
-// tile_q and tile_kv. A row of O goes to memory and back once for each tile of keys, K and V are read once: wide tiles first.
+// tile_q and tile_kv. A row of O goes to memory and back once for each tile of keys, K and V are read once: wide tiles
+// first.
 constexpr int kFlash1Tiles[][2] = {{128, 128}, {64, 128}, {128, 64}, {64, 64},
                                    {64, 32},   {32, 32},  {16, 32},  {16, 16}};
 
