@@ -65,9 +65,8 @@ TEST_CASE("emulated algorithm 1 of every spec", "[emulated][baseline][slow]") {
 
 TEST_CASE("emulated algorithm 1 under odd plans and lengths", "[emulated][baseline][slow]") {
   std::vector<Case> cases;
-  for (const char* plan :
-       {"kv_outer tile_q=32 tile_kv=48 warps=1", "kv_outer tile_q=16 tile_kv=16 warps=1",
-        "kv_outer tile_q=64 tile_kv=144 warps=4", "kv_outer tile_q=64 tile_kv=80 warps=4"})
+  for (const char* plan : {"kv_outer tile_q=32 tile_kv=48 warps=1", "kv_outer tile_q=16 tile_kv=16 warps=1",
+                           "kv_outer tile_q=64 tile_kv=144 warps=4", "kv_outer tile_q=64 tile_kv=80 warps=4"})
     for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 129}, {49, 48}, {130, 15}, {300, 97}})
       for (const char* spec : {"causal", "alibi", "gpt_oss", "dropout"}) {
         Case c = planned(tiny(spec, cases.size() % 2 == 0 ? "a100" : "t4", DType::f16, 40), plan);

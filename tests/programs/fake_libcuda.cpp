@@ -113,9 +113,7 @@ FA_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CU
     if (attribute == which) return *value = number, kDone;
   return CUDA_ERROR_INVALID_VALUE;
 }
-FA_EXPORT CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
-  return *bytes = kMemoryBytes, kDone;
-}
+FA_EXPORT CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) { return *bytes = kMemoryBytes, kDone; }
 FA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   return *context = handle<CUcontext>(0x1000), kDone;
 }

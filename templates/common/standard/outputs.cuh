@@ -62,8 +62,8 @@ struct StandardOutputs : OutputTile<Config, false> {
     Copy<VTile, kThreads> v_copy;
     const auto load = [&](int step, int stage) {
       const unsigned to = copy_to + stage * kStageBytes;
-      p_copy.start(to, room.scores + static_cast<long long>(step) * (kKeys * Element::kBytes), room.stride, q0,
-                   q_len);
+      p_copy.start(to, room.scores + static_cast<long long>(step) * (kKeys * Element::kBytes), room.stride,
+                   q0, q_len);
       v_copy.start(to + PTile::kBytes, v, static_cast<int>(params.v_strides.row), step * kKeys, kv_len);
     };
 #pragma unroll

@@ -83,8 +83,7 @@ struct StandardScores : ScoreProduct<Config, Hooks, NoClasses> {
     OfRows of_rows = {};
     find_row_terms(of_rows, params, head);
     float slope = 0.0f;  // of raw scores
-    if constexpr (Score::kIsLinear)
-      slope = Hooks::addend_slope(params.call, head) / params.call.scale_log2;
+    if constexpr (Score::kIsLinear) slope = Hooks::addend_slope(params.call, head) / params.call.scale_log2;
     const Room room = Room::of_head(baseline, b, h);
     int stage = 0;
 #pragma unroll 1

@@ -103,8 +103,8 @@ struct StandardSoftmax {
 #pragma unroll
       for (int i = 0; i < kColumns / 2; ++i) {
         const PhiloxWords drawn = dropout_words(call.seed, head, q_idx, kv_idx + 2 * i);
-        words[i] = kv_idx / 16 % 2 == 0 ? kv_idx / 8 % 2 == 0 ? drawn.word[0] : drawn.word[1]
-                   : kv_idx / 8 % 2 == 0 ? drawn.word[2]
+        words[i] = kv_idx / 16 % 2 == 0  ? kv_idx / 8 % 2 == 0 ? drawn.word[0] : drawn.word[1]
+                    : kv_idx / 8 % 2 == 0 ? drawn.word[2]
                                          : drawn.word[3];
       }
     }

@@ -393,17 +393,3 @@ TEST_CASE("device memory is counted and given back", "[runtime][launch]") {
   CHECK(buffer_use(device).now == 0);
   CHECK(device_memory(device).free == 5);
 }
-
-TEST_CASE("a machine without the driver hears what is missing", "[runtime][launch]") {
-  const std::string message = message_of<DeviceError>([] { load_driver("libno-such-driver.so.1"); });
-  CHECK(message ==
-        "no CUDA driver: libno-such-driver.so.1: cannot open shared object file: No such file or directory "
-        "(looked for "
-        "libno-such-driver.so.1 in FA_LIBCUDA, LD_LIBRARY_PATH and the system's folders); install NVIDIA's "
-        "driver, or "
-        "use the host (--device host)");
-  // A library that is no driver.
-  CHECK(message_of<DeviceError>([] {
-          load_driver("libm.so.6");
-        }).find("libm.so.6 has no cuInit: the driver is too old") != std::string::npos);
-}
