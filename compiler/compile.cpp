@@ -66,6 +66,11 @@ Compiled compile_front_end(const CheckedSpec& written, const Target& target, std
 Source emit_for_gpu(const CheckedSpec& spec, const Compiled& compiled, const Plan& plan,
                     const Target& target) {
   const HookCases* const cases = compiled.cases ? &*compiled.cases : nullptr;
+  if (plan.loop_order == LoopOrder::kv_outer) {
+    // Its rows' maxima cannot count multiples of a slope (templates/common/flash1/tiles.cuh).
+    const Facts facts = analyse(spec, compiled.hooks, WithSlopes::left_out);
+    return emit_baseline_source(spec, compiled.hooks, facts, cases, plan, target);
+  }
   if (plan.is_baseline())
     return emit_baseline_source(spec, compiled.hooks, compiled.facts, cases, plan, target);
   return emit_source(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.score_class, cases,

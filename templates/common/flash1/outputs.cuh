@@ -10,13 +10,10 @@ template <class Config, class Hooks>
 struct Flash1Outputs : KeptRows<Config, Hooks> {
   using Rows = KeptRows<Config, Hooks>;
   using Rows::item;
-  using Rows::kTileKv;
   using Rows::softmax;
-  using typename Rows::Linear;
   using typename Rows::OTile;
   using typename Rows::Place;
   using typename Rows::Product;
-  using typename Rows::Score;
 
   static constexpr int kSharedBytes = Product::kStagesOutput ? OTile::kBytes : 0;
 
@@ -35,15 +32,6 @@ struct Flash1Outputs : KeptRows<Config, Hooks> {
       this->begin_rows();  // nothing was stored
     } else {
       this->load_rows(baseline);
-    }
-    if constexpr (Score::kIsLinear) {
-      const typename Hooks::Head head = this->find_head(params);
-      if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
-      LaneStore store;
-      Linear::keep(store, params, head);
-      store.put_word(Linear::kCountFrom, kv_len == 0 ? 0 : (kv_len - 1) / kTileKv * kTileKv);
-      store.seal();
-      Linear::add_rest(*this, store, params, head, softmax);
     }
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     if constexpr (Hooks::kHasSink) {

@@ -7,8 +7,8 @@
 //              written after (kept_rows.cuh).
 // Skips        no tile, whatever the mask keeps.
 // Ragged edge  as in the fused kernel: rows past q_len are computed from zeros and not stored.
-// Linear       what a linear addend adds to a tile's first column is in the rows' maxima, which count from the first
-//              column of the kv tile before.
+// Addends      as they are, never as multiples of a slope that rows' maxima count from tile to tile: every row meets every
+//              tile, also those so far from what its mask keeps that such a maximum would lose its last bits.
 #pragma once
 
 #include "common/flash1/kept_rows.cuh"
@@ -31,16 +31,15 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
   using Rows::softmax;
   using typename Rows::Element;
   using typename Rows::KTile;
-  using typename Rows::Linear;
   using typename Rows::Place;
   using typename Rows::Product;
   using typename Rows::QTile;
   using typename Rows::Score;
   using typename Rows::VTile;
-  static_assert(Config::kStages == 1 && !Config::kQInRegisters);
+  static_assert(Config::kStages == 1 && !Config::kQInRegisters && !Score::kIsLinear);
 
   static constexpr int kSharedBytes = Rows::Map::kBytes;
-  static constexpr int kBaseQ = 3;  // in the store of base addresses, beside what a linear addend keeps there
+  static constexpr int kBaseQ = 3;  // in the store of base addresses
 
   static __device__ __forceinline__ void run(const BaselineParams& params) {
     Flash1Tiles tiles;
@@ -64,7 +63,6 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
     base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
     base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
     base.put(kBaseQ, Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h));
-    if constexpr (Score::kIsLinear) Linear::keep(base, params, head);
     base.seal();
     Copy<QTile, kThreads> q_copy;
     const auto load_q = [&](int tile) {
@@ -101,15 +99,10 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         } else {
           this->load_rows(baseline);
         }
-        if constexpr (Score::kIsLinear) {
-          base.put_word(Linear::kCountFrom, tile == 0 ? 0 : kv0 - kTileKv);
-          Linear::count_from(kv0, base, params, softmax);
-        }
         if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
         this->begin_scores(params, head, kv0);
         this->multiply_qk(params, k_lane);
-        const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
-        const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, slope);
+        const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, 0.0f);
         float tile_max[kMTiles][2];
         this->find_maximum(tile_max, params, k_lane);
         this->rescale(tile_max, scale, shift);
