@@ -20,7 +20,7 @@ from table import gpu as of_gpu
 from table import host as of_hosts
 from table.records import RESULTS, Problem, load, sources
 
-DOCS = ("README.md", "docs/backward.md", "docs/numerics.md", "docs/performance.md", "docs/tuning.md")
+DOCS = ("README.md", "docs/backward.md", "docs/baselines.md", "docs/numerics.md", "docs/performance.md", "docs/tuning.md")
 MARKER = re.compile(r"^<!-- table: (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 REMEDY = "run python3 bench/tables.py, look at what changed, and commit it"
 
@@ -48,6 +48,7 @@ RECORDS = {
                      "--json FILE",
     "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
     "h100_backward_share": measured_by("bench/backward_share.py"),
+    "h100_baselines": "facet bench specs/full.fa specs/causal.fa --impl facet,standard,flash1 --every-score, with its \"commit\"",
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
     "h200_error_beside_eager": measured_by("bench/error_beside_eager.py"),
@@ -71,6 +72,7 @@ TABLES = {
     "variants-tuned": Table(("h200_variants_vs_flex_tuned",), of_gpu.variants),
     "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
     "variants-further-sm90": Table(("h200_further_variants_vs_flex_sm90",), of_gpu.further_variants),
+    "baselines": Table(("h100_baselines",), of_gpu.baselines),
     "sm75": Table(("h200_sm75_beside_sm80",), of_gpu.sm75),
     "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
     "eager": Table(("h200_error_beside_eager",), of_gpu.eager),

@@ -171,6 +171,17 @@ def tile_map_cost(root, runs):
 # Other records
 
 
+def baselines(root, runs):
+    """Facet's fused kernels beside standard attention and algorithm 1 (docs/baselines.md)."""
+    by_problem = {}
+    pairs = newest(runs, "results", lambda row: (row["spec"], row["head_dim"], row["size"]["q_len"], row["impl"]))
+    for _, row in pairs:
+        by_problem.setdefault((row["spec"], row["head_dim"], row["size"]["q_len"]), {})[row["impl"]] = row["time_ms"]["median"]
+    rows = [[spec, str(dim), str(length), *(ms(of[impl]) if impl in of else "" for impl in ("facet", "standard", "flash1"))]
+            for (spec, dim, length), of in by_problem.items()]
+    return Body(["spec", "head_dim", "N", "facet, ms", "standard, ms", "flash1, ms"], rows, runs_of(pairs))
+
+
 def sm75(root, runs):
     """The sm_75 path beside the sm_80 path, both on the GPU that is there."""
     pairs = newest(runs, "results", lambda row: (row["head_dim"], row["target"]))
