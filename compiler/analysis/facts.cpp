@@ -19,8 +19,8 @@ namespace fa {
 namespace {
 
 constexpr const char* kRelative = ", on q and kv through q - kv alone";
-constexpr int kLongSequence = 8192;  // what plans are chosen for
 constexpr const char* kLinear = ", linear in kv";
+constexpr int kLongSequence = 8192;  // as long as those that plans are chosen for (ProblemSize)
 
 // A copy of score_mod that is being rewritten into what a kernel evaluates.
 struct Rewrite {

@@ -101,6 +101,8 @@ bool may_take_all_heads(const Pass& pass, const CallParams& call) {
 std::string_view grid_name(Grid grid) { return rule_of(grid).name; }
 
 bool is_of_backward(Grid grid) { return grid >= Grid::row_stats; }
+bool is_of_baseline(Grid grid) { return grid == Grid::score_rows || grid == Grid::heads; }
+bool is_of_keys(Grid grid) { return grid == Grid::kv_tiles || grid == Grid::first_kv_tiles_first; }
 
 std::optional<Grid> grid_named(std::string_view name) {
   for (const Rule& rule : kRules)

@@ -26,5 +26,9 @@ std::optional<Grid> grid_named(std::string_view name);
 
 /// Whether only programs of a backward pass have such grids.
 bool is_of_backward(Grid grid);
+/// Whether only programs of a baseline do.
+bool is_of_baseline(Grid grid);
+/// Whether its blocks work on kv tiles of kv heads.
+bool is_of_keys(Grid grid);
 
 }  // namespace fa

@@ -100,7 +100,7 @@ std::vector<Choice> rank_tiles(const Question& question) {
 //   than faster products bring (tree takes 1.5 times as long).
 // - Up to 64 columns the products are too short to hide the softmax of two warpgroups: three take turns. Their 192
 //   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents; and a wide one
-//   (with windows of 128, 512, 768 and 1024 keys they take 1.23, 1.13, 1.04 and 0.95 times as long as the sm_80 kernels).
+//   (with windows of 128, 512, 768 and 1024 keys they take 1.25, 1.13, 1.04 and 0.95 times as long as the sm_80 kernels).
 // - Up to 128, three read K and V from the L2 cache less often: 6 to 10% faster without a mask. With one they are
 //   faster in long sequences (causal 6% at N8192) and slower in short ones (15% at N512, 2 to 7% in windows). Where
 //   score_mod's code is long (T5's buckets), their few columns a tile cost more than that.

@@ -66,8 +66,7 @@ std::vector<ExactGradient> parse_gradients(Fields& pass) {
 Grid parse_grid(Fields& fields, Direction direction) {
   const std::string name = fields.text("grid");
   const std::optional<Grid> grid = grid_named(name);
-  if (!grid || *grid == Grid::score_rows || *grid == Grid::heads ||
-      (direction == Direction::forward && is_of_backward(*grid)))
+  if (!grid || is_of_baseline(*grid) || (direction == Direction::forward && is_of_backward(*grid)))
     fields.fail("grid", "is no rule of this program's, such as q_tiles");
   return *grid;
 }

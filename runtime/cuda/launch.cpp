@@ -68,8 +68,8 @@ int kv_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64
 
 int head_shift(const Pass& pass, const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
   if (may_take_all_heads(pass, params.call)) return kAllHeads;
-  const bool is_of_keys = pass.grid == Grid::kv_tiles || pass.grid == Grid::first_kv_tiles_first;
-  return is_of_keys ? kv_head_shift(params, kv_bytes, l2_bytes) : q_head_shift(params, kv_bytes, l2_bytes);
+  return is_of_keys(pass.grid) ? kv_head_shift(params, kv_bytes, l2_bytes)
+                               : q_head_shift(params, kv_bytes, l2_bytes);
 }
 
 /// Rows of a tensor.

@@ -130,8 +130,7 @@ BackwardPass emulated_backward(const SharedLibrary& library, const Program& prog
             for (std::size_t number = 0; number < program.size(); ++number) {
               place_workspace(program, workspace, number, params);
               const CallParams& sizes = params.forward.call;
-              const Grid grid = program[number].grid;
-              const bool of_kv = grid == Grid::kv_tiles || grid == Grid::first_kv_tiles_first;
+              const bool of_kv = is_of_keys(program[number].grid);
               params.forward.head_shift =
                   head_shift(program[number], sizes, of_kv ? sizes.num_kv_heads : sizes.num_q_heads, order);
               run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);

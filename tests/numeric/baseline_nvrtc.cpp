@@ -5,8 +5,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/schedule/baseline/baseline.h"
-#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
+#include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/numeric/cases.h"
@@ -56,7 +56,7 @@ void check_builds(const std::vector<Build>& builds, const std::string& plan) {
     try {
       const Spec spec = load_spec(name).with_dtype(dtype).with_head_dim(head_dim);
       const Compiled compiled = compile_front_end(spec.checked(), find_target(target), plan);
-      const Built built = build_source(*compiled.source);
+      const Built built = fa::tests::build_once(*compiled.source);
       spills[i] = built.figures.spill_bytes();
       lines[i] += fmt::format(": {} bytes spilled, {}", spills[i], compiled.choice.plan.print());
       if (built.cubin.empty()) errors[i] = "no cubin";

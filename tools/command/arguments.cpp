@@ -159,7 +159,7 @@ void ImplArgument::declare(CLI::App& app) {
                  "facet: fused; baselines, on a GPU: standard, with S and P in device memory, and flash1, "
                  "FlashAttention's algorithm 1 [facet]")
       ->type_name("IMPL")
-      ->check(one_of({"facet", "standard", "flash1"}))
+      ->check(one_of(impl_names()))
       ->group(kDeviceGroup);
 }
 

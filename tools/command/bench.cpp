@@ -77,7 +77,7 @@ void declare(CLI::App& command, BenchArguments& arguments) {
           "Time these side by side, of facet and the baselines, which run on a GPU: standard, flash1 [facet]")
       ->delimiter(',')
       ->allow_extra_args(false)  // or it would take the specs after it
-      ->check(one_of({"facet", "standard", "flash1"}))
+      ->check(one_of(impl_names()))
       ->type_name("IMPL,...")
       ->group("Device");
   command

@@ -149,6 +149,12 @@ std::optional<Impl> impl_named(std::string_view name) {
   return {};
 }
 
+std::vector<std::string> impl_names() {
+  std::vector<std::string> names;
+  for (const ImplName& line : kImpls) names.emplace_back(line.name);
+  return names;
+}
+
 Impl impl_of(LoopOrder order) {
   for (const ImplName& line : kImpls)
     if (line.order == order) return line.impl;

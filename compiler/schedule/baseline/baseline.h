@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/schedule/plan.h"
 #include "fa/options.h"
@@ -16,7 +17,8 @@ LoopOrder loop_order_of(std::string_view text);
 
 std::string_view impl_name(Impl impl);  // "facet", "standard"
 std::optional<Impl> impl_named(std::string_view name);
-Impl impl_of(LoopOrder order);  // whose plans have it
+std::vector<std::string> impl_names();  // of all, Facet's own first
+Impl impl_of(LoopOrder order);          // whose plans have it
 
 /// A plan's text with the implementation in it; "" where neither says anything. Throws ArgumentError where the text names
 /// another one.

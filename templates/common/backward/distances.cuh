@@ -1,9 +1,9 @@
 // Values of the distance, q_idx - kv_idx, for a warp's part of a tile: each found by one lane and fetched by the others that
 // have an element of that distance.
 //
-// The part lies in blocks of 8 x 8, as diagonals.cuh describes: block (line, n) is the `line`th down and the `n`th across, and
-// a thread's two elements of it lie on the diagonals column - row = 8 (n - line) + 2 (lane % 4) + pair - lane / 4. From one group
-// of columns to the next a block's diagonals become those of the block below it.
+// diagonals.cuh describes the part's blocks of 8 x 8. Block (line, n) is the `line`th down and the `n`th across. A thread has
+// two elements of it, on the diagonals column - row = 8 (n - line) + 2 (lane % 4) + pair - lane / 4. Block (line + 1, n + 1) has
+// the same diagonals, so that each group of columns fetches those of its first block alone.
 #pragma once
 
 #include "common/placement.cuh"
@@ -58,9 +58,7 @@ struct ValuesOfDistance {
   }
 };
 
-/// Where nothing is found so.
-struct NoValuesOfDistance {
-  static constexpr float of_line[1][1] = {};
-};
+/// Where no value is of the distance alone.
+struct NoValuesOfDistance {};
 
 }  // namespace fa

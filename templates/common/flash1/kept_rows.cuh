@@ -1,8 +1,8 @@
 // What Algorithm 1 keeps of each row in global memory from kv tile to kv tile, in f32: its sum of P V, maximum and sum
 // of probabilities (templates/baseline_params.h).
 //
-// A row of sums lies in the order in which the four lanes of its quad hold it: four numbers of each lane side by side, so
-// that a quad reads and writes 64 bytes at a time. The thread that wrote a number is the one that reads it.
+// Four lanes hold a row's sums. In memory each lane's numbers stand in groups of four, side by side with those of the other
+// lanes: four lanes then read or write 64 bytes at a time. Each number is read by the thread that wrote it.
 #pragma once
 
 #include "baseline_params.h"

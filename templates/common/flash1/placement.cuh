@@ -2,8 +2,7 @@
 // place of an architecture's placement.cuh, as sm_75 and sm_80 place both alike.
 #pragma once
 
-#include "common/mma_place.cuh"
-#include "common/placement.cuh"
+#include "common/warps_alike.cuh"
 
 namespace fa {
 
@@ -38,20 +37,5 @@ struct HeadItem {
 };
 
 using WorkItem = HeadItem;
-template <int kRowsPerWarp, int kTileKv>
-using WarpPlace = MmaPlace<kRowsPerWarp, kTileKv>;
-
-/// All threads copy.
-template <class Config>
-constexpr int kCopyingThreads = Config::kWarps * 32;
-template <class Config>
-__device__ __forceinline__ unsigned copying_thread() {
-  return thread_of_cta();
-}
-
-template <class Config>
-__device__ __forceinline__ void sync_multiplying_warps() {
-  __syncthreads();
-}
 
 }  // namespace fa
