@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -152,6 +153,10 @@ T __ldg(const T* from) {
   return *from;
 }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+/// The upper word of high:low moved up by `shift` bits.
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) << (shift & 31) >> 32);
+}
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline float __int_as_float(unsigned x) { return std::bit_cast<float>(x); }

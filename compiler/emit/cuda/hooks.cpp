@@ -37,49 +37,6 @@ constexpr std::string_view kElementParameters =
 
 const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
 
-std::string_view pointer_type(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-    case DType::bf16:
-      return "const unsigned short*";
-    case DType::f32:
-      return "const float*";
-    case DType::i32:
-    case DType::i64:
-      return "const int*";
-    case DType::i8:
-    case DType::u8:
-    case DType::boolean:
-      break;
-  }
-  return "const signed char*";
-}
-
-}  // namespace
-
-std::string print_uniform(const HookArg& arg, std::string_view b) {
-  switch (arg.kind) {
-    case HookArgKind::param:
-      return fmt::format("p.params[{}].{}", arg.index, arg.type == Type::f32 ? "f32" : "i32");
-    case HookArgKind::tensor:
-      return fmt::format("static_cast<{}>(p.tensors[{}])", pointer_type(arg.dtype), arg.index);
-    case HookArgKind::q_len:
-    case HookArgKind::kv_len:
-      return fmt::format("Sequence::{}(p, {})", arg.name, b);
-    default:
-      return "p." + arg.name;  // batch, scale, ...: CallParams has their names
-  }
-}
-
-std::string print_uniforms(const HookSignature& args, std::string_view b) {
-  std::string text;
-  for (const HookArg& arg : args)
-    if (arg.is_uniform()) text += ", " + print_uniform(arg, b);
-  return text;
-}
-
-namespace {
-
 /// An addend that is a constant times something that each element finds; null members: another addend.
 struct AddendProduct {
   const llvm::ConstantFP* factor = nullptr;
@@ -107,12 +64,13 @@ AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element)
 class HooksPrinter {
  public:
   HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room,
-               bool has_score_class)
+               bool has_score_class, const ScoreDerivative* derivative)
       : spec_(spec),
         hooks_(hooks),
         facts_(facts),
         room_(room),
         has_score_class_(has_score_class),
+        derivative_(derivative),
         split_(hooks.args) {}
 
   PrintedHooks print();
@@ -135,6 +93,7 @@ class HooksPrinter {
   const Facts& facts_;
   const StagingRoom& room_;
   const bool has_score_class_;
+  const ScoreDerivative* const derivative_;  // null: not asked for
   StageSplit split_;
   Staging staging_;
   std::unordered_map<const llvm::Value*, std::string> fields_;  // "row.slope"
@@ -254,7 +213,7 @@ PrintedHooks HooksPrinter::print() {
       facts_.score_form == ScoreForm::affine && !(facts_.addend_is_zero && facts_.multiplier_is_one);
   const llvm::Function* mask = has_mask ? hooks_.mask_mod : nullptr;
 
-  StageBody logit, multiplier, addend, slope, keep;
+  StageBody logit, multiplier, addend, slope, keep, derivative;
   if (is_general) logit = split_.add(*facts_.logits.general);
   if (is_affine) multiplier = split_.add(*facts_.logits.multiplier);
   if (is_affine) addend = split_.add(*facts_.logits.addend);
@@ -270,6 +229,8 @@ PrintedHooks HooksPrinter::print() {
   const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
   if (facts_.addend_is_linear) slope = split_.add(*facts_.logits.addend_slope);
   if (mask != nullptr) keep = split_.add(*mask);
+  const bool derives = derivative_ != nullptr && derivative_->function != nullptr;
+  if (derives) derivative = split_.add(*derivative_->function);
   if (stages_columns) stage_columns(staging_, split_, room_);
   for (Stage stage : {Stage::head, Stage::row, Stage::column}) name_fields(stage);
 
@@ -309,7 +270,7 @@ PrintedHooks HooksPrinter::print() {
   text += flag("kHeadIsCheap", found_anew(Stage::head), true);
   text += flag("kRowIsCheap", found_anew(Stage::row), true);
   const bool element_reads = logit.reads() || multiplier.reads() || (!addend_by_diagonal && addend.reads()) ||
-                             (!mask_by_diagonal && keep.reads());
+                             (!mask_by_diagonal && keep.reads()) || derivative.reads();
   text += flag("kMaskIsHeavy", keep.is_heavy());
   text += flag("kHasRowAddend", facts_.has_row_addend);
   text += flag("kMaskIsRelative", mask_by_diagonal);
@@ -329,6 +290,8 @@ PrintedHooks HooksPrinter::print() {
   if (!staged_type.empty()) text += fmt::format("  using StagedType = {};\n", staged_type);
   text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));
   text += size("kMaskSize", keep.size(fast));
+  text += flag("kHasScoreDerivative", derivative_ != nullptr);
+  text += size("kDerivativeSize", derivative.size(fast));
   text += size("kRowSize", split_.stage(Stage::row).size(fast));
   text += size("kColumnSize", split_.stage(Stage::column).size(fast));
   if (addend_by_diagonal) text += size("kRelativeAddendSize", code_size(*facts_.logits.addend, fast));
@@ -366,6 +329,11 @@ PrintedHooks HooksPrinter::print() {
   if (facts_.addend_is_linear)
     text += "\n" + print_element("float addend_slope(const CallParams& p, const Head& head)",
                                  *facts_.logits.addend_slope, slope);
+  const std::string d_score = fmt::format("float d_score(float s, {})", kElementParameters);
+  if (derives) text += "\n" + print_element(d_score, *derivative_->function, derivative);
+  if (derivative_ != nullptr && !derives)
+    text += "\n" +
+            print_function(d_score, fmt::format("    return static_cast<float>({});\n", derivative_->number));
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
   if (facts_.has_row_addend) text += "\n" + print_whole(*facts_.logits.row_addend, "row_addend", "q_idx");
@@ -378,8 +346,8 @@ PrintedHooks HooksPrinter::print() {
 }  // namespace
 
 PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                         const StagingRoom& room, bool has_score_class) {
-  return HooksPrinter(spec, hooks, facts, room, has_score_class).print();
+                         const StagingRoom& room, bool has_score_class, const ScoreDerivative* derivative) {
+  return HooksPrinter(spec, hooks, facts, room, has_score_class, derivative).print();
 }
 
 }  // namespace fa

@@ -25,9 +25,17 @@ struct PrintedHooks {
   int staged_bytes = 0;  // of shared memory
 };
 
-/// `has_score_class`: the kernel's walk says in which tiles score_mod adds one number to all scores.
+/// d score_mod / d score, where it is not 1: a function of the raw score (compiler/analysis/raw_score.h), or a number.
+struct ScoreDerivative {
+  const llvm::Function* function = nullptr;
+  double number = 0;  // where there is no function
+};
+
+/// `has_score_class`: the kernel's walk says in which tiles score_mod adds one number to all scores. `derivative`: of the hooks
+/// of a backward pass.
 PrintedHooks print_hooks(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
-                         const StagingRoom& room = {}, bool has_score_class = false);
+                         const StagingRoom& room = {}, bool has_score_class = false,
+                         const ScoreDerivative* derivative = nullptr);
 
 /// A spec's sink as functions before `struct Hooks` and members of it.
 struct PrintedSink {

@@ -1,6 +1,6 @@
-// What the backward pass asks about a spec's derivatives: the contract of the generated `struct Derivatives`
-// (compiler/emit/cuda/backward/derivatives.cpp), and `PlainDerivatives`, which it inherits, for a score that is
-// only added to and captures nothing that is marked `grad`.
+// What the backward pass asks about the gradients of what hooks capture: the contract of the generated `struct Derivatives`
+// (compiler/emit/cuda/backward/derivatives.cpp), and `PlainDerivatives`, which it inherits, for hooks that capture nothing
+// that is marked `grad`. The derivative by the score is one of the hooks (common/score/hooks.cuh).
 #pragma once
 
 #include "params.h"
@@ -45,12 +45,6 @@ struct AdjointList {
 };
 
 struct PlainDerivatives {
-  // Without: d score_mod / d score is 1. With it
-  //   static float d_score(float score, const CallParams& p, int b, int h, int q_idx, int kv_idx);
-  // where the score is scale * q . k and the indices are inside the lengths.
-  static constexpr bool kHasScore = false;
-  static constexpr int kScoreSize = 0;  // instructions
-
   using Adjoints = AdjointList<>;      // of score_mod
   using SinkAdjoints = AdjointList<>;  // of the sink, which belongs to the head: their place is `head`
 };

@@ -39,16 +39,28 @@ struct StatsOfLine {
   float lse, d;
 };
 
+/// Whether a strategy of scores is that of linear addends (common/score/strategy/linear.cuh).
+template <class Score>
+struct IsLinear {
+  static constexpr bool kValue = false;
+};
+template <>
+struct IsLinear<LinearScores> {
+  static constexpr bool kValue = true;
+};
+
 /// `kGathers`: whether the gradients of what hooks capture are added up on the way.
 template <class Config, class Hooks, class Derivatives, bool kKeysDown, int kM, int kN, bool kGathers = true>
 struct Elements {
   static constexpr int kMostCode = 3000;  // instructions: a third of a second of NVRTC's time
   // Whether the addend depends on the distance alone: it is found once a distance, not once an element.
   static constexpr bool kAddsByDistance = Hooks::kRelativeAddendSize > 0;
+  // Whether the addend is slope * kv_idx and a rest that is one number a row: either part is found once a line of the tile.
+  static constexpr bool kAddsBySlope = IsLinear<typename Hooks::Score>::kValue;
   using Distances = typename OneOf<kAddsByDistance, ValuesOfDistance<2 * kM, kN, kKeysDown ? 1 : -1>,
                                    NoValuesOfDistance>::Type;
   static constexpr int kElementSize = (kAddsByDistance ? 2 : Hooks::kScoreSize) + Hooks::kMaskSize +
-                                      Derivatives::kScoreSize + (kGathers ? Derivatives::Adjoints::kSize : 0);
+                                      Hooks::kDerivativeSize + (kGathers ? Derivatives::Adjoints::kSize : 0);
   static constexpr int kSize = kM * 4 * kElementSize + 2 * (kKeysDown ? Hooks::kRowSize : Hooks::kColumnSize);
   static constexpr bool kIsRolled = kSize * kN > kMostCode;
   // Whether a branch keeps the groups of columns apart: ptxas would start the reads and the arithmetic of all of them
@@ -56,7 +68,7 @@ struct Elements {
   static constexpr bool kGroupsApart = kElementSize > 0 && kN > 2;
   // Whether a hook may be asked for indices inside the lengths alone.
   static constexpr bool kClamps = Hooks::kRowReads || Hooks::kColumnReads || Hooks::kElementReads ||
-                                  Hooks::kIsByHead || Derivatives::kHasScore || Derivatives::Adjoints::kAny;
+                                  Hooks::kIsByHead || Derivatives::Adjoints::kAny;
   using Head = typename Hooks::Head;
   using Row = typename Hooks::Row;
   using Column = typename Hooks::Column;
@@ -125,9 +137,15 @@ struct Elements {
   }
 
  private:
+  /// What dropout drops of a thread's elements in the 8 columns at hand, a bit each.
   struct Drawn {
-    unsigned kept[kM];  // by dropout: a bit for each of a thread's elements of 16 x 8
+    unsigned dropped[kKeysDown ? (kM + 1) / 2 * 2 : kM];
     PhiloxWords words[kKeysDown ? 1 : kM][2];
+
+    __device__ __forceinline__ bool keeps(int m, int half, int pair) const {
+      const int bit = kKeysDown ? 2 * (2 * (m % 2) + half) : 2 * half + pair;
+      return (dropped[kKeysDown ? m / 2 * 2 + pair : m] & 1u << bit) == 0;
+    }
   };
 
   static __device__ __forceinline__ int line_offset(int m, int half) {
@@ -162,6 +180,11 @@ struct Elements {
       return column_at(place.kv0 + offset);
   }
 
+  /// From the tile's first key on, so that the number stays small, whatever the length.
+  __device__ __forceinline__ float from_first_key(int kv_idx) const {
+    return static_cast<float>(kv_idx - place.tile_kv0);
+  }
+
   /// Row q_idx, which `lane` has found. All lanes of the warp ask; the indices, a row's first two words, they know.
   static __device__ __forceinline__ Row fetch(const Row& mine, int lane, int q_idx) {
     static_assert(sizeof(Row) % 4 == 0);
@@ -191,6 +214,8 @@ struct Elements {
     if constexpr (kFetches) {
       if (8 * n % kRowsOfTurn == 0) row_of_lane = row_at(place.q0 + 8 * n + static_cast<int>(lane_of_warp()));
     }
+    Column first_key;
+    if constexpr (kAddsBySlope) first_key = column_at(place.tile_kv0);
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       const int offset = column_offset(n, pair);
@@ -214,16 +239,21 @@ struct Elements {
           const int i = 2 * half + pair;
           const int q_idx = place.q0 + (kKeysDown ? offset : line_offset(m, half));
           const int kv_idx = place.kv0 + (kKeysDown ? line_offset(m, half) : offset);
-          const bool is_drawn = !Config::kDropout || (drawn.kept[m] >> i & 1) != 0;
+          const bool is_drawn = !Config::kDropout || drawn.keeps(m, half, pair);
           const Row& row = one_of<kKeysDown>(column, lines[m][half]);
           const Column& key = one_of<!kKeysDown>(column, lines[m][half]);
           const float score = call.scale * s[m][at][i];
           float logit;
-          if constexpr (kAddsByDistance)
+          if constexpr (kAddsByDistance) {
             logit = fmaf(Hooks::multiplier(call, head, row, key), s[m][at][i],
                          addends.of_line[2 * m + half][pair]);
-          else
+          } else if constexpr (kAddsBySlope) {
+            logit =
+                fmaf(call.scale_log2, s[m][at][i], Hooks::addend_slope(call, head) * from_first_key(kv_idx));
+            lse -= Hooks::addend(call, head, row, first_key);
+          } else {
             logit = Hooks::logit(s[m][at][i], call, head, row, key);
+          }
           const float d_logit =
               element<kChecks>(logit, s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
           if constexpr (kCaptures)
@@ -261,10 +291,8 @@ struct Elements {
       dl = p * ((drawn ? call.keep_scale * dp : 0.0f) - d);
     else
       dl = p * (dp - d);
-    if constexpr (Derivatives::kHasScore) {
-      const float factor =
-          Derivatives::d_score(call.scale * s, call, place.b, place.h, row.q_idx, column.kv_idx);
-      dp = times_derivative(dl, factor);
+    if constexpr (Hooks::kHasScoreDerivative) {
+      dp = times_derivative(dl, Hooks::d_score(s, call, head, row, column));
     } else {
       dp = dl;
     }
@@ -276,28 +304,33 @@ struct Elements {
   __device__ __forceinline__ void draw(Drawn& drawn, int n) const {
     const unsigned number = static_cast<unsigned>(Sequence::head_number(call, place.b, place.h));
     const int lane = static_cast<int>(lane_of_warp());
-#pragma unroll
-    for (int m = 0; m < kM; ++m) drawn.kept[m] = 0;
     if constexpr (kKeysDown) {
-      // The 8 rows of the group have 4 calls each for 32 keys: one a lane, whose words lanes fetch.
+      // The 8 rows of the group have 4 calls each for 32 keys: one a lane, which compares what it draws, as a difference's
+      // sign. Lanes fetch the bits of their row, of which every second is their key's.
 #pragma unroll
       for (int first = 0; first < kM; first += 2) {
         const int kv0 = place.kv0 + 16 * first;  // 32 keys, or 16 of them where that is all of the warp's
         const PhiloxWords mine =
             dropout_words(call.seed, number, place.q0 + 8 * n + lane / 4, kv0 + 2 * (lane % 4));
+        // The last key's bit first: each moves the others up.
+        const int blocks = 2 * (kM - first < 2 ? 1 : 2);  // of 8 keys
+        const bool is_second_half = kM % 2 != 0 && kv0 % 32 != 0;
+        unsigned dropped = 0;
+#pragma unroll
+        for (int block = blocks - 1; block >= 0; --block) {
+          const unsigned word = is_second_half ? mine.word[(block + 2) % 4] : mine.word[block];
+          dropped = __funnelshift_l((word >> 16) - call.drop_threshold, dropped, 1);
+          dropped = __funnelshift_l((word & 0xffffu) - call.drop_threshold, dropped, 1);
+        }
 #pragma unroll
         for (int pair = 0; pair < 2; ++pair)
-#pragma unroll
-          for (int block = 0; block < 2 * (kM - first < 2 ? 1 : 2); ++block) {  // of 8 keys
-            const bool is_second_half = kM % 2 != 0 && kv0 % 32 != 0;
-            const unsigned word = is_second_half ? mine.word[(block + 2) % 4] : mine.word[block];
-            const unsigned bits = __shfl_sync(0xffffffffu, word, 4 * (2 * (lane % 4) + pair) + lane / 8);
-            const bool keeps = (lane / 4 % 2 == 0 ? bits & 0xffffu : bits >> 16) >= call.drop_threshold;
-            drawn.kept[first + block / 2] |= keeps ? 1u << (2 * (block % 2) + pair) : 0u;
-          }
+          drawn.dropped[first + pair] =
+              __shfl_sync(0xffffffffu, dropped, 4 * (2 * (lane % 4) + pair) + lane / 8) >> lane / 4 % 2;
       }
     } else {
       // A call serves the elements that a thread has of a row in 4 groups. kv0 is a multiple of 32.
+#pragma unroll
+      for (int m = 0; m < kM; ++m) drawn.dropped[m] = 0;
 #pragma unroll
       for (int m = 0; m < kM; ++m)
 #pragma unroll
@@ -306,8 +339,8 @@ struct Elements {
             drawn.words[m][half] = dropout_words(call.seed, number, place.q0 + line_offset(m, half),
                                                  place.kv0 + column_offset(n, 0));
           const unsigned bits = drawn.words[m][half].word[n % 4];
-          drawn.kept[m] |= (bits & 0xffffu) >= call.drop_threshold ? 1u << (2 * half) : 0u;
-          drawn.kept[m] |= bits >> 16 >= call.drop_threshold ? 2u << (2 * half) : 0u;
+          drawn.dropped[m] |= (bits & 0xffffu) < call.drop_threshold ? 1u << (2 * half) : 0u;
+          drawn.dropped[m] |= bits >> 16 < call.drop_threshold ? 2u << (2 * half) : 0u;
         }
     }
   }

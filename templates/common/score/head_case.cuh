@@ -27,6 +27,8 @@ struct HooksByHead : IdentityHooks {
   static constexpr bool kHasMask = Holds::kHasMask || Fails::kHasMask;
   static constexpr bool kHasRowAddend = Holds::kHasRowAddend || Fails::kHasRowAddend;
   static constexpr int kRowAddendSize = Holds::kRowAddendSize + Fails::kRowAddendSize;
+  static constexpr bool kHasScoreDerivative = Holds::kHasScoreDerivative || Fails::kHasScoreDerivative;
+  static constexpr int kDerivativeSize = Holds::kDerivativeSize + Fails::kDerivativeSize;
 };
 
 /// What one of the two says of a single element or row, from scratch.
@@ -42,6 +44,13 @@ struct ElementOfCase {
     const auto head = Hooks::head(p, b, h);
     return Hooks::logit(s, p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
                         Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));
+  }
+
+  static __device__ __forceinline__ float d_score(float s, const CallParams& p, int b, int h, int q_idx,
+                                                  int kv_idx) {
+    const auto head = Hooks::head(p, b, h);
+    return Hooks::d_score(s, p, head, Hooks::row(p, head, q_idx, static_cast<float>(q_idx)),
+                          Hooks::column(p, head, kv_idx, static_cast<float>(kv_idx)));
   }
 
   static __device__ __forceinline__ bool mask(const CallParams& p, int b, int h, int q_idx, int kv_idx) {

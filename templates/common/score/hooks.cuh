@@ -19,6 +19,9 @@
 // Where kHasRowAddend, row_addend(p, head, q_idx) belongs to every logit of the row and is in none of the
 // above: kernels add it to lse.
 //
+// Where kHasScoreDerivative, which only a backward pass asks, d_score(s, p, head, row, column) is the derivative of score_mod
+// by the scaled score.
+//
 // Where kHasSink, sink(p, b, h) is one more base-2 logit of every row, that of a key without a value.
 //
 // With ProductScores, the multiplier is p.scale_log2 and the addend addend_factor() * addend_term(p,
@@ -69,6 +72,7 @@ struct IdentityHooks {
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
   static constexpr bool kHasRowAddend = false;
   static constexpr bool kHasSink = false;
+  static constexpr bool kHasScoreDerivative = false;
   static constexpr bool kMaskIsRelative = false;
   static constexpr bool kRowReads = false;       // memory is read at what follows from q_idx
   static constexpr bool kColumnReads = false;    // at what follows from kv_idx
@@ -83,6 +87,7 @@ struct IdentityHooks {
   // Instructions of each part (compiler/emit/code_size.h), by which kernels decide how often it may be there.
   static constexpr int kScoreSize = 0;  // of logit, or of multiplier and addend
   static constexpr int kMaskSize = 0;
+  static constexpr int kDerivativeSize = 0;
   static constexpr int kRowSize = 0;
   static constexpr int kColumnSize = 0;
   static constexpr int kRelativeAddendSize = 0;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "compiler/analysis/raw_score.h"
 #include "compiler/emit/cuda/backward/adjoints.h"
 #include "compiler/emit/cuda/backward/derivatives.h"
 #include "compiler/emit/cuda/classes.h"
@@ -62,6 +65,14 @@ std::string print_config(std::string_view name, const TilePass& tiles, bool dela
                      tiles.stages, delays_dq, spec.has_dropout);
 }
 
+/// `module`: what its function is made in.
+std::optional<ScoreDerivative> score_derivative(const Derived& score, llvm::Module& module) {
+  if (score.function != nullptr)
+    return ScoreDerivative{.function = of_raw_score(*score.function, module, "d_raw_score")};
+  if (score.number() == 1.0) return std::nullopt;
+  return ScoreDerivative{.number = *score.number()};
+}
+
 }  // namespace
 
 Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
@@ -79,8 +90,13 @@ Source emit_backward_source(const CheckedSpec& spec, const HookIr& hooks, const 
     if (includes.find(include) == std::string::npos) includes += include;
     entries += "\n" + pass.text;
   }
+  const std::shared_ptr<llvm::Module> of_derivative = make_module("raw_score", hooks.module);
+  const std::optional<ScoreDerivative> derivative =
+      score_derivative(derivatives.score_mod.score, *of_derivative);
+  const ScoreDerivative* const d_score = derivative ? &*derivative : nullptr;
   std::vector<IrModule> modules = {hooks.module,       facts.logits.module, classes.module,
-                                   score_class.module, derivatives.module,  printed.calls};
+                                   score_class.module, derivatives.module,  printed.calls,
+                                   of_derivative};
   add_modules(cases, modules);
   std::string text = fmt::format(
       R"(// Facet: attention "{name}", backward, {plan}
@@ -100,9 +116,10 @@ namespace fa {{
       fmt::arg("order", order_of_q_tiles(facts).define + order_of_kv_tiles(facts).define),
       fmt::arg("folder", family_name(plan.family)), fmt::arg("includes", includes),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
-      fmt::arg("hooks", cases == nullptr
-                            ? print_hooks(spec, hooks, facts, {}, score_class.function != nullptr).text
-                            : print_cases(spec, hooks, *cases)),
+      fmt::arg("hooks",
+               cases == nullptr
+                   ? print_hooks(spec, hooks, facts, {}, score_class.function != nullptr, d_score).text
+                   : print_cases(spec, hooks, *cases, d_score)),
       fmt::arg("derivatives", printed.text),
       fmt::arg("classes", print_classes(hooks, classes, score_class, spec.dtype)),
       fmt::arg("keys", print_config("KeysConfig", plan.keys, plan.delays_dq, spec, target)),

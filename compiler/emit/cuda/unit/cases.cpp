@@ -7,12 +7,13 @@
 
 namespace fa {
 
-std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases) {
+std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases,
+                        const ScoreDerivative* derivative) {
   std::string text;
   for (const auto& [name, of] :
        {std::pair{"head_case_holds", &cases.holds}, {"head_case_fails", &cases.fails}})
     text += fmt::format("namespace {} {{\n\n{}}}  // namespace {}\n\n", name,
-                        print_hooks(spec, of->hooks, of->facts).text, name);
+                        print_hooks(spec, of->hooks, of->facts, {}, false, derivative).text, name);
   const PrintedSink sink = print_sink(hooks.sink, hooks.args, spec.dtype);
   text += print_function(*cases.condition.function, "head_case_of", {}) + sink.functions;
   text += fmt::format(R"(
@@ -26,6 +27,13 @@ struct Hooks : HooksByHead<head_case_holds::Hooks, head_case_fails::Hooks> {{
     return head_case(p, head.b, head.h)
                ? ElementOfCase<Holds>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx)
                : ElementOfCase<Fails>::logit(s, p, head.b, head.h, row.q_idx, column.kv_idx);
+  }}
+
+  template <class H, class R, class C>
+  static __device__ __forceinline__ float d_score(float s, const CallParams& p, const H& head, const R& row, const C& column) {{
+    return head_case(p, head.b, head.h)
+               ? ElementOfCase<Holds>::d_score(s, p, head.b, head.h, row.q_idx, column.kv_idx)
+               : ElementOfCase<Fails>::d_score(s, p, head.b, head.h, row.q_idx, column.kv_idx);
   }}
 
   template <class H, class R, class C>

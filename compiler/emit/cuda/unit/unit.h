@@ -24,7 +24,8 @@ std::string_view element_type(DType dtype, const Target& target);
 std::string print_config(const CheckedSpec& spec, const Plan& plan, const Target& target);
 
 /// The hooks of both cases, each in a namespace of its own, and what asks which.
-std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases);
+std::string print_cases(const CheckedSpec& spec, const HookIr& hooks, const HookCases& cases,
+                        const ScoreDerivative* derivative = nullptr);
 /// Their modules, too, where there are cases.
 void add_modules(const HookCases* cases, std::vector<IrModule>& modules);
 
