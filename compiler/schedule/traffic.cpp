@@ -29,6 +29,19 @@ double reads_of_kv(double bytes_of_one_head, double ctas_of_one_head, double cta
   return std::max(1.0, std::ceil(ctas_of_one_head / ctas_together));
 }
 
+/// What the passes of a baseline read from memory and write to it, for `rows` rows of all heads, beside what each takes once:
+/// S and P whole, or each row's sums with every kv tile.
+double bytes_of_steps(const Plan& plan, const CheckedSpec& spec, double rows, double kv_len) {
+  const double element = dtype_bytes(spec.dtype);
+  const double tiles = std::ceil(kv_len / plan.tile_kv);
+  constexpr double kStatistics = 8;  // a row's maximum and sum, f32
+  if (plan.loop_order == LoopOrder::standard)
+    return rows * (4 * tiles * plan.tile_kv * element + 2 * 4 * tiles + 2 * kStatistics);
+  const int whole = spec.dtype == DType::f32 ? 32 : 16;
+  const double sums = 4 * std::ceil(1.0 * spec.head_dim_v / whole) * whole + kStatistics;
+  return rows * ((tiles - 1) * spec.head_dim * element + 2 * tiles * sums);
+}
+
 double milliseconds(double amount, double per_second) {
   return per_second > 0 ? amount / per_second * 1e3 : 0;
 }
@@ -71,6 +84,12 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   traffic.standard_bytes =
       q_and_o + captured + kv_heads * kv_of_one_head + matrix_passes(spec, facts) * pairs * element;
   traffic.fused_bytes = q_and_o + lse + captured + q_heads * ctas_of_one_head * kv_of_one_head;
+
+  if (plan.loop_order == LoopOrder::standard)
+    traffic.baseline_bytes = traffic.least_bytes + bytes_of_steps(plan, spec, q_heads * q_len, kv_len);
+  if (plan.loop_order == LoopOrder::kv_outer)  // a CTA for each q head, which reads K and V
+    traffic.baseline_bytes = traffic.least_bytes + (q_heads - kv_heads) * kv_of_one_head +
+                             bytes_of_steps(plan, spec, q_heads * q_len, kv_len);
 
   traffic.standard_bytes_by_formula =
       q_heads * ((q_len + kv_len) / 2 * (d + dv) / 2 + q_len * kv_len) * element;

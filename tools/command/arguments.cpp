@@ -37,8 +37,9 @@ void SpecArguments::declare(CLI::App& app) {
       ->group(kSpecGroup);
 }
 
-Spec SpecArguments::load(const std::string& path) const {
-  Spec spec = read_spec(path);
+Spec SpecArguments::load(const std::string& path) const { return apply(read_spec(path)); }
+
+Spec SpecArguments::apply(Spec spec) const {
   if (head_dim != 0 || head_dim_v != 0) {
     const bool equal = spec.head_dim() == spec.head_dim_v();
     const int new_head_dim = head_dim != 0 ? head_dim : spec.head_dim();
@@ -77,8 +78,8 @@ void SizeListArguments::declare(CLI::App& app) {
   const auto add = [&](const char* name, std::optional<int>& value, const char* description) {
     app.add_option(name, value, description)->type_name("N")->check(positive())->group(kSizeGroup);
   };
-  add("--batch", batch, "Sequences in the batch [1]");
-  add("--heads", heads, "Query heads [8]");
+  add("--batch,--batch-size", batch, "Sequences in the batch [1]");
+  add("--heads,--num-heads", heads, "Query heads [8]");
   add("--kv-heads", kv_heads, "Key and value heads; a divisor of --heads [--heads]");
   const auto add_list = [&](const char* name, std::vector<int>& values, const char* description) {
     app.add_option(name, values, description)
@@ -88,7 +89,7 @@ void SizeListArguments::declare(CLI::App& app) {
         ->check(positive())
         ->group(kSizeGroup);
   };
-  add_list("--q-len", q_lens, "Query positions [1024,2048]");
+  add_list("--q-len,--seq-len", q_lens, "Query positions [1024,2048]");
   add_list("--kv-len", kv_lens, "Key positions: one for all of --q-len, or one for each [--q-len]");
 }
 
@@ -102,8 +103,8 @@ std::vector<ProblemSize> SizeListArguments::sizes() const {
   std::vector<ProblemSize> result;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     result.push_back({.batch = batch.value_or(1),
-                      .num_q_heads = heads.value_or(8),
-                      .num_kv_heads = kv_heads.value_or(heads.value_or(8)),
+                      .num_q_heads = num_q_heads(),
+                      .num_kv_heads = kv_heads.value_or(num_q_heads()),
                       .q_len = queries[i],
                       .kv_len = kv_lens.empty() ? queries[i] : kv_lens[kv_lens.size() == 1 ? 0 : i]});
   }

@@ -29,6 +29,7 @@ struct SpecArguments {
   void declare(CLI::App& app);
   /// Loads `path` (- is standard input) and applies the overrides. Throws SpecError, ArgumentError.
   Spec load(const std::string& path) const;
+  Spec apply(Spec spec) const;
 };
 
 /// The problem's size, the same for `explain` and `run`. A length or head count that is left out follows from
@@ -49,6 +50,7 @@ struct SizeListArguments {
   std::vector<int> q_lens{}, kv_lens{};
 
   void declare(CLI::App& app);
+  int num_q_heads() const { return heads.value_or(8); }
   /// Throws ArgumentError where the lists do not fit each other.
   std::vector<ProblemSize> sizes() const;
 };

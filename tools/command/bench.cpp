@@ -14,6 +14,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/failure.h"
 #include "tools/command/json_option.h"
+#include "tools/command/record_option.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
@@ -29,7 +30,7 @@ namespace fa::tools {
 namespace {
 
 constexpr const char* kBenchFooter = R"(
-Every spec is timed at every size: warm-up, then repeated launches for --time milliseconds, on so many copies of the
+Every spec is timed at every size, or plain attention where no spec is named: warm-up, then repeated launches for --time milliseconds, on so many copies of the
 tensors in turn that the GPU's L2 cache holds none of them. Printed: the median, the spread from the 10th to the 90th
 percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the scores that the mask keeps, which are
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
@@ -45,7 +46,8 @@ Examples:
   facet bench specs/full.fa --batch 2 --heads 16 --q-len 2048,4096,8192,16384 --head-dim 128
   facet bench specs/causal.fa --every-score --json causal.json
   facet bench specs/causal.fa --q-len 1024,4096,16384 --impl facet,standard
-  facet bench specs/full.fa --q-len 8192 --plans all --json plans.json)";
+  facet bench specs/full.fa --q-len 8192 --plans all --json plans.json
+  facet bench --causal --batch-size 64 --num-heads 16 --emb-dim 1024 --seq-len 512,1024 --backward --record results/)";
 
 struct BenchArguments {
   std::vector<std::string> specs;
@@ -59,15 +61,27 @@ struct BenchArguments {
   double time_ms = 300;
   bool every_score = false;
   bool verify = false;
+  bool causal = false;
+  int emb_dim = 0;
   BackwardArguments backward;
   JsonOption json;
+  RecordOption record;
+
+  /// Plain attention, where no spec is named.
+  std::optional<bool> is_causal() const { return specs.empty() ? std::optional(causal) : std::nullopt; }
 };
 
 void declare(CLI::App& command, BenchArguments& arguments) {
-  command.add_option("SPEC", arguments.specs, "Spec files (.fa), or - for standard input")
-      ->type_name("FILE")
-      ->required();
+  command
+      .add_option("SPEC", arguments.specs,
+                  "Spec files (.fa), or - for standard input; without any, plain attention in bf16")
+      ->type_name("FILE");
+  command.add_flag("--causal", arguments.causal, "Without SPEC: with a causal mask");
   arguments.spec.declare(command);
+  command.add_option("--emb-dim", arguments.emb_dim, "Heads times head_dim: another way to say --head-dim")
+      ->type_name("N")
+      ->check(positive())
+      ->group("Spec");
   arguments.size.declare(command);
   arguments.inputs.declare(command);
   arguments.device.declare(command);
@@ -97,6 +111,35 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   command.add_flag("--verify", arguments.verify, "Also hold a sample of rows to the fp64 reference");
   arguments.backward.declare(command, "Time the backward pass, too, and both passes together");
   arguments.json.declare(command, "the results, with versions, device, date and command,");
+  arguments.record.declare(command);
+}
+
+/// softmax(scale * q k^T) v, the last query beside the last key where it is causal.
+Spec plain_attention(bool causal) {
+  return Spec::parse(causal ? "attention causal\nhead_dim 128\ndtype bf16\n"
+                              "mask_mod = q_idx + (kv_len - q_len) >= kv_idx\n"
+                            : "attention full\nhead_dim 128\ndtype bf16\n");
+}
+
+/// The specs that are timed. Throws SpecError, and ArgumentError where options exclude each other.
+std::vector<Spec> specs_of(const BenchArguments& arguments) {
+  SpecArguments overrides = arguments.spec;
+  if (arguments.emb_dim != 0) {
+    const int heads = arguments.size.num_q_heads();
+    if (overrides.head_dim != 0)
+      throw ArgumentError("--emb-dim and --head-dim both say how wide a head is: give one of the two");
+    if (arguments.emb_dim % heads != 0)
+      throw ArgumentError(fmt::format("--emb-dim {} is no multiple of the {} heads: heads are of one width",
+                                      arguments.emb_dim, heads));
+    overrides.head_dim = arguments.emb_dim / heads;
+  }
+  if (arguments.specs.empty()) return {overrides.apply(plain_attention(arguments.causal))};
+  if (arguments.causal)
+    throw ArgumentError(
+        "--causal is plain attention's mask, a spec has its own: leave out --causal, or SPEC");
+  std::vector<Spec> specs;
+  for (const auto& path : arguments.specs) specs.push_back(overrides.load(path));
+  return specs;
 }
 
 void print_header() {
@@ -255,12 +298,24 @@ int run_bench(const BenchArguments& arguments) {
   if (arguments.plans == "all" && arguments.impls != std::vector<std::string>{"facet"})
     throw ArgumentError(
         "--plans all times every plan of facet, baselines have none to choose from: leave out --impl");
+  if (arguments.plans == "all" && arguments.record.asked())
+    throw ArgumentError(
+        "--record has a line for each problem, --plans all many plans: leave out one, or write --json");
   // Reads everything that the user wrote before it times anything, so that a typo in the last spec does not
   // cost minutes.
   arguments.json.check_apart_from(arguments.specs, "SPEC");
-  std::vector<Spec> specs;
-  for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
+  arguments.record.check_apart_from(arguments.specs, "SPEC");
+  arguments.record.check_apart_from({arguments.json.file()}, "--json");
+  const std::vector<Spec> specs = specs_of(arguments);
   const auto problem_sizes = arguments.size.sizes();
+  std::vector<BenchResult> planned;
+  for (const Spec& spec : specs)
+    for (const ProblemSize& size : problem_sizes)
+      for (const std::string& impl : arguments.impls) {
+        planned.push_back(begin_result(spec, size));
+        planned.back().impl = impl;
+      }
+  arguments.record.check_names(planned);
   BenchSettings settings{.options = arguments.device.options(arguments.backward),
                          .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                          .all_plans = arguments.plans == "all",
@@ -279,7 +334,7 @@ int run_bench(const BenchArguments& arguments) {
   bool all_held = true;
   int status = kOk;  // of problems that could not be timed
   const std::size_t impls = arguments.impls.size();
-  const std::size_t of = specs.size() * problem_sizes.size() * impls;
+  const std::size_t of = planned.size();
   std::size_t done = 0;
   Steps steps(of);
   for (std::size_t at = 0; at < of && !is_interrupted(); ++at) {
@@ -303,6 +358,7 @@ int run_bench(const BenchArguments& arguments) {
   const ProgressHidden hidden;
   const bool writes = arguments.json.asked() && !results.empty();
   if (writes) write_json(arguments, results, done, of);
+  if (arguments.record.asked() && !results.empty()) arguments.record.write(results, arguments.is_causal());
   if (done < of) {
     report_error(fmt::format(
         "interrupted: {} of {} problems are timed{}", done, of,

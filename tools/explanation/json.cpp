@@ -55,6 +55,7 @@ nlohmann::json to_json(const Explanation& e) {
   }
   if (plan.is_baseline()) {
     result["workspace_bytes"] = e.workspace;
+    result["bytes"]["baseline"] = t.baseline_bytes;
     return result;
   }
   result["register_estimate"] = register_estimate(plan, checked);

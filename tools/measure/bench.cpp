@@ -135,7 +135,8 @@ class Bench {
     result.backward = {.time = report.time,
                        .forward_backward = report.forward_backward,
                        .flops = report.flops,
-                       .workspace_bytes = report.gradients.workspace_bytes};
+                       .workspace_bytes = report.gradients.workspace_bytes,
+                       .allocated_bytes = report.gradients.allocated_bytes};
     if (settings_.verify) result.verified = *result.verified && report.rows > 0 && report.holds();
   }
 

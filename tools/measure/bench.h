@@ -28,6 +28,7 @@ struct BackwardResult {
   TimingSummary time, forward_backward;
   double flops = 0;                 // of the backward pass
   std::size_t workspace_bytes = 0;  // Kernel::backward_workspace_bytes
+  std::size_t allocated_bytes = 0;  // for both passes: tensors, gradients, workspaces
 };
 
 struct BenchResult {

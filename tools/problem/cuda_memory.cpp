@@ -12,11 +12,6 @@ class CudaMemory final : public Memory {
  public:
   explicit CudaMemory(int cuda_device) : device_(CudaDevice::get(cuda_device)) {}
 
-  void* allocate(std::size_t bytes) override {
-    buffers_.emplace_back(device_, std::max<std::size_t>(bytes, 1));
-    return buffers_.back().data();
-  }
-
   void upload(void* to, const void* from, std::size_t bytes) override { buffer(to).upload(from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) override { buffer(from).download(to, bytes); }
   void synchronize() override { device_.synchronize(); }
@@ -26,6 +21,11 @@ class CudaMemory final : public Memory {
   }
 
  private:
+  void* do_allocate(std::size_t bytes) override {
+    buffers_.emplace_back(device_, std::max<std::size_t>(bytes, 1));
+    return buffers_.back().data();
+  }
+
   DeviceBuffer& buffer(const void* data) {
     const auto found = std::ranges::find(buffers_, data, &DeviceBuffer::data);
     if (found == buffers_.end()) throw InternalError("a session copies to memory that is not its own");

@@ -140,6 +140,7 @@ KernelGradients run_backward(const Kernel& kernel, const Problem& problem,
   args.workspace = memory->allocate(args.workspace_bytes);
   result.backward_ms = memory->time(runs, [&](int) { kernel.backward(args); });
   result.workspace_bytes = args.workspace_bytes;
+  result.allocated_bytes = memory->allocated_bytes();
   memory->synchronize();
   for (const Placed* gradient : {&d_q, &d_k, &d_v}) result.tensors.push_back(gradient->dense());
   for (const Placed& gradient : captured) result.tensors.push_back(gradient.dense());

@@ -28,6 +28,7 @@ struct KernelGradients {
   std::vector<HostTensor> tensors;              // by name
   std::vector<double> forward_ms, backward_ms;  // of each run
   std::size_t workspace_bytes = 0;
+  std::size_t allocated_bytes = 0;  // of tensors, gradients and both passes' workspace
 };
 
 /// Runs the forward pass `runs` times, then the backward pass. Elements that no kernel writes are NaN.

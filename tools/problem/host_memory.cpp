@@ -16,11 +16,6 @@ struct Free {
 
 class HostMemory final : public Memory {
  public:
-  void* allocate(std::size_t bytes) override {
-    blocks_.emplace_back(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{256}));
-    return blocks_.back().get();
-  }
-
   void upload(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void download(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void synchronize() override {}  // forward returns when done
@@ -37,6 +32,11 @@ class HostMemory final : public Memory {
   }
 
  private:
+  void* do_allocate(std::size_t bytes) override {
+    blocks_.emplace_back(::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{256}));
+    return blocks_.back().get();
+  }
+
   std::vector<std::unique_ptr<void, Free>> blocks_;
 };
 

@@ -55,7 +55,7 @@ Session::Session(const Problem& problem, Device device, int cuda_device, Layout 
       memory_(device == Device::cuda ? cuda_memory(cuda_device) : host_memory()) {
   std::vector<Captured> tensors;
   for (const auto& tensor : problem.tensors) {
-    void* const data = allocate(static_cast<std::int64_t>(tensor.bytes.size()));
+    void* const data = memory_->allocate(tensor.bytes.size());
     memory_->upload(data, tensor.bytes.data(), tensor.bytes.size());
     tensors.push_back(captured(data, tensor));
   }
@@ -64,7 +64,7 @@ Session::Session(const Problem& problem, Device device, int cuda_device, Layout 
     params.push_back({.name = problem.spec.params()[i].name, .value = problem.params[i]});
   }
 
-  const std::int64_t before = bytes_allocated_;
+  const std::int64_t before = bytes_allocated();
   const std::int64_t rows = std::int64_t{problem.size.batch} * problem.size.num_q_heads * problem.size.q_len;
   for (int copy = 0; copy < copies; ++copy) {
     const std::int64_t o_bytes = rows * problem.spec.head_dim_v() * dtype_bytes(problem.spec.dtype());
@@ -79,32 +79,27 @@ Session::Session(const Problem& problem, Device device, int cuda_device, Layout 
     args.q = view(place(problem.q), problem.q, layout);
     args.k = view(place(problem.k), problem.k, layout);
     args.v = view(place(problem.v), problem.v, layout);
-    args.o = view(allocate(o_bytes), o_like, layout);
-    args.lse = static_cast<float*>(allocate(rows * static_cast<std::int64_t>(sizeof(float))));
+    args.o = view(memory_->allocate(static_cast<std::size_t>(o_bytes)), o_like, layout);
+    args.lse = static_cast<float*>(memory_->allocate(static_cast<std::size_t>(rows) * sizeof(float)));
     args.tensors = tensors;
     args.params = params;
     if (problem.spec.has_dropout()) args.dropout = problem.dropout;
     args.seed = problem.dropout_seed;
     copies_.push_back(std::move(args));
   }
-  bytes_per_copy_ = (bytes_allocated_ - before) / copies;
-}
-
-void* Session::allocate(std::int64_t bytes) {
-  bytes_allocated_ += bytes;
-  return memory_->allocate(static_cast<std::size_t>(bytes));
+  bytes_per_copy_ = (bytes_allocated() - before) / copies;
 }
 
 void Session::give_workspace(ForwardArgs& args, std::size_t bytes) {
   constexpr std::size_t kLarge = std::size_t{1} << 28;  // no cache holds it, so that one serves all copies
   try {
     if (bytes < kLarge) {
-      args.workspace = allocate(static_cast<std::int64_t>(bytes));
+      args.workspace = memory_->allocate(bytes);
       args.workspace_bytes = bytes;
       return;
     }
     if (bytes > large_workspace_bytes_) {
-      large_workspace_ = allocate(static_cast<std::int64_t>(bytes));
+      large_workspace_ = memory_->allocate(bytes);
       large_workspace_bytes_ = bytes;
     }
     args.workspace = large_workspace_;
@@ -120,7 +115,7 @@ void Session::give_workspace(ForwardArgs& args, std::size_t bytes) {
 }
 
 void* Session::place(const HostTensor& tensor) {
-  void* const data = allocate(static_cast<std::int64_t>(tensor.bytes.size()));
+  void* const data = memory_->allocate(tensor.bytes.size());
   if (layout_ == Layout::bhsd) {
     memory_->upload(data, tensor.bytes.data(), tensor.bytes.size());
   } else {

@@ -26,12 +26,22 @@ class Memory {
  public:
   virtual ~Memory() = default;
   /// At least 256-byte aligned; freed with the Memory. Throws DeviceError or std::bad_alloc.
-  virtual void* allocate(std::size_t bytes) = 0;
+  void* allocate(std::size_t bytes) {
+    void* const data = do_allocate(bytes);
+    allocated_bytes_ += bytes;
+    return data;
+  }
+  std::size_t allocated_bytes() const { return allocated_bytes_; }
   virtual void upload(void* to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, const void* from, std::size_t bytes) = 0;
   /// Calls `launch(i)` for i in [0, runs), and says how long each took on the device, in milliseconds.
   virtual std::vector<double> time(int runs, const std::function<void(int)>& launch) = 0;
   virtual void synchronize() = 0;
+
+ private:
+  virtual void* do_allocate(std::size_t bytes) = 0;
+
+  std::size_t allocated_bytes_ = 0;
 };
 
 std::unique_ptr<Memory> host_memory();
@@ -58,11 +68,10 @@ class Session {
   /// Bytes of q, k, v, o and lse of one copy: the least a forward pass moves.
   std::int64_t bytes_per_copy() const { return bytes_per_copy_; }
   /// All bytes this session allocated.
-  std::int64_t bytes_allocated() const { return bytes_allocated_; }
+  std::int64_t bytes_allocated() const { return static_cast<std::int64_t>(memory_->allocated_bytes()); }
 
  private:
   void* place(const HostTensor& tensor);
-  void* allocate(std::int64_t bytes);
   void give_workspace(ForwardArgs& args, std::size_t bytes);
 
   const Problem& problem_;
@@ -70,7 +79,6 @@ class Session {
   std::unique_ptr<Memory> memory_;
   std::vector<ForwardArgs> copies_;
   std::int64_t bytes_per_copy_ = 0;
-  std::int64_t bytes_allocated_ = 0;
   void* large_workspace_ = nullptr;
   std::size_t large_workspace_bytes_ = 0;
 };

@@ -128,3 +128,39 @@ TEST_CASE("traffic prints itself", "[schedule]") {
   CHECK(host.find("bound") == std::string::npos);
   CHECK(host.find("formula N^2 d^2 / M") == std::string::npos);
 }
+
+TEST_CASE("baselines move S and P, or each row's sums, as often as their passes do", "[schedule]") {
+  const auto moved = [](Plan plan, const CheckedSpec& spec) {
+    return count_traffic(spec, {}, plan, find_target("h200"), kSmall).baseline_bytes;
+  };
+  CHECK(moved(kFusedPlan, plain_spec(64)) == 0);
+
+  Plan standard = kFusedPlan;
+  standard.loop_order = LoopOrder::standard;
+  double bytes = 0;
+  for (int row = 0; row < 2 * 4 * kSmall.q_len; ++row) {
+    bytes += 64 * 2 + 64 * 2 + 4;  // q, o, lse
+    for (int kv0 = 0; kv0 < kSmall.kv_len; kv0 += standard.tile_kv) {
+      bytes += 2 * standard.tile_kv + 4;  // scores: S and its tile's maximum are written
+      bytes += 2 * standard.tile_kv + 4 + 2 * standard.tile_kv;  // softmax: they are read, P is written
+      bytes += 2 * standard.tile_kv;                             // outputs
+    }
+    bytes += 8 + 8;  // the row's maximum and sum, written and read
+  }
+  bytes += 2.0 * 2 * kSmall.kv_len * (64 + 64) * 2;  // k and v of the kv heads
+  CHECK(moved(standard, plain_spec(64)) == bytes);
+
+  Plan kv_outer = kFusedPlan;
+  kv_outer.loop_order = LoopOrder::kv_outer;
+  bytes = 0;
+  for (int row = 0; row < 2 * 4 * kSmall.q_len; ++row) {
+    for (int kv0 = 0; kv0 < kSmall.kv_len; kv0 += kv_outer.tile_kv) {
+      bytes += 64 * 2;                   // q
+      if (kv0 > 0) bytes += 48 * 4 + 8;  // the sums of O, of whole products, and m and l
+      bytes += 48 * 4 + 8;               // which are written
+    }
+    bytes += 48 * 4 + 8 + 40 * 2 + 4;  // read once more; o, lse
+  }
+  bytes += 2.0 * 4 * kSmall.kv_len * (64 + 40) * 2;  // k and v, read by each q head
+  CHECK(moved(kv_outer, plain_spec(64, 40)) == bytes);
+}

@@ -58,6 +58,71 @@ TEST_CASE("bench reports a problem that cannot be timed, and times the others") 
   for (const int i : {1, 2, 3}) CHECK(results[i]["time_ms"]["runs"] >= 1);
 }
 
+TEST_CASE("bench without a spec times plain attention, and writes records by other benchmarks' names") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> point = {"bench",        "--device",  "host",        "--time", "1",
+                                          "--batch-size", "2",         "--num-heads", "3",      "--emb-dim",
+                                          "96",           "--seq-len", "17,40"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = point;
+    words.insert(words.end(), more.begin(), more.end());
+    return facet(words);
+  };
+  const auto result = with({"--causal", "--backward", "--record", folder.file("list.json")});
+  CHECK(result.err == "");
+  REQUIRE(result.status == 0);
+  const json list = json::parse(read_file(folder.file("list.json")));
+  REQUIRE(list.size() == 2);
+  const json& first = list[0];
+  CHECK(first["spec"] == "causal");
+  CHECK(first["causal"] == true);
+  CHECK(first["batch_size"] == 2);
+  CHECK(first["seq_len"] == 17);
+  CHECK(first["num_heads"] == 3);
+  CHECK(first["emb_dim"] == 96);
+  // Causal over 17 keys keeps 17 * 18 / 2 scores of each of the 6 heads, two products of 32, 2 FLOPs each.
+  const double flops = 6.0 * 2 * 2 * 32 * (17 * 18 / 2);
+  for (const auto& [pass, times] :
+       {std::pair{"forward", 1.0}, {"backward", 2.5}, {"forward_backward", 3.5}}) {
+    INFO(pass);
+    const double seconds = first[pass]["time(s)"], rate = first[pass]["FLOPS(TFLOPs/s)"];
+    CHECK(seconds > 0);
+    CHECK(rate * seconds == Approx(1e-12 * times * flops));
+  }
+  // q, k, v, o and the four gradients in bf16 at least.
+  CHECK(first["peak_memory_usage(MB)"] > 8.0 * 2 * 3 * 17 * 32 * 2 / (1 << 20));
+
+  REQUIRE(with({"--dtype", "f32", "--record", folder.file("points/")}).status == 0);
+  const json dense = json::parse(read_file(folder.file("points/full_facet_f32_B2_H3_N40_D32.json")));
+  CHECK(dense["causal"] == false);
+  CHECK_FALSE(dense.contains("backward"));
+  CHECK(std::filesystem::exists(folder.file("points/full_facet_f32_B2_H3_N17_D32.json")));
+}
+
+TEST_CASE("bench says which of its options exclude each other, before it times anything") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"bench", "--device", "host", "--time", "1", "--q-len", "8"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = facet(words);
+    CHECK(result.status == 2);
+    CHECK(result.out == "");
+    return result.err;
+  };
+  CHECK(missing(refusal({causal_path(), "--causal"}), {"--causal", "leave out"}) == "");
+  CHECK(missing(refusal({"--emb-dim", "96", "--head-dim", "32"}), {"--emb-dim and --head-dim"}) == "");
+  CHECK(missing(refusal({"--emb-dim", "97", "--num-heads", "4"}), {"97", "4 heads"}) == "");
+  CHECK(missing(refusal({"--plans", "all", "--record", folder.file("r")}), {"--record", "--json"}) == "");
+  CHECK(missing(refusal({causal_path(), "--record", causal_path()}), {"--record", "SPEC"}) == "");
+  CHECK(missing(refusal({"--record", folder.file("r"), "--json", folder.file("r")}),
+                {"--record", "--json"}) == "");
+  CHECK(missing(refusal({"--record", ""}), {"--record", "empty"}) == "");
+  const auto twice = facet({"bench", causal_path(), causal_path(), "--device", "host", "--time", "1",
+                            "--q-len", "8", "--record", folder.file("all/")});
+  CHECK(twice.status == 2);
+  CHECK(missing(twice.err, {"two results", "name a file"}) == "");
+}
+
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {
   const TemporaryFolder folder;
   const auto result =
