@@ -1,19 +1,14 @@
 // How far a run of the tests is: on a terminal the test case that runs, else a line for each tenth of a long run.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 version 2 declares listeners only then
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "tests/catch.h"
+#include "tests/listener.h"
+
+using fa::tests::Listener;
 
 namespace {
-
-#if __has_include(<catch2/catch_all.hpp>)
-using Listener = Catch::EventListenerBase;
-#else
-using Listener = Catch::TestEventListenerBase;
-#endif
 
 class Progress : public Listener {
  public:

@@ -1,4 +1,3 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 version 2 declares listeners only then
 #include "tests/skip.h"
 
 #include <fmt/format.h>
@@ -13,7 +12,7 @@
 
 #include "runtime/build/device_target.h"
 #include "runtime/build/nvrtc_find.h"
-#include "tests/catch.h"
+#include "tests/listener.h"
 
 namespace fa::tests {
 namespace {
@@ -21,12 +20,6 @@ namespace {
 std::string running;                                // the test case
 std::map<std::string, std::set<std::string>> kept;  // by reason: names of test cases
 std::set<std::string> silent;                       // test cases that asserted nothing, and gave none
-
-#if __has_include(<catch2/catch_all.hpp>)
-using Listener = Catch::EventListenerBase;
-#else
-using Listener = Catch::TestEventListenerBase;
-#endif
 
 class Skips : public Listener {
  public:

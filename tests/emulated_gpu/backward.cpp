@@ -112,12 +112,13 @@ TEST_CASE("emulated backward kernels of other dtypes, head dims and lengths", "[
                              of("sliding_window", "h100", DType::f16, 256),
                              of("document", "h100", DType::bf16, 192),
                              of("softcap", "h100", DType::bf16, 96, 32)};
-  for (const char* target : {"a100", "t4", "rtx4090"}) {  // by tf32, and by FFMA with either family's copies
-    cases.push_back(of("causal", target, DType::f32, 64));
-    cases.push_back(of("dropout", target, DType::f32, 40));
-    cases.push_back(of("t5_bias", target, DType::f32, 128));
-    cases.push_back(of("document", target, DType::f32, 64));
-  }
+  // By tf32, and by FFMA with either family's copies.
+  cases.push_back(of("causal", "a100", DType::f32, 64));
+  cases.push_back(of("dropout", "a100", DType::f32, 40));
+  cases.push_back(of("t5_bias", "t4", DType::f32, 128));
+  cases.push_back(of("document", "t4", DType::f32, 64));
+  cases.push_back(of("causal", "rtx4090", DType::f32, 128));
+  cases.push_back(of("dropout", "rtx4090", DType::f32, 40));
   cases.push_back(of("causal", "a100", DType::f32, 256));
   cases.push_back(of("document", "a100", DType::f32, 128));  // two warps share their keys
   cases.push_back(of("causal", "h100", DType::f32, 128));
@@ -201,7 +202,11 @@ TEST_CASE("emulated kernels' gradients of what hooks capture", "[emulated][backw
 TEST_CASE("deterministic gradients have the same bits in either order of blocks and threads",
           "[emulated][backward][deterministic][slow]") {
   if (test::skip_without_compiler()) return;
-  std::vector<Emulated> cases = captured_cases();
+  // Half of them, for sm_80 and for sm_75: made-up specs repeat their bits, too (tests/generated/backward.cpp).
+  std::vector<Emulated> cases;
+  const std::vector<Emulated> captured = captured_cases();
+  for (std::size_t i = 0; i < captured.size(); ++i)
+    if (i / 2 % 2 == 0) cases.push_back(captured[i]);
   for (const char* name : {"causal", "softcap", "t5_bias", "document"}) {
     const Case c = of(name, "a100", DType::bf16, 64);
     cases.push_back({c.load(), c.inputs(), c.layout, c.target});

@@ -1,10 +1,12 @@
 // The baselines' kernels of sm_80 and sm_75 (docs/baselines.md), as NVRTC gets them, run on the host against the fp64
 // reference.
 #include <array>
+#include <tuple>
 
 #include "tests/catch.h"
 #include "tests/emulated_gpu/cases.h"
 #include "tests/golden.h"
+#include "tests/pairwise.h"
 
 using namespace fa;
 using namespace fa::tools;
@@ -57,26 +59,31 @@ TEST_CASE("emulated algorithm 1", "[emulated][baseline]") {
 }
 
 TEST_CASE("emulated algorithm 1 of every spec", "[emulated][baseline][slow]") {
-  for (const char* plan : {"kv_outer", "kv_outer tile_q=32 tile_kv=32 warps=2"}) {
-    test::check_emulated(of_every_spec(plan));
-    test::check_emulated(in_f32(plan));
+  for (std::vector<Case> cases : {of_every_spec("kv_outer"), in_f32("kv_outer")}) {
+    for (std::size_t i = 1; i < cases.size(); i += 2) cases[i].plan = "kv_outer tile_q=32 tile_kv=32 warps=2";
+    test::check_emulated(cases);
   }
 }
 
 TEST_CASE("emulated algorithm 1 under odd plans and lengths", "[emulated][baseline][slow]") {
+  constexpr std::array kPlans = {
+      "kv_outer tile_q=32 tile_kv=48 warps=1", "kv_outer tile_q=16 tile_kv=16 warps=1",
+      "kv_outer tile_q=64 tile_kv=144 warps=4", "kv_outer tile_q=64 tile_kv=80 warps=4"};
+  constexpr std::array<std::pair<int, int>, 5> kLengths = {
+      {{1, 1}, {1, 129}, {49, 48}, {130, 15}, {300, 97}}};
+  constexpr std::array kSpecs = {"causal", "alibi", "gpt_oss", "dropout"};
+  constexpr std::array kTargets = {"a100", "t4"};
+  constexpr std::array kHeadDimsV = {0, 72};
   std::vector<Case> cases;
-  for (const char* plan : {"kv_outer tile_q=32 tile_kv=48 warps=1", "kv_outer tile_q=16 tile_kv=16 warps=1",
-                           "kv_outer tile_q=64 tile_kv=144 warps=4", "kv_outer tile_q=64 tile_kv=80 warps=4"})
-    for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {1, 129}, {49, 48}, {130, 15}, {300, 97}})
-      for (const char* spec : {"causal", "alibi", "gpt_oss", "dropout"}) {
-        Case c = planned(tiny(spec, cases.size() % 2 == 0 ? "a100" : "t4", DType::f16, 40), plan);
-        c.size.batch = 2;
-        c.size.num_q_heads = 3;
-        c.size.q_len = q_len;
-        c.size.kv_len = kv_len;
-        if (cases.size() % 3 == 0) c.head_dim_v = 72;
-        cases.push_back(c);
-      }
+  for (const test::Choice& choice :
+       test::pairwise({kPlans.size(), kLengths.size(), kSpecs.size(), kTargets.size(), kHeadDimsV.size()})) {
+    Case c = planned(tiny(kSpecs[choice[2]], kTargets[choice[3]], DType::f16, 40), kPlans[choice[0]]);
+    c.size.batch = 2;
+    c.size.num_q_heads = 3;
+    std::tie(c.size.q_len, c.size.kv_len) = kLengths[choice[1]];
+    c.head_dim_v = kHeadDimsV[choice[4]];
+    cases.push_back(c);
+  }
   test::check_emulated(cases);
 }
 

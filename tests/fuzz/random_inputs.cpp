@@ -96,11 +96,6 @@ TEST_CASE("random command lines are done, or refused in words", "[fuzz]") { run_
 
 TEST_CASE("files with a few random bytes are refused or read", "[fuzz]") { run_changed_files(5000, 8); }
 
-TEST_CASE("20000 random command lines and 20000 changed files of each kind", "[fuzz][slow]") {
-  run_command_lines(20'000, 9);
-  run_changed_files(20'000, 10);
-}
-
 // On demand: minutes, and a quarter of an hour under sanitizers.
 TEST_CASE("100000 random command lines and 100000 changed files of each kind", "[.][fuzz][slow]") {
   run_command_lines(100'000, 11);

@@ -103,14 +103,14 @@ TEST_CASE("made-up specs have the reference's gradients on the host", "[backward
 }
 
 TEST_CASE("many made-up specs have the reference's gradients on the host", "[backward][generated][slow]") {
-  check_range(made_up_range(120));
+  check_range(made_up_range(60));
 }
 
 TEST_CASE("made-up specs have the reference's gradients on an emulated GPU",
           "[backward][generated][emulated][deterministic][slow]") {
   if (skip_without_compiler()) return;
   constexpr std::uint64_t kFirst = 300;
-  std::vector<std::string> wrong(16);
+  std::vector<std::string> wrong(10);
   parallel_for(static_cast<std::int64_t>(wrong.size()), 1, [&](std::int64_t i, std::int64_t) {
     wrong[static_cast<std::size_t>(i)] =
         wrong_on_gpu(made_up(kFirst + static_cast<std::uint64_t>(i)), i % 2 == 0);

@@ -78,8 +78,12 @@ TEST_CASE("cuda: standard attention under other plans is within its bound", "[nu
   if (skip_without_gpu()) return;
   for (const char* plan :
        {"standard tile_q=64 tile_kv=64 warps=4 stages=2", "standard tile_q=128 tile_kv=64 warps=8",
-        "standard tile_q=32 tile_kv=192 warps=1 stages=4", "standard tile_q=64 tile_kv=256 warps=4 stages=2"})
+        "standard tile_q=32 tile_kv=192 warps=1 stages=4"})
     check_all(edge_cases(DType::bf16), "", plan);
+  // Of tiles this wide an SM's shared memory holds no two stages where heads are 256 wide.
+  std::vector<Case> narrow = edge_cases(DType::bf16);
+  std::erase_if(narrow, [](const Case& c) { return c.head_dim > 200; });
+  check_all(narrow, "", "standard tile_q=64 tile_kv=256 warps=4 stages=2");
 }
 
 TEST_CASE("cuda: algorithm 1 of every spec is within its bound", "[numeric][gpu][baseline]") {

@@ -5,9 +5,17 @@
 #include "tests/catch.h"
 #include "tests/golden.h"
 #include "tests/numeric/backward/cases.h"
+#include "tests/pairwise.h"
 
 using namespace fa;
 using namespace fa::tools;
+
+namespace {
+
+constexpr std::array kDTypes = {DType::f32, DType::bf16, DType::f16};
+constexpr std::array kHeadDims = {32, 64, 128, 256};
+
+}  // namespace
 
 TEST_CASE("gradients of plain attention in f32", "[backward]") {
   for (const auto& [q_len, kv_len] : {std::pair{1, 1}, {63, 65}, {100, 37}, {97, 300}})
@@ -23,8 +31,6 @@ TEST_CASE("gradients of plain attention in f32", "[backward]") {
 }
 
 TEST_CASE("gradients of every shipped spec", "[backward]") {
-  constexpr std::array kDTypes = {DType::f32, DType::bf16, DType::f16};
-  constexpr std::array kHeadDims = {32, 64, 128};
   int number = 0;
   for (const std::string& spec : test::all_specs()) {
     const int i = number++;
@@ -54,23 +60,47 @@ TEST_CASE("gradients where head_dim_v is not head_dim, and neither fills vectors
                       .plan = {}});
 }
 
-TEST_CASE("gradients of every shipped spec in every dtype and head_dim", "[backward][slow]") {
-  int number = 0;
+namespace {
+
+constexpr std::array kQLens = {1, 97, 193, 301};
+constexpr std::array kKvLens = {191, 1, 257, 63, 130};
+constexpr std::array kKvHeads = {1, 2, 4};
+
+void check_spec(const std::string& spec, DType dtype, int head_dim, std::size_t i, int kv_heads, int q_len,
+                int kv_len) {
+  check_backward({.spec = spec,
+                  .dtype = dtype,
+                  .head_dim = head_dim,
+                  .head_dim_v = 0,
+                  .size = {.batch = i % 3 == 0 ? 2 : 1,
+                           .num_q_heads = 4,
+                           .num_kv_heads = kv_heads,
+                           .q_len = q_len,
+                           .kv_len = kv_len},
+                  .layout = i % 2 == 0 ? Layout::bhsd : Layout::bshd,
+                  .plan = {}});
+}
+
+}  // namespace
+
+TEST_CASE("gradients of every two of spec, dtype, head_dim, lengths and heads", "[backward][slow]") {
+  const std::vector<std::string> specs = test::all_specs();
+  const auto choices = test::pairwise(
+      {specs.size(), kDTypes.size(), kHeadDims.size(), kKvHeads.size(), kQLens.size(), kKvLens.size()});
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const test::Choice& choice = choices[i];
+    check_spec(specs[choice[0]], kDTypes[choice[1]], kHeadDims[choice[2]], i, kKvHeads[choice[3]],
+               kQLens[choice[4]], kKvLens[choice[5]]);
+  }
+}
+
+TEST_CASE("gradients of every shipped spec in every dtype and head_dim", "[.][full][backward]") {
+  std::size_t i = 0;
   for (const std::string& spec : test::all_specs())
-    for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
-      for (const int head_dim : {32, 64, 128, 256}) {
-        const int i = number++;
-        check_backward({.spec = spec,
-                        .dtype = dtype,
-                        .head_dim = head_dim,
-                        .head_dim_v = 0,
-                        .size = {.batch = i % 3 == 0 ? 2 : 1,
-                                 .num_q_heads = 4,
-                                 .num_kv_heads = std::array{1, 2, 4}[static_cast<std::size_t>(i % 3)],
-                                 .q_len = std::array{1, 97, 193, 301}[static_cast<std::size_t>(i % 4)],
-                                 .kv_len = std::array{191, 1, 257, 63, 130}[static_cast<std::size_t>(i % 5)]},
-                        .layout = i % 2 == 0 ? Layout::bhsd : Layout::bshd,
-                        .plan = {}});
+    for (const DType dtype : kDTypes)
+      for (const int head_dim : kHeadDims) {
+        check_spec(spec, dtype, head_dim, i, kKvHeads[i % 3], kQLens[i % 4], kKvLens[i % 5]);
+        ++i;
       }
 }
 

@@ -1,0 +1,58 @@
+// FA_TEST_TIMES=FILE: a line for each test case, with the seconds of processor time that it and its child processes took. What
+// keeps the suite within its time needs them: seconds of the clock depend on what else the machine does.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "tests/listener.h"
+
+using fa::tests::Listener;
+
+namespace {
+
+/// Seconds of all threads of this process and of the children that it has waited for.
+double processor_seconds() {
+  double seconds = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    getrusage(who, &used);
+    for (const timeval& time : {used.ru_utime, used.ru_stime})
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return seconds;
+}
+
+class Times : public Listener {
+ public:
+  using Listener::Listener;
+
+  void testCaseStarting(const Catch::TestCaseInfo& info) override {
+    name_ = info.name;
+    begun_ = processor_seconds();
+  }
+
+  void testCaseEnded(const Catch::TestCaseStats&) override {
+    if (!file_) return;
+    fmt::print(file_.get(), "{:.2f} s: {}\n", processor_seconds() - begun_, name_);
+    std::fflush(file_.get());
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  static std::FILE* open() {
+    const char* path = std::getenv("FA_TEST_TIMES");
+    return path ? std::fopen(path, "w") : nullptr;
+  }
+  std::unique_ptr<std::FILE, Close> file_{open()};
+  std::string name_;
+  double begun_ = 0;
+};
+CATCH_REGISTER_LISTENER(Times)
+
+}  // namespace
