@@ -3,13 +3,14 @@
 //
 //   P = exp2(logit(S) - lse)    dL = P (Z dP - D)    dS = dL * d score_mod / d score
 //
-// with Z what dropout multiplies probabilities by. P comes out as P Z without the factor that keeps its mean,
-// which belongs to all of dV.
+// with Z what dropout multiplies probabilities by. P Z and dS come out without the factor that keeps P's mean
+// (common/backward/kept_scale.cuh).
 #pragma once
 
 #include "common/backward/captured.cuh"
 #include "common/backward/derivatives.cuh"
 #include "common/backward/distances.cuh"
+#include "common/backward/kept_scale.cuh"
 #include "common/backward/one_of.cuh"
 #include "common/philox.h"
 #include "common/placement.cuh"
@@ -257,8 +258,9 @@ struct Elements {
           const float d_logit =
               element<kChecks>(logit, s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
           if constexpr (kCaptures)
-            captured.add(params, {score, place.b, place.h, row.q_idx, key.kv_idx, d_logit}, 2 * m + half,
-                         pair, room);
+            captured.add(params,
+                         {score, place.b, place.h, row.q_idx, key.kv_idx, kept_scale<Config>(call) * d_logit},
+                         2 * m + half, pair, room);
         }
     }
     if constexpr (kAddsByDistance) addends.end_group();
@@ -274,7 +276,7 @@ struct Elements {
       return second;
   }
 
-  /// Returns the gradient by the logit.
+  /// Returns the gradient by the logit, as dS without kept_scale.
   template <bool kChecks>
   __device__ __forceinline__ float element(float logit, float& s, float& dp, const Row& row,
                                            const Column& column, int q_idx, int kv_idx, float lse, float d,
@@ -286,17 +288,14 @@ struct Elements {
       if constexpr (Hooks::kHasMask) keeps = keeps && Hooks::mask(call, head, row, column);
       p = keeps ? p : 0.0f;
     }
-    float dl;
-    if constexpr (Config::kDropout)
-      dl = p * ((drawn ? call.keep_scale * dp : 0.0f) - d);
-    else
-      dl = p * (dp - d);
+    const float pz = drawn ? p : 0.0f;
+    const float dl = Config::kDropout ? fmaf(pz, dp, -(p * d)) : p * (dp - d);  // without kept_scale
     if constexpr (Hooks::kHasScoreDerivative) {
       dp = times_derivative(dl, Hooks::d_score(s, call, head, row, column));
     } else {
       dp = dl;
     }
-    s = drawn ? p : 0.0f;
+    s = pz;
     return dl;
   }
 

@@ -23,6 +23,7 @@
 
 #include "common/backward/elements.cuh"
 #include "common/backward/gradient_store.cuh"
+#include "common/backward/kept_scale.cuh"
 #include "common/backward/query_sums.cuh"
 #include "common/backward/row_stats.cuh"
 #include "common/backward/tile_products.cuh"
@@ -233,7 +234,7 @@ struct BackwardKeys {
     }
     if constexpr (kHasK)
       store_gradient<KTile>(gradient_rows<Element>(params.d_k, params.d_k_strides, b, kv_head, kv0, kv_len),
-                            shared, dk, call.scale, part_of(dk));
+                            shared, dk, call.scale * kept_scale<Config>(call), part_of(dk));
     if constexpr (kHasV)
       store_gradient<VTile>(gradient_rows<Element>(params.d_v, params.d_v_strides, b, kv_head, kv0, kv_len),
                             shared + kVOffset, dv, Config::kDropout ? call.keep_scale : 1.0f, part_of(dv));

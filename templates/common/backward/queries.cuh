@@ -9,6 +9,7 @@
 
 #include "common/backward/elements.cuh"
 #include "common/backward/gradient_store.cuh"
+#include "common/backward/kept_scale.cuh"
 #include "common/backward/row_stats.cuh"
 #include "common/backward/tile_products.cuh"
 #include "common/dependent_launch.cuh"
@@ -134,7 +135,8 @@ struct BackwardQueries {
     await_copies<0>();  // Q, where there was no tile
     __syncthreads();
     store_gradient<QTile>(gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, q0, q_len), shared, dq,
-                          forward.call.scale, {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
+                          forward.call.scale * kept_scale<Config>(forward.call),
+                          {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
   }
 
  private:

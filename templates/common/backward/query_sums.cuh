@@ -9,6 +9,7 @@
 
 #include "backward_params.h"
 #include "common/backward/gradient_store.cuh"
+#include "common/backward/kept_scale.cuh"
 #include "common/backward/tile_products.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/instructions.cuh"
@@ -172,7 +173,8 @@ struct QuerySumsPass {
       for (int i = 0; i < 4; ++i) sums[0][d][i] = from[d * Sums::kFloatsOfTile + Sums::kStep * i];
     store_gradient<QTile>(
         gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row, Sequence::q_len(call, b)),
-        shared, sums, call.scale, {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
+        shared, sums, call.scale * kept_scale<Config>(call),
+        {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
   }
 };
 

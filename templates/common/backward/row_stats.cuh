@@ -3,11 +3,13 @@
 //
 // Both are [batch * num_q_heads][q_len, rounded up], lse first, then all D: tiles of any size find theirs side by
 // side. lse is in base 2, without what all logits of the row have in common (Hooks::row_addend); a row without a
-// key, and one past q_len, has lse +inf and D 0: its probabilities come out as 0.
+// key, and one past q_len, has lse +inf and D 0: its probabilities come out as 0. With dropout D is divided by
+// kept_scale.
 #pragma once
 
 #include "backward_params.h"
 #include "common/backward/captured.cuh"
+#include "common/backward/kept_scale.cuh"
 #include "common/backward/query_sums.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
@@ -90,7 +92,7 @@ struct RowStatsPass {
       if (!empty && params.d_lse != nullptr) sum -= params.d_lse[at];
       const_cast<float*>(stats.lse)[q_idx_of_lane] =
           empty ? -negative_infinity() : lse * kLog2e - row_addend(call, b, h, q_idx_of_lane);
-      const_cast<float*>(stats.d)[q_idx_of_lane] = empty ? 0.0f : sum;
+      const_cast<float*>(stats.d)[q_idx_of_lane] = empty ? 0.0f : sum / kept_scale<Config>(call);
       if constexpr (Derivatives::SinkAdjoints::kAny)
         if (!empty) d_sink -= fast_exp2(Hooks::sink(call, b, h) - lse * kLog2e) * sum;
     }
