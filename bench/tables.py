@@ -20,7 +20,7 @@ from table import gpu as of_gpu
 from table import host as of_hosts
 from table.records import RESULTS, Problem, load, sources
 
-DOCS = ("README.md", "docs/backward.md", "docs/baselines.md", "docs/numerics.md", "docs/performance.md", "docs/tuning.md")
+DOCS = ("README.md", "docs/backward.md", "docs/baselines.md", "docs/numerics.md", "docs/performance.md", "docs/python.md", "docs/tuning.md")
 MARKER = re.compile(r"^<!-- table: (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 REMEDY = "run python3 bench/tables.py, look at what changed, and commit it"
 
@@ -47,7 +47,8 @@ RECORDS = {
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
     "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
-    "h100_backward_share": measured_by("bench/backward_share.py"),
+    "h200_first_call": "bench/compare.py --backward --cold --rows variants --only NAME --sides facet flex --commit COMMIT --json FILE, as \"runs\"",
+    "h200_backward_share": measured_by("bench/backward_share.py"),
     "h100_baselines": "facet bench specs/full.fa specs/causal.fa --impl facet,standard,flash1 --every-score, with its \"commit\"",
     "h200_memory_traffic": measured_by("bench/memory_traffic.py"),
     "h100_before_after": measured_by("bench/before_after.py --before FACET"),
@@ -74,6 +75,7 @@ TABLES = {
     "variants-tuned": Table(("h200_variants_vs_flex_tuned",), of_gpu.variants),
     "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
     "variants-further-sm90": Table(("h200_further_variants_vs_flex_sm90",), of_gpu.further_variants),
+    "first-calls": Table(("h200_first_call",), of_compare.first_calls),
     "baselines": Table(("h100_baselines",), of_gpu.baselines),
     "memory-traffic": Table(("h200_memory_traffic",), of_gpu.memory_traffic),
     "tile-kv": Table(("h200_memory_traffic",), of_gpu.tile_kv),
@@ -88,7 +90,7 @@ TABLES = {
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
     "backward-gpu": Table(("h200_backward",), of_compare.backward),
     "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),
-    "backward-share": Table(("h100_backward_share",), of_backward.share),
+    "backward-share": Table(("h200_backward_share",), of_backward.share),
     "backward-eager": Table(("host_zen4_gradients_beside_eager",), of_backward.eager),
 }
 

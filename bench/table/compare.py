@@ -52,3 +52,14 @@ def backward_variants(root, runs):
     rows.append(["geometric mean", "", "", means[0], "", "", means[1]])
     return Body(["variant", "forward: Facet, ms", "FlexAttention, ms", "ratio", "backward: Facet, ms", "FlexAttention, ms", "ratio"], rows,
                 runs_of(pairs))
+
+
+def first_calls(root, runs):
+    """Seconds of the first call of variants, forward and backward, in a new process without caches."""
+    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
+             if all("first_call_s" in row["sides"].get(side, {}) for side in ("facet", "flex"))]
+    rows = []
+    for _, row in pairs:
+        own, flex = (row["sides"][side]["first_call_s"] for side in ("facet", "flex"))
+        rows.append([title(row["problem"].split(" ")[0]), f"{own:.2f}", f"{flex:.1f}", f"{flex / own:.0f}"])
+    return Body(["variant", "Facet, s", "FlexAttention, s", "times"], rows, runs_of(pairs))
