@@ -24,7 +24,8 @@ constexpr Shape kShapes[] = {
 struct Dims {
   int head_dim, head_dim_v;
 };
-constexpr Dims kDims[] = {{64, 64}, {128, 128}, {16, 16}, {80, 64}, {40, 96}, {256, 256}, {64, 128}};
+constexpr Dims kDims[] = {{64, 64},   {128, 128}, {16, 16},   {80, 64},  {40, 96},
+                          {256, 256}, {64, 128},  {192, 128}, {192, 192}};
 constexpr const char* kDTypes[] = {"bf16", "f16", "f32"};
 constexpr const char* kTableTypes[] = {"f32", "f16", "bf16", "i32", "i8", "bool", "i64", "u8"};
 constexpr int kReductions[] = {0, 3, 9, 33};
