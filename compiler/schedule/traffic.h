@@ -21,8 +21,7 @@ struct Traffic {
   double fused_bytes = 0;     // every load and store the kernel issues; what the L2 catches is in there too
   double hbm_bytes = 0;    // of these, what reaches HBM once CTAs that run together share K and V in the L2
   double least_bytes = 0;  // each tensor once
-  double baseline_bytes =
-      0;  // to and from memory, where the plan is a baseline's (docs/baselines.md); else 0
+  double baseline_bytes = 0;  // what a baseline moves to and from memory (docs/baselines.md); else 0
 
   // FlashAttention's formulas times the element size, without constants; M: elements of a CTA's shared
   // memory.
