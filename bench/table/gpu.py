@@ -235,6 +235,20 @@ def before_after(root, runs):
     return Body(["kernels", "dtype", "head_dim", "specs", "geometric mean", "largest", "of"], rows, runs_of(pairs))
 
 
+def plans_by_length(root, runs):
+    """Measured over predicted time of forced plans, a line each, by mask and length."""
+    pairs = newest(runs, "rows", lambda row: (row["head_dim"], row["plan"], row["spec"], row["length"]))
+    lengths = sorted({row["length"] for _, row in pairs})
+    specs = list(dict.fromkeys(row["spec"] for _, row in pairs))
+    by_plan = {}
+    for _, row in pairs:
+        by_plan.setdefault((row["head_dim"], row["plan"]), {})[row["spec"], row["length"]] = row
+    cell = lambda row: f"{ms(row['ms'])}, {row['ms'] / row['predicted_ms']:.2f}" if row else ""
+    rows = [[str(dim), plan.split()[0], " x ".join(re.findall(r"tile_(?:q|kv)=(\d+)", plan)),
+             *(cell(of.get((spec, length))) for spec in specs for length in lengths)] for (dim, plan), of in by_plan.items()]
+    return Body(["head_dim", "kernels", "tile", *(f"{title(spec)} N{length}" for spec in specs for length in lengths)], rows, runs_of(pairs))
+
+
 def sm75(root, runs):
     """The sm_75 path beside the sm_80 path, both on the GPU that is there."""
     pairs = newest(runs, "results", lambda row: (row["head_dim"], row["target"]))
