@@ -36,6 +36,8 @@ percentile, and TFLOP/s (GFLOP/s on the host) counting 2 B H Nq Nk (d + dv): the
 counted by evaluating it on every row, or on a sample of rows where there are too many; with --every-score all of them.
 GB/s counts q, k, v, o and lse once each; memory is what is allocated for one copy, for captured tensors and as the
 call's workspace, at its peak; a forward pass itself allocates nothing.
+--record writes batch_size, seq_len, num_heads, emb_dim, seconds and TFLOPs/s of each pass, and the peak of memory, under
+the names that benchmarks of FlashAttention have for them (docs/baselines.md).
 --impl facet,standard,flash1 times baselines beside Facet's own kernel, a line each: docs/baselines.md.
 --backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.

@@ -48,7 +48,7 @@ std::string meant_option(const CLI::App& command, const std::string& problem) {
   const std::string word = problem.substr(at, problem.find_first_of(" =", at) - at);
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; }))
-    names.push_back(option->get_name());
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return closest(word, std::vector<std::string_view>(names.begin(), names.end()));
 }
 

@@ -16,9 +16,9 @@ namespace fa::tools {
 
 void RecordOption::declare(CLI::App& app) {
   app.add_option("--record", path_,
-                 "Write batch_size, seq_len, num_heads, emb_dim, seconds, TFLOPs/s and MB of each line as "
-                 "JSON: to a file "
-                 "a list, to a folder, DIR/, a file for each")
+                 "Write each line by other benchmarks' names (seq_len, emb_dim, ...) as JSON: to a file as a "
+                 "list, to a "
+                 "folder, DIR/, a file each")
       ->type_name("PATH")
       ->check([](const std::string& path) {
         return path.empty() ? std::string("the path is empty: name a file, or a folder as DIR/")

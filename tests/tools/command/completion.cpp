@@ -25,18 +25,18 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Every --option of a command's --help.
+/// Every --option of a command's --help, each by all of its names.
 std::vector<std::string> options_of(const std::string& command) {
   const std::string help = facet(command.empty() ? std::vector<std::string>{"--help"}
                                                  : std::vector<std::string>{command, "--help"})
                                .out;
   std::vector<std::string> options;
   for (const std::string& line : lines_of(help)) {
-    static const std::regex kRow("^  (?:-(\\w),)?(--[a-z0-9-]+)( .*)?$");
+    static const std::regex kRow("^  ((?:-\\w,)?--[a-z0-9-]+(?:,--[a-z0-9-]+)*)( .*)?$");
     std::smatch match;
     if (!std::regex_match(line, match, kRow)) continue;
-    options.push_back(match[2]);
-    if (match[1].matched) options.push_back("-" + match[1].str());
+    std::istringstream names(match[1]);
+    for (std::string name; std::getline(names, name, ',');) options.push_back(name);
   }
   return options;
 }
