@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/source.h"
 
 namespace fa {
