@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -47,7 +49,13 @@ class Times : public Listener {
   };
   static std::FILE* open() {
     const char* path = std::getenv("FA_TEST_TIMES");
-    return path ? std::fopen(path, "w") : nullptr;
+    if (path == nullptr) return nullptr;
+    std::FILE* const file = std::fopen(path, "w");
+    if (file == nullptr) {
+      fmt::print(stderr, "FA_TEST_TIMES='{}': {}\n", path, std::strerror(errno));
+      std::exit(1);
+    }
+    return file;
   }
   std::unique_ptr<std::FILE, Close> file_{open()};
   std::string name_;

@@ -317,7 +317,7 @@ int run_bench(const BenchArguments& arguments) {
         planned.push_back(begin_result(spec, size));
         planned.back().impl = impl;
       }
-  arguments.record.check_names(planned);
+  arguments.record.prepare(planned);
   BenchSettings settings{.options = arguments.device.options(arguments.backward),
                          .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                          .all_plans = arguments.plans == "all",

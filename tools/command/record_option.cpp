@@ -39,7 +39,7 @@ void RecordOption::check_apart_from(const std::vector<std::string>& others, cons
           "--record and {} both name {}: the records would replace it; name another file", whose, path_));
 }
 
-void RecordOption::check_names(const std::vector<BenchResult>& planned) const {
+void RecordOption::prepare(const std::vector<BenchResult>& planned) const {
   if (!asked() || !is_folder()) return;
   std::set<std::string> names;
   for (const BenchResult& result : planned) {
@@ -48,6 +48,9 @@ void RecordOption::check_names(const std::vector<BenchResult>& planned) const {
       throw ArgumentError(fmt::format(
           "--record {}: two results would be {}; name a file instead, which holds a list", path_, name));
   }
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error) throw Error(fmt::format("{}: cannot be made: {}", path_, error.message()));
 }
 
 void RecordOption::write(const std::vector<BenchResult>& results, std::optional<bool> is_causal) const {
@@ -57,9 +60,6 @@ void RecordOption::write(const std::vector<BenchResult>& results, std::optional<
     write_output(path_, json_text(list));
     return;
   }
-  std::error_code error;
-  std::filesystem::create_directories(path_, error);
-  if (error) throw Error(fmt::format("{}: cannot be made: {}", path_, error.message()));
   for (const BenchResult& result : results)
     write_output(std::filesystem::path(path_) / benchmark_file_name(result),
                  json_text(benchmark_record(result, is_causal)));

@@ -22,8 +22,9 @@ class RecordOption {
   const std::string& path() const { return path_; }
   /// Throws ArgumentError where writing would replace one of `others`, which `whose` describes.
   void check_apart_from(const std::vector<std::string>& others, const std::string& whose) const;
-  /// Throws ArgumentError where two of the results that are to come would have one file.
-  void check_names(const std::vector<BenchResult>& planned) const;
+  /// Makes the folder, before what takes time. Throws ArgumentError where two of the results that are to come would have one
+  /// file, Error where there can be no folder.
+  void prepare(const std::vector<BenchResult>& planned) const;
   /// `is_causal`: as for benchmark_record.
   void write(const std::vector<BenchResult>& results, std::optional<bool> is_causal) const;
 

@@ -135,8 +135,8 @@ void print_explanation(const Explanation& e) {
        fmt::format("{} to and from memory ({} by the paper's N d + N^2)", print_bytes(t.standard_bytes),
                    print_bytes(t.standard_bytes_by_formula)));
   if (is_baseline) {
-    line("as planned here", fmt::format("{} to and from memory, {} at least", print_bytes(t.baseline_bytes),
-                                        print_bytes(t.least_bytes)));
+    line("  this plan", fmt::format("{} to and from memory, {} at least", print_bytes(t.baseline_bytes),
+                                    print_bytes(t.least_bytes)));
     if (e.tiles) print_tiles(*e.tiles, checked.file, colour);
     return;
   }

@@ -121,6 +121,11 @@ TEST_CASE("bench says which of its options exclude each other, before it times a
                             "--q-len", "8", "--record", folder.file("all/")});
   CHECK(twice.status == 2);
   CHECK(missing(twice.err, {"two results", "name a file"}) == "");
+  const auto nowhere =
+      facet({"bench", "--device", "host", "--time", "1", "--q-len", "8", "--record", "/dev/null/all/"});
+  CHECK(nowhere.status == 1);
+  CHECK(nowhere.out == "");  // before anything is timed
+  CHECK(missing(nowhere.err, {"/dev/null/all/", "cannot be made"}) == "");
 }
 
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {
