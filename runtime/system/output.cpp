@@ -67,22 +67,47 @@ std::string write_device(const std::string& path, std::span<const std::string_vi
   return problem;
 }
 
+/// What is at the end of a path.
+struct Found {
+  Destination place;
+  bool exists = false;
+  struct stat status = {};
+  std::string problem = {};  // why it cannot be written; empty: nothing is known against it
+};
+
+Found look_at(const std::string& path) {
+  Found found;
+  found.place = follow(path);
+  const std::string& name = found.place.path.native();
+  if (found.place.descriptor >= 0) return found;
+  const fs::path folder = folder_of(found.place.path);
+  found.exists = stat(name.c_str(), &found.status) == 0;
+  if (!found.exists && errno != ENOENT) {
+    found.problem = std::strerror(errno);
+  } else if (!found.exists && faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) != 0) {
+    found.problem = fmt::format("{}: {}", folder.string(), std::strerror(errno));
+  } else if (found.exists && S_ISDIR(found.status.st_mode)) {
+    found.problem = std::strerror(EISDIR);
+    // Renaming needs only the folder's permission, so it would replace even a file that its owner protected.
+  } else if (found.exists && S_ISREG(found.status.st_mode) &&
+             faccessat(AT_FDCWD, name.c_str(), W_OK, AT_EACCESS) != 0) {
+    found.problem = std::strerror(errno);
+  }
+  return found;
+}
+
 /// Why it could not be written; empty where it was.
 std::string write_to(const std::string& path, std::span<const std::string_view> pieces) {
-  const Destination place = follow(path);
+  const Found found = look_at(path);
+  const Destination& place = found.place;
+  if (!found.problem.empty()) return found.problem;
   if (place.descriptor >= 0) return write_in_place(place.descriptor, pieces);
-  struct stat status = {};
-  const bool exists = stat(place.path.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) return std::strerror(errno);
-  if (exists && S_ISDIR(status.st_mode)) return std::strerror(EISDIR);
-  if (exists && !S_ISREG(status.st_mode)) return write_device(place.path, pieces);
-  // Renaming needs only the folder's permission, so it would replace even a file that its owner protected.
-  if (exists && faccessat(AT_FDCWD, place.path.c_str(), W_OK, AT_EACCESS) != 0) return std::strerror(errno);
+  if (found.exists && !S_ISREG(found.status.st_mode)) return write_device(place.path, pieces);
   remove_abandoned(folder_of(place.path));
-  const Ownership ownership = {.mode = exists ? status.st_mode & kPermissions : kReadable,
-                               .is_exact = exists,
-                               .user = exists ? status.st_uid : kNoId,
-                               .group = exists ? status.st_gid : kNoId};
+  const Ownership ownership = {.mode = found.exists ? found.status.st_mode & kPermissions : kReadable,
+                               .is_exact = found.exists,
+                               .user = found.exists ? found.status.st_uid : kNoId,
+                               .group = found.exists ? found.status.st_gid : kNoId};
   return replace_file(folder_of(place.path), place.path.filename(), pieces, ownership);
 }
 
@@ -105,6 +130,11 @@ void write_output(const std::string& path, std::span<const std::string_view> pie
 
 void write_output(const std::string& path, std::string_view bytes) {
   write_output(path, std::span(&bytes, 1));
+}
+
+void check_output(const std::string& path) {
+  const std::string problem = look_at(path).problem;
+  if (!problem.empty()) throw Error(fmt::format("{}: cannot be written: {}", path, problem));
 }
 
 bool is_same_output(const std::string& a, const std::string& b) {

@@ -16,6 +16,10 @@ namespace fa {
 void write_output(const std::string& path, std::span<const std::string_view> pieces);
 void write_output(const std::string& path, std::string_view bytes);
 
+/// Throws as write_output would, where that can be told without writing: the folder is missing or may not be written, `path`
+/// names a folder or a protected file. For the time before work that would be lost.
+void check_output(const std::string& path);
+
 /// Whether both are, or would become, the same regular file, so that one result would replace the other; or the
 /// same named pipe, whose reader sees an end after each.
 bool is_same_output(const std::string& a, const std::string& b);

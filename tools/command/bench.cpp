@@ -317,6 +317,7 @@ int run_bench(const BenchArguments& arguments) {
         planned.push_back(begin_result(spec, size));
         planned.back().impl = impl;
       }
+  arguments.json.prepare();
   arguments.record.prepare(planned);
   BenchSettings settings{.options = arguments.device.options(arguments.backward),
                          .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,

@@ -307,6 +307,7 @@ int run_build(const BuildArguments& arguments) {
     check_apart_from_spec(arguments.json.file(), "--json", one.spec);
   }
   if (!environment().target.empty()) check_gpu_target(environment().target);  // which --arch overrides
+  arguments.json.prepare();
   BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
   for (const Built& one : specs) {
     for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);

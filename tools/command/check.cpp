@@ -102,6 +102,7 @@ nlohmann::json to_json(const Checked& checked, bool ok) {
 int run_check(const CheckArguments& arguments) {
   bool all_ok = true, any_failed = false;
   arguments.json.check_apart_from(arguments.specs, "SPEC");
+  arguments.json.prepare();
   nlohmann::json report = nlohmann::json::array();
   const Interruptible interruptible;
   Steps steps(arguments.specs.size());

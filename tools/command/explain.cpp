@@ -154,6 +154,8 @@ int run_explain(const ExplainArguments& arguments) {
   arguments.json.check_apart_from({arguments.map}, "--map");
   check_apart_from_spec(arguments.map, "--map", spec);
   check_apart_from_spec(arguments.json.file(), "--json", spec);
+  arguments.json.prepare();
+  if (!arguments.map.empty()) check_output(arguments.map);
   const Interruptible interruptible;
   const Explanation explanation = explain(arguments, spec);
   if (arguments.json.asked()) arguments.json.write(to_json(explanation));

@@ -57,6 +57,10 @@ void JsonOption::check_apart_from(const std::vector<std::string>& others, std::s
   }
 }
 
+void JsonOption::prepare() const {
+  if (to_file()) check_output(file_);
+}
+
 void JsonOption::write(const nlohmann::json& report) const {
   if (!asked_) return;
   if (to_file())

@@ -27,6 +27,8 @@ class JsonOption {
 
   /// Throws ArgumentError where writing the report would replace one of `others`, which `whose` describes.
   void check_apart_from(const std::vector<std::string>& others, std::string_view whose) const;
+  /// Throws Error where the file cannot be written, as far as that can be told: before work that would be lost.
+  void prepare() const;
   /// Prints or writes `report` where it was asked for.
   void write(const nlohmann::json& report) const;
 

@@ -40,7 +40,11 @@ void RecordOption::check_apart_from(const std::vector<std::string>& others, cons
 }
 
 void RecordOption::prepare(const std::vector<BenchResult>& planned) const {
-  if (!asked() || !is_folder()) return;
+  if (!asked()) return;
+  if (!is_folder()) {
+    check_output(path_);
+    return;
+  }
   std::set<std::string> names;
   for (const BenchResult& result : planned) {
     const std::string name = benchmark_file_name(result);

@@ -23,7 +23,7 @@ class RecordOption {
   /// Throws ArgumentError where writing would replace one of `others`, which `whose` describes.
   void check_apart_from(const std::vector<std::string>& others, const std::string& whose) const;
   /// Makes the folder, before what takes time. Throws ArgumentError where two of the results that are to come would have one
-  /// file, Error where there can be no folder.
+  /// file, Error where there can be no folder, or the file cannot be written.
   void prepare(const std::vector<BenchResult>& planned) const;
   /// `is_causal`: as for benchmark_record.
   void write(const std::vector<BenchResult>& results, std::optional<bool> is_causal) const;

@@ -346,6 +346,9 @@ int run_run(const RunArguments& arguments) {
   for (const auto& warning : spec.warnings()) report_diagnostic(warning);
   const ProblemInputs inputs = problem_inputs(arguments);
   const Options options = arguments.device.options(arguments.backward);
+  arguments.json.prepare();
+  for (const std::string& path : {arguments.out, arguments.lse})
+    if (!path.empty()) check_output(path);
 
   std::optional<Kernel> kernel;
   std::optional<Problem> problem;

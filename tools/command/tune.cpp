@@ -312,6 +312,7 @@ int run_tune(const TuneArguments& arguments) {
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   std::vector<Spec> specs;
   for (const auto& path : arguments.specs) specs.push_back(arguments.spec.load(path));
+  arguments.json.prepare();
   if (asked == 0)
     return arguments.gpus.empty() ? tune_specs(arguments, specs) : predict_specs(arguments, specs);
 

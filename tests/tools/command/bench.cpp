@@ -126,6 +126,15 @@ TEST_CASE("bench says which of its options exclude each other, before it times a
   CHECK(nowhere.status == 1);
   CHECK(nowhere.out == "");  // before anything is timed
   CHECK(missing(nowhere.err, {"/dev/null/all/", "cannot be made"}) == "");
+  for (const char* option : {"--record", "--json"}) {
+    INFO(option);
+    const auto no_folder = facet(
+        {"bench", "--device", "host", "--time", "1", "--q-len", "8", option, folder.file("none/b.json")});
+    CHECK(no_folder.status == 1);
+    CHECK(no_folder.out == "");
+    CHECK(missing(no_folder.err, {folder.file("none/b.json") + ": cannot be written: " + folder.file("none") +
+                                  ": No such file or directory"}) == "");
+  }
 }
 
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {

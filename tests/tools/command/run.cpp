@@ -131,10 +131,11 @@ TEST_CASE("run takes params, captured tensors and dropout by name") {
   CHECK(missing(first_error({"--head-dim", "20"}), {"error: "}) == "");
 }
 
-TEST_CASE("run says when a result could not be written") {
+TEST_CASE("run says when a result cannot be written, before it computes it") {
   const TemporaryFolder folder;
   const auto result = facet(small_run({causal_path()}, {"--out", folder.file("none/o.npy")}));
   CHECK(result.status == 1);
+  CHECK(result.out == "");
   CHECK(first_line(result.err) == "facet: error: " + folder.file("none/o.npy") + ": cannot be written: " +
                                       folder.file("none") + ": No such file or directory");
 }
