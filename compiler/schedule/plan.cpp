@@ -2,6 +2,7 @@
 #include "compiler/schedule/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -30,10 +31,8 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
     }
   }
   if (name != kQInRegisters) {
-    throw ArgumentError(
-        fmt::format("plan: no field is called '{}'; the fields are tile_q, tile_kv, warps, stages, "
-                    "q_in_registers, min_ctas",
-                    name));
+    throw ArgumentError(fmt::format("plan: no field is called '{}'; the fields are {}", name,
+                                    fmt::join(plan_fields(), ", ")));
   }
   plan.q_in_registers = parse_plan_flag(name, text);
 }
@@ -73,6 +72,20 @@ std::optional<LoopOrder> loop_order_named(std::string_view word) {
   const auto found = std::ranges::find(kLoopOrders, word);
   if (found == kLoopOrders.end()) return {};
   return static_cast<LoopOrder>(found - kLoopOrders.begin());
+}
+
+std::vector<std::string> plan_fields() {
+  std::vector<std::string> names;
+  for (const Field& field : kFields) names.emplace_back(field.name);
+  names.insert(names.end() - 1, std::string(kQInRegisters));  // before min_ctas
+  return names;
+}
+
+std::optional<int> plan_field(const Plan& plan, std::string_view name) {
+  if (name == kQInRegisters) return plan.q_in_registers ? 1 : 0;
+  for (const Field& field : kFields)
+    if (field.name == name) return plan.*field.value;
+  return {};
 }
 
 std::string Plan::print() const {

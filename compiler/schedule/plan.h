@@ -41,6 +41,11 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+/// The fields that are numbers, in `print`'s order: "tile_q", "tile_kv", ...
+std::vector<std::string> plan_fields();
+/// The value of the field of that name; nothing where no field has it.
+std::optional<int> plan_field(const Plan& plan, std::string_view name);
+
 /// Reads `print`'s form; fields left out keep those of `base`. Throws Error naming the bad field.
 Plan parse_plan(std::string_view text, const Plan& base);
 

@@ -23,6 +23,8 @@
 #include "tools/console/text.h"
 #include "tools/console/version.h"
 #include "tools/measure/bench.h"
+#include "tools/measure/bench_report.h"
+#include "tools/plans/sweep.h"
 #include "tools/problem/describe.h"
 
 namespace fa::tools {
@@ -41,6 +43,11 @@ the names that benchmarks of FlashAttention have for them (docs/baselines.md).
 --impl facet,standard,flash1 times baselines beside Facet's own kernel, a line each: docs/baselines.md.
 --backward counts two and a half times the FLOPs of the forward pass for the backward pass, as papers do.
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
+--sweep FIELD gives one field of the plan each of its legal values in turn, --sweep FIELD=32,64 those values: a line each, with
+the bytes to and from memory as `facet explain` counts them, and a mark at what the call takes otherwise. The fields are tile_q,
+tile_kv, warps, stages, q_in_registers and min_ctas, on the host tile_q and tile_kv. The rest of the plan is that of --plan or the
+compiler's, and is completed as --plan's is where it cannot run with a value. A value that no plan can have is reported, the others are
+timed, and the exit status is 1. With several specs, sizes or --impl there is a table for each; --record has a record for each value.
 A problem that cannot be timed, because a tensor of its spec does not fit say, is reported, and the others are timed.
 
 Examples:
@@ -49,6 +56,7 @@ Examples:
   facet bench specs/causal.fa --every-score --json causal.json
   facet bench specs/causal.fa --q-len 1024,4096,16384 --impl facet,standard
   facet bench specs/full.fa --q-len 8192 --plans all --json plans.json
+  facet bench specs/full.fa --q-len 4096 --impl facet,flash1 --sweep tile_kv=32,64,128 --record sweep/
   facet bench --causal --batch-size 64 --num-heads 16 --emb-dim 1024 --seq-len 512,1024 --backward --record results/)";
 
 struct BenchArguments {
@@ -58,7 +66,7 @@ struct BenchArguments {
   DeviceArguments device;
   InputArguments inputs;
   std::vector<std::string> impls = {"facet"};
-  std::string plans = "chosen";
+  std::string plans = "chosen", sweep;
   std::string layout = "bhsd";
   double time_ms = 300;
   bool every_score = false;
@@ -102,6 +110,13 @@ void declare(CLI::App& command, BenchArguments& arguments) {
       ->check(one_of({"chosen", "all"}))
       ->type_name("WHICH")
       ->group("Device");
+  command
+      .add_option(
+          "--sweep", arguments.sweep,
+          "Time a field of the plan (tile_q, tile_kv, warps, stages, ...) at every legal value, or at these")
+      ->check(suggested(plan_fields()))
+      ->type_name("FIELD[=N,...]")
+      ->group("Device");
   command.add_option("--layout", arguments.layout, "How q, k, v, o lie in memory: bhsd or bshd [bhsd]")
       ->check(one_of({"bhsd", "bshd"}))
       ->type_name("LAYOUT")
@@ -144,112 +159,6 @@ std::vector<Spec> specs_of(const BenchArguments& arguments) {
   return specs;
 }
 
-void print_header() {
-  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>8} {:>10}  {}\n", "spec", "problem", "median",
-             "p10 .. p90", "rate", "GB/s", "memory", "FLOPs counted");
-}
-
-std::string rate_of(const BenchResult& result) {
-  return print_rate(result.flops, result.time.median, result.on_cuda);
-}
-
-std::string_view verdict(const BenchResult& result) {
-  if (!result.verified) return "";
-  return *result.verified ? ", verified" : ", WRONG";
-}
-
-/// A line below that of the forward pass, in its columns.
-void print_pass(std::string_view name, const TimingSummary& time, double flops, bool on_cuda,
-                const std::string& rest) {
-  fmt::print("{:<22} {:<34} {:>10} {:>19} {:>13} {:>19}  {}\n", "", name, print_milliseconds(time.median),
-             fmt::format("{} .. {}", print_milliseconds(time.p10), print_milliseconds(time.p90)),
-             print_rate(flops, time.median, on_cuda), "", rest);
-}
-
-void print_line(const BenchResult& result) {
-  const std::string name =
-      result.impl == "facet" ? result.spec : fmt::format("{}, {}", result.spec, result.impl);
-  const auto& size = result.size;
-  const std::string dims = result.head_dim == result.head_dim_v
-                               ? fmt::format("D{}", result.head_dim)
-                               : fmt::format("D{}/{}", result.head_dim, result.head_dim_v);
-  const std::string problem = fmt::format("B{} {} {} {} {}", size.batch, print_heads(size),
-                                          print_lengths(size), dims, dtype_name(result.dtype));
-  if (!result.error.empty()) {
-    fmt::print("{:<22} {:<34} {}\n", name, problem, result.error.substr(0, result.error.find('\n')));
-    return;
-  }
-  fmt::print(
-      "{:<22} {:<34} {:>10} {:>19} {:>13} {:>8.4g} {:>10}  {}{}\n", name, problem,
-      print_milliseconds(result.time.median),
-      fmt::format("{} .. {}", print_milliseconds(result.time.p10), print_milliseconds(result.time.p90)),
-      rate_of(result), result.gb_per_s,
-      print_bytes(static_cast<double>(result.bytes + result.workspace_bytes)), result.flops_counted,
-      verdict(result));
-  if (!result.backward) return;
-  const BackwardResult& backward = *result.backward;
-  print_pass("backward", backward.time, backward.flops, result.on_cuda,
-             fmt::format("workspace {}", print_bytes(static_cast<double>(backward.workspace_bytes))));
-  print_pass("forward and backward", backward.forward_backward, result.flops + backward.flops, result.on_cuda,
-             "");
-}
-
-void print_plans(const std::vector<BenchResult>& results) {
-  for (const auto& result : results) {
-    if (result.error.empty()) {
-      fmt::print("  {:>10} {:>13}  {}{}\n", print_milliseconds(result.time.median), rate_of(result),
-                 result.plan, verdict(result));
-    } else {
-      fmt::print("  {:>10} {:>13}  {}: {}\n", "failed", "", result.plan, result.error);
-    }
-  }
-}
-
-void print_lines(const std::vector<BenchResult>& lines, bool first, bool all_plans) {
-  if (first) {
-    if (!lines.front().device.empty()) fmt::print("{}\n", lines.front().device);
-    print_header();
-  }
-  print_line(lines.front());
-  if (all_plans) print_plans(lines);
-  flush_stdout();
-}
-
-nlohmann::json to_json(const BenchResult& result) {
-  nlohmann::json json{{"spec", result.spec},
-                      {"impl", result.impl},
-                      {"file", result.file},
-                      {"dtype", dtype_name(result.dtype)},
-                      {"head_dim", result.head_dim},
-                      {"head_dim_v", result.head_dim_v},
-                      {"size", size_json(result.size)},
-                      {"target", result.target},
-                      {"plan", result.plan}};
-  if (!result.error.empty()) {
-    json["error"] = result.error;
-    return json;
-  }
-  json["plan_calls"] = result.plan_calls;
-  json["time_ms"] = timing_json(result.time);
-  json["tflops"] = result.tflops;
-  json["flops"] = result.flops;
-  json["flops_counted"] = result.flops_counted;
-  json["gb_per_s"] = result.gb_per_s;
-  json["bytes"] = result.bytes;
-  json["workspace_bytes"] = result.workspace_bytes;
-  json["copies"] = result.copies;
-  json["compile_ms"] = result.compile_ms;
-  if (result.verified) json["verified"] = *result.verified;
-  if (const auto& backward = result.backward) {
-    json["backward"] = {{"time_ms", timing_json(backward->time)},
-                        {"flops", backward->flops},
-                        {"tflops", backward->flops / backward->time.median * 1e-9},
-                        {"workspace_bytes", backward->workspace_bytes}};
-    json["forward_backward"] = {{"time_ms", timing_json(backward->forward_backward)}};
-  }
-  return json;
-}
-
 /// Says that the results hold `done` of `of` problems; the last of these may be incomplete where it has many
 /// plans.
 void write_json(const BenchArguments& arguments, const std::vector<BenchResult>& results, std::size_t done,
@@ -289,20 +198,36 @@ Timed bench_or_report(const Spec& spec, const ProblemInputs& inputs, const Bench
   }
 }
 
-int run_bench(const BenchArguments& arguments) {
-  if (arguments.plans == "all" && !arguments.device.plan.empty()) {
+/// Throws ArgumentError where --plans all stands beside what names other plans, or takes one line for each problem.
+void check_plans(const BenchArguments& arguments) {
+  if (arguments.plans != "all") return;
+  if (!arguments.device.plan.empty())
     throw ArgumentError("--plan names one plan and --plans all every one: give one of the two");
-  }
-  if (arguments.plans == "all" && !environment().plan.empty())
+  if (!arguments.sweep.empty())
+    throw ArgumentError(
+        "--sweep times the values of one field of a plan and --plans all every plan: give one of the two");
+  if (!environment().plan.empty())
     throw ArgumentError(
         fmt::format("FA_PLAN='{}' names one plan and --plans all every one: unset it, or leave out --plans",
                     environment().plan));
-  if (arguments.plans == "all" && arguments.impls != std::vector<std::string>{"facet"})
+  if (arguments.impls != std::vector<std::string>{"facet"})
     throw ArgumentError(
         "--plans all times every plan of facet, baselines have none to choose from: leave out --impl");
-  if (arguments.plans == "all" && arguments.record.asked())
+  if (arguments.record.asked())
     throw ArgumentError(
         "--record has a line for each problem, --plans all many plans: leave out one, or write --json");
+}
+
+/// What --sweep asks for. Throws ArgumentError where it is bad, or `forced`, the plan that is asked for, says what it sweeps.
+std::optional<Sweep> sweep_of(const BenchArguments& arguments, const std::string& forced) {
+  if (arguments.sweep.empty()) return {};
+  Sweep sweep = parse_sweep(arguments.sweep);
+  check_apart_from_plan(sweep, forced);
+  return sweep;
+}
+
+int run_bench(const BenchArguments& arguments) {
+  check_plans(arguments);
   // Reads everything that the user wrote before it times anything, so that a typo in the last spec does not
   // cost minutes.
   arguments.json.check_apart_from(arguments.specs, "SPEC");
@@ -317,8 +242,6 @@ int run_bench(const BenchArguments& arguments) {
         planned.push_back(begin_result(spec, size));
         planned.back().impl = impl;
       }
-  arguments.json.prepare();
-  arguments.record.prepare(planned);
   BenchSettings settings{.options = arguments.device.options(arguments.backward),
                          .layout = arguments.layout == "bshd" ? Layout::bshd : Layout::bhsd,
                          .all_plans = arguments.plans == "all",
@@ -326,11 +249,14 @@ int run_bench(const BenchArguments& arguments) {
                          .every_score = arguments.every_score,
                          .verify = arguments.verify,
                          .backward = arguments.backward.asked};
+  settings.sweep = sweep_of(arguments, settings.options.plan);
 
   if (settings.options.device == Device::cuda) {
     const std::string& reason = why_no_cuda(settings.options.cuda_device);
     if (!reason.empty()) throw DeviceError(reason, 0);
   }
+  arguments.json.prepare();
+  arguments.record.prepare(planned);
 
   const Interruptible interruptible;
   std::vector<BenchResult> results;
@@ -351,8 +277,11 @@ int run_bench(const BenchArguments& arguments) {
     if (is_complete) ++done;
     status = std::max(status, failed);
     const ProgressHidden hidden;
-    if (!lines.empty() && arguments.json.shows_text())
-      print_lines(lines, results.empty(), settings.all_plans);
+    if (!lines.empty() && arguments.json.shows_text()) {
+      if (results.empty()) print_header(lines.front(), settings.sweep.has_value());
+      print_problem(lines, settings.all_plans);
+      flush_stdout();
+    }
     for (const auto& line : lines) {
       all_held = all_held && line.error.empty() && line.verified.value_or(true);
     }

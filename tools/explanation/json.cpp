@@ -34,13 +34,7 @@ nlohmann::json to_json(const Explanation& e) {
                         {"size", size_json(e.size)},
                         {"flops", t.flops},
                         {"exps", t.exps},
-                        {"bytes",
-                         {{"standard", t.standard_bytes},
-                          {"standard_by_formula", t.standard_bytes_by_formula},
-                          {"fused", t.fused_bytes},
-                          {"fused_by_formula", t.fused_bytes_by_formula},
-                          {"hbm", t.hbm_bytes},
-                          {"least", t.least_bytes}}}};
+                        {"bytes", bytes_json(t)}};
   if (e.tiles) result.update(tiles_json(*e.tiles, checked.file));
   if (!e.backward_plan.empty())
     result["backward"] = {{"plan", e.backward_plan}, {"workspace_bytes", e.backward_workspace}};
@@ -55,7 +49,6 @@ nlohmann::json to_json(const Explanation& e) {
   }
   if (plan.is_baseline()) {
     result["workspace_bytes"] = e.workspace;
-    result["bytes"]["baseline"] = t.baseline_bytes;
     return result;
   }
   result["register_estimate"] = register_estimate(plan, checked);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/compile.h"
 #include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/plan.h"
 #include "compiler/target/target.h"
@@ -64,26 +65,27 @@ class Bench {
   BenchedProblem run() {
     progress_.relabel(fmt::format("{}: compiling", spec_.name()));
     std::optional<Kernel> chosen;
-    BenchResult result = attempt(settings_.options.plan, [&] {
+    const bool many = settings_.all_plans || settings_.sweep;
+    base_.plan = settings_.options.plan;
+    BenchResult result = attempt(base_, [&] {
       chosen = compile_with(spec_, settings_.options);
       prepare(*chosen);
-      return settings_.all_plans ? base_ : measure(*chosen);
+      return many ? base_ : measure(*chosen, base_);
     });
-    if (!settings_.all_plans || !result.error.empty()) return {.results = {std::move(result)}};
+    if (!many || !result.error.empty()) return {.results = {std::move(result)}};
 
-    const auto plans = legal_plans(spec_.checked(), target_of_kernel(*chosen, settings_.options.cuda_device));
+    const std::vector<BenchResult> points = settings_.sweep ? points_of_sweep(*chosen) : every_plan();
     BenchedProblem benched;
     try {
-      for (std::size_t i = 0; i < plans.size(); ++i) {
+      for (std::size_t i = 0; i < points.size(); ++i) {
         stop_if_interrupted();
-        progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, plans.size()));
-        Options options = settings_.options;
-        options.plan = plans[i].print();
-        benched.results.push_back(attempt(options.plan, [&] { return measure(compile(spec_, options)); }));
+        progress_.relabel(fmt::format("{}: plan {} of {}", spec_.name(), i + 1, points.size()));
+        benched.results.push_back(time_plan(points[i]));
       }
     } catch (const Interrupted&) {
       benched.is_complete = false;
     }
+    if (settings_.sweep) return benched;
     std::ranges::stable_sort(benched.results, [](const BenchResult& a, const BenchResult& b) {
       if (a.error.empty() != b.error.empty()) return a.error.empty();
       return a.time.median < b.time.median;
@@ -101,10 +103,45 @@ class Bench {
     session_.emplace(*problem_, kernel.device(), settings_.options.cuda_device, settings_.layout,
                      base_.copies);
     base_.bytes = session_->bytes_allocated() - (base_.copies - 1) * session_->bytes_per_copy();
+    target_ = &target_of_kernel(kernel, settings_.options.cuda_device);
+    facts_ = compile_front_end(spec_.checked(), *target_).facts;
   }
 
-  BenchResult measure(const Kernel& kernel) {
-    BenchResult result = base_;
+  /// What is timed under every legal plan.
+  std::vector<BenchResult> every_plan() const {
+    std::vector<BenchResult> points;
+    for (const Plan& plan : legal_plans(spec_.checked(), *target_)) {
+      points.push_back(base_);
+      points.back().plan = plan.print();
+    }
+    return points;
+  }
+
+  /// What is timed under the plans of the sweep; those that cannot run have their errors already.
+  std::vector<BenchResult> points_of_sweep(const Kernel& chosen) const {
+    const Sweep& sweep = *settings_.sweep;
+    const Plan base = parse_plan(session_->plan_of(chosen).plan, {});
+    const int chosen_value = plan_field(base, sweep.field).value();
+    std::vector<BenchResult> points;
+    for (const SweptPlan& swept :
+         plans_of_sweep(sweep, base, settings_.options.plan, spec_.checked(), *facts_, *target_)) {
+      points.push_back(base_);
+      points.back().plan = swept.plan;
+      points.back().error = swept.error;
+      points.back().swept =
+          SweptValue{.field = sweep.field, .value = swept.value, .is_chosen = swept.value == chosen_value};
+    }
+    return points;
+  }
+
+  BenchResult time_plan(const BenchResult& point) {
+    if (!point.error.empty()) return point;
+    Options options = settings_.options;
+    options.plan = point.plan;
+    return attempt(point, [&] { return measure(compile(spec_, options), point); });
+  }
+
+  BenchResult measure(const Kernel& kernel, BenchResult result) {
     const KernelPlan used = session_->plan_of(kernel);
     result.plan = used.plan;
     result.plan_calls = used.calls;
@@ -115,6 +152,8 @@ class Bench {
     result.time = time_kernel(*session_, kernel, settings_.time_ms);
     result.tflops = result.flops / result.time.median * 1e-9;
     result.gb_per_s = static_cast<double>(session_->bytes_per_copy()) / result.time.median * 1e-6;
+    result.traffic =
+        count_traffic(spec_.checked(), *facts_, parse_plan(used.plan, {}), *target_, size_with_tensors());
     if (settings_.verify) result.verified = verify();
     if (settings_.backward) measure_backward(kernel, result);
     return result;
@@ -144,10 +183,18 @@ class Bench {
     return std::min<std::int64_t>(256, affordable_rows(spec_, problem_->size));
   }
 
-  /// Returns what `work` returns, or a result with the reason why it failed.
-  BenchResult attempt(const std::string& plan, const std::function<BenchResult()>& work) {
-    BenchResult failed = base_;
-    failed.plan = plan;
+  /// The problem's size, with the bytes of captured tensors that the count of bytes asks for.
+  ProblemSize size_with_tensors() const {
+    ProblemSize size = problem_->size;
+    size.captured_bytes = 0;
+    for (const HostTensor& tensor : problem_->tensors)
+      size.captured_bytes += static_cast<std::int64_t>(tensor.bytes.size());
+    return size;
+  }
+
+  /// Returns what `work` returns, or `point` with the reason why it failed.
+  static BenchResult attempt(const BenchResult& point, const std::function<BenchResult()>& work) {
+    BenchResult failed = point;
     try {
       return work();
     } catch (const BuildError& error) {
@@ -176,6 +223,8 @@ class Bench {
   std::optional<Session> session_;
   std::optional<ReferenceRows> reference_;
   BenchResult base_;
+  const Target* target_ = nullptr;  // of the kernels
+  std::optional<Facts> facts_;
 };
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/measure/bench_report.h"
+
 namespace fa::tools {
 
 namespace {
@@ -35,6 +37,8 @@ nlohmann::json benchmark_record(const BenchResult& result, std::optional<bool> i
   if (size.num_kv_heads != size.num_q_heads) record["num_kv_heads"] = size.num_kv_heads;
   if (size.kv_len != size.q_len) record["kv_seq_len"] = size.kv_len;
   if (result.head_dim_v != result.head_dim) record["head_dim_v"] = result.head_dim_v;
+  if (!result.plan.empty()) record["plan"] = result.plan;
+  if (const auto& swept = result.swept) record["sweep"] = sweep_json(*swept);
   if (!result.error.empty()) {
     record["error"] = result.error;
     return record;
@@ -53,9 +57,11 @@ std::string benchmark_file_name(const BenchResult& result) {
   const auto both = [](int q, int kv) {
     return q == kv ? fmt::format("{}", q) : fmt::format("{}-{}", q, kv);
   };
-  return fmt::format("{}_{}_{}_B{}_H{}_N{}_D{}.json", result.spec, result.impl, dtype_name(result.dtype),
+  const std::string point =
+      result.swept ? fmt::format("_{}{}", result.swept->field, result.swept->value) : std::string();
+  return fmt::format("{}_{}_{}_B{}_H{}_N{}_D{}{}.json", result.spec, result.impl, dtype_name(result.dtype),
                      size.batch, both(size.num_q_heads, size.num_kv_heads), both(size.q_len, size.kv_len),
-                     both(result.head_dim, result.head_dim_v));
+                     both(result.head_dim, result.head_dim_v), point);
 }
 
 }  // namespace fa::tools

@@ -185,6 +185,15 @@ nlohmann::json problem_json(const Problem& problem) {
   return result;
 }
 
+nlohmann::json bytes_json(const Traffic& traffic) {
+  nlohmann::json json{
+      {"standard", traffic.standard_bytes}, {"standard_by_formula", traffic.standard_bytes_by_formula},
+      {"fused", traffic.fused_bytes},       {"fused_by_formula", traffic.fused_bytes_by_formula},
+      {"hbm", traffic.hbm_bytes},           {"least", traffic.least_bytes}};
+  if (traffic.baseline_bytes > 0) json["baseline"] = traffic.baseline_bytes;
+  return json;
+}
+
 nlohmann::json timing_json(const TimingSummary& time) {
   return {{"median", time.median},
           {"p10", time.p10},

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "compiler/schedule/traffic.h"
 #include "fa/kernel.h"
 #include "fa/options.h"
 #include "tools/measure/timing.h"
@@ -34,6 +35,8 @@ std::string describe_plan_of_call(const Kernel& kernel, const KernelPlan& used);
 nlohmann::json kernel_json(const Kernel& kernel, const KernelPlan& used);
 nlohmann::json size_json(const ProblemSize& size);
 nlohmann::json problem_json(const Problem& problem);
+/// The bytes of one forward pass as they are counted: Traffic's, by name.
+nlohmann::json bytes_json(const Traffic& traffic);
 nlohmann::json timing_json(const TimingSummary& time);
 
 /// Rows that the reference computes within a few seconds on two cores.

@@ -117,6 +117,20 @@ TEST_CASE("bench says which of its options exclude each other, before it times a
   CHECK(missing(refusal({"--record", folder.file("r"), "--json", folder.file("r")}),
                 {"--record", "--json"}) == "");
   CHECK(missing(refusal({"--record", ""}), {"--record", "empty"}) == "");
+  CHECK(missing(refusal({"--sweep", "tile_kw"}), {"'tile_kw' (did you mean tile_kv?)"}) == "");
+  CHECK(missing(refusal({"--sweep", "tile_kv=32,32"}), {"32 stands twice"}) == "");
+  CHECK(missing(refusal({"--sweep", "tile_kv", "--plans", "all"}),
+                {"--sweep", "--plans all", "one of the two"}) == "");
+  CHECK(missing(refusal({"--sweep", "tile_kv", "--plan", "tile_kv=64"}),
+                {"--sweep tile_kv and --plan \"tile_kv=64\" both say"}) == "");
+  const auto from_environment =
+      run_program("facet", {"bench", "--device", "host", "--sweep", "tile_kv"}, {"FA_PLAN=tile_kv=64"});
+  CHECK(from_environment.status == 2);
+  CHECK(missing(from_environment.err, {"--sweep tile_kv and FA_PLAN='tile_kv=64' both say"}) == "");
+  const auto no_field =
+      facet({"bench", "--device", "host", "--time", "1", "--q-len", "8", "--sweep", "warps"});
+  CHECK(no_field.status == 2);
+  CHECK(missing(no_field.err, {"--sweep warps: plans of host kernels have no such field"}) == "");
   const auto twice = facet({"bench", causal_path(), causal_path(), "--device", "host", "--time", "1",
                             "--q-len", "8", "--record", folder.file("all/")});
   CHECK(twice.status == 2);
@@ -135,6 +149,73 @@ TEST_CASE("bench says which of its options exclude each other, before it times a
     CHECK(missing(no_folder.err, {folder.file("none/b.json") + ": cannot be written: " + folder.file("none") +
                                   ": No such file or directory"}) == "");
   }
+}
+
+TEST_CASE("bench gives a field of the plan one value after the other", "[tools][sweep]") {
+  const TemporaryFolder folder;
+  const auto sweep = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"bench",      causal_path(), "--device", "host", "--dtype", "f32",
+                                      "--head-dim", "16",          "--heads",  "1",    "--time",  "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return facet(words);
+  };
+  const auto all = sweep({"--q-len", "40,70", "--sweep", "tile_kv", "--verify", "--record",
+                          folder.file("points/"), "--json", folder.file("b.json")});
+  INFO(all.out << all.err);
+  REQUIRE(all.status == 0);
+  CHECK(missing(all.out, {"* what the call takes without --sweep", "counted, not measured",
+                          "causal, B1 H1 N40 D16 f32", "tile_kv", "GB counted", "\n  * ", "verified",
+                          "causal, B1 H1 N70 D16 f32"}) == "");
+  const json results = json::parse(read_file(folder.file("b.json")))["results"];
+  REQUIRE(results.size() == 10);  // the host's five widths, at two lengths
+  int chosen = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const json& line = results[i];
+    INFO(line.dump());
+    const int length = i < 5 ? 40 : 70, value = line["sweep"]["value"];
+    CHECK(line["size"]["q_len"] == length);
+    CHECK(line["sweep"]["field"] == "tile_kv");
+    CHECK(value == 32 << (i % 5));
+    CHECK(line["plan"].get<std::string>().ends_with(" tile_kv=" + std::to_string(value)));
+    CHECK(line["verified"] == true);
+    // q, k, v and o of 16 floats a row, and lse.
+    CHECK(line["counted_bytes"]["hbm"] == length * (4 * 16 + 1) * 4);
+    if (line["sweep"]["chosen"] == true) ++chosen;
+    const json record =
+        json::parse(read_file(folder.file("points/causal_facet_f32_B1_H1_N" + std::to_string(length) +
+                                          "_D16_tile_kv" + std::to_string(value) + ".json")));
+    CHECK(record["plan"] == line["plan"]);
+    CHECK(record["sweep"] == line["sweep"]);
+    CHECK(record["forward"]["time(s)"] > 0);
+  }
+  CHECK(chosen == 2);
+
+  // Values of its own, one of which no plan can have, around a plan that is asked for in part.
+  const auto some = sweep({"--q-len", "40", "--plan", "tile_q=48", "--sweep", "tile_kv=64,40,16", "--record",
+                           folder.file("list.json")});
+  INFO(some.out << some.err);
+  CHECK(some.status == 1);
+  CHECK(missing(some.out,
+                {" 64 ", " 40 ", "failed", "cannot run: tile_kv=40 is not a multiple of 16", " 16 "}) == "");
+  const json list = json::parse(read_file(folder.file("list.json")));
+  REQUIRE(list.size() == 3);
+  CHECK(list[0]["plan"] == "host q_outer tile_q=48 tile_kv=64");
+  CHECK(list[0]["forward"]["time(s)"] > 0);
+  CHECK(list[1].contains("error"));
+  CHECK(list[1]["sweep"] == json{{"field", "tile_kv"}, {"value", 40}, {"chosen", false}});
+  CHECK(list[2]["plan"] == "host q_outer tile_q=48 tile_kv=16");
+}
+
+TEST_CASE("a sweep beside a baseline that cannot run times what can", "[tools][sweep]") {
+  const auto both = facet({"bench", "--device", "host", "--q-len", "32", "--heads", "1", "--time", "1",
+                           "--impl", "facet,flash1", "--sweep", "tile_q=16,32", "--json", "-"});
+  CHECK(both.status == 2);
+  CHECK(missing(both.err, {"--impl flash1", "GPUs alone"}) == "");
+  const json lines = json::parse(both.out)["results"];
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1]["sweep"]["value"] == 32);
+  CHECK(lines[2]["impl"] == "flash1");
+  CHECK(lines[2].contains("error"));
 }
 
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {

@@ -187,3 +187,29 @@ TEST_CASE("run and bench launch a baseline's passes, and say what its workspace 
                 {"the call's workspace of 3", "shorter sequences, fewer heads and fewer batch entries",
                  "fused kernels (--impl facet) next to nothing"}) == "");
 }
+
+TEST_CASE("a sweep counts the bytes that wider tiles of algorithm 1 save",
+          "[tools][baseline][sweep][nvrtc]") {
+  if (tests::skip_without_nvrtc()) return;
+  const tests::TemporaryFolder folder;
+  const auto swept =
+      on_fake_gpu(on_causal("bench", {"--device", "cuda", "--dtype", "f16", "--head-dim", "64", "--heads",
+                                      "1", "--q-len", "256", "--time", "1", "--impl", "flash1", "--sweep",
+                                      "tile_kv=32,64,128,256", "--json", "-"}),
+                  folder.path());
+  INFO(swept.err);
+  CHECK(swept.status == 1);
+  const json lines = json::parse(swept.out)["results"];
+  REQUIRE(lines.size() == 4);
+  for (const std::size_t i : {0, 1, 2}) {
+    const json& line = lines[i];
+    INFO(line.dump());
+    CHECK(line["impl"] == "flash1");
+    CHECK(line["sweep"] == json{{"field", "tile_kv"}, {"value", 32 << i}, {"chosen", i == 2}});
+    // Q, O and lse, K and V; Q again with every tile but the first, and O in f32 with two sums a row twice with each.
+    const int tiles = 256 / (32 << i);
+    CHECK(line["counted_bytes"]["baseline"] ==
+          256 * (4 * 128 + 4) + 256 * ((tiles - 1) * 128 + 2 * tiles * (4 * 64 + 8)));
+  }
+  CHECK(missing(lines[3]["error"].get<std::string>(), {"cannot run", "shared memory"}) == "");
+}
