@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Bytes that attention moves to and from memory on one NVIDIA GPU, as ncu counts them: Facet's fused kernels, standard attention
-and FlashAttention's algorithm 1, over lengths, and over tile_kv; beside what `facet explain` counts, and the time.
+and FlashAttention's algorithm 1, over lengths, and over tile_kv; beside what `facet bench` counts, and the time.
 
     bench/memory_traffic.py --facet build/release/facet --json results.json [--length 1024 4096 16384] [--head-dim 64]
                             [--batch 1] [--heads 16] [--tile-kv 16 32 64 128 256]
 
 Dense attention, forward, bf16. Launches take turns on copies of the tensors that the L2 cache does not hold, and ncu leaves the
 caches alone, so that what one pass leaves in the L2 for the next counts as it does in use. Bytes are the median of five calls. The
-last rows are of the longest length, one for each width of --tile-kv that the implementation takes. Needs Nsight Compute.
+last rows are of the longest length, one for each width of --tile-kv that the implementation takes (`facet bench --sweep`). Needs Nsight
+Compute.
 """
 import csv
-import json
 import os
 import shutil
 import statistics
@@ -25,16 +25,12 @@ METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 UNITS = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
-def command(facet, what, impl, shape, plan):
-    batch, heads, length, head_dim = shape
-    return [facet, what, os.path.join(common.SPECS, "full.fa"), "--impl", impl, "--batch", str(batch), "--heads", str(heads), "--q-len",
-            str(length), "--head-dim", str(head_dim), "--dtype", "bf16", *(["--plan", plan] if plan else [])]
-
-
 def measured_bytes(ncu, facet, impl, shape, plan):
     """Bytes read and written by one call: the median over CALLS of the sum of its passes."""
     passes = PASSES[impl]
-    bench = [*command(facet, "bench", impl, shape, plan), "--device", "cuda", "--time", "1"]
+    batch, heads, length, head_dim = shape
+    bench = [facet, "bench", os.path.join(common.SPECS, "full.fa"), "--impl", impl, "--batch", str(batch), "--heads", str(heads), "--q-len",
+             str(length), "--head-dim", str(head_dim), "--dtype", "bf16", "--plan", plan, "--device", "cuda", "--time", "1"]
     profiled = [ncu, "--csv", "--page", "raw", "--clock-control", "none", "--cache-control", "none", "--metrics", ",".join(METRICS),
                 "-k", "regex:^(" + "|".join(passes) + ")$", "-s", str(2 * len(passes)), "-c", str(CALLS * len(passes)), *bench]
     done = subprocess.run(profiled, capture_output=True, text=True)
@@ -50,20 +46,17 @@ def measured_bytes(ncu, facet, impl, shape, plan):
     return statistics.median(calls)
 
 
-def row_of(ncu, facet, impl, shape, plan=""):
+def row_of(ncu, facet, impl, shape, result, forced):
     batch, heads, length, head_dim = shape
-    timed = common.facet_bench(facet, "full", shape, "bf16", "--every-score", "--impl", impl, *(["--plan", plan] if plan else []),
-                               milliseconds=50)
-    result = timed["results"][0]
-    counted = json.loads(common.call_facet(*command(facet, "explain", impl, shape, plan), "--gpu", "h100", "--json"))["bytes"]
-    row = {"impl": impl, "batch": batch, "heads": heads, "length": length, "head_dim": head_dim, "forced": plan, "plan": result["plan"],
+    counted = result["counted_bytes"]
+    row = {"impl": impl, "batch": batch, "heads": heads, "length": length, "head_dim": head_dim, "forced": forced, "plan": result["plan"],
            "ms": result["time_ms"]["median"], "tflops": result["tflops"],
-           "measured_bytes": measured_bytes(ncu, facet, impl, shape, plan),
+           "measured_bytes": measured_bytes(ncu, facet, impl, shape, result["plan"]),
            "counted_bytes": counted.get("baseline", counted["hbm"]), "least_bytes": counted["least"],
            "formula_bytes": counted["standard_by_formula" if impl == "standard" else "fused_by_formula"]}
-    print(f"{impl:9} N{length:<6} D{head_dim:<4} {plan:14} {row['ms']:9.3f} ms {row['measured_bytes'] / 1e9:8.3f} GB measured, "
+    print(f"{impl:9} N{length:<6} D{head_dim:<4} {forced:14} {row['ms']:9.3f} ms {row['measured_bytes'] / 1e9:8.3f} GB measured, "
           f"{row['counted_bytes'] / 1e9:8.3f} counted", flush=True)
-    return row, timed
+    return row
 
 
 def main():
@@ -77,22 +70,24 @@ def main():
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     rows = []
 
-    def measure(impl, length, plan=""):
-        row, report = row_of(ncu, arguments.facet, impl, (arguments.batch, arguments.heads, length, arguments.head_dim), plan)
-        rows.append(row)
-        common.save(arguments, {"device": report["device"], "versions": report["versions"], "rows": rows})
+    def measure(impl, length, *extra):
+        """A row for each plan that `facet bench` times with so many options."""
+        shape = (arguments.batch, arguments.heads, length, arguments.head_dim)
+        report = common.facet_bench(arguments.facet, "full", shape, "bf16", "--every-score", "--impl", impl, *extra, milliseconds=50, may_fail=True)
+        for result in report["results"]:
+            forced = "{field}={value}".format(**result["sweep"]) if "sweep" in result else ""
+            if "error" in result:
+                print(f"{impl:9} N{length:<6} {forced}: {result['error']}", flush=True)
+                continue
+            rows.append(row_of(ncu, arguments.facet, impl, shape, result, forced))
+            common.save(arguments, {"device": report["device"], "versions": report["versions"], "rows": rows})
 
     for length in arguments.length:
         for impl in PASSES:
             measure(impl, length)
-    for impl in PASSES:
-        for tile_kv in arguments.tile_kv:
-            try:
-                measure(impl, max(arguments.length), f"tile_kv={tile_kv}")
-            except RuntimeError as error:
-                if "cannot run" not in str(error):
-                    raise
-                print(f"{impl:9} tile_kv={tile_kv}: no plan has it", flush=True)
+    if arguments.tile_kv:
+        for impl in PASSES:
+            measure(impl, max(arguments.length), "--sweep", "tile_kv=" + ",".join(map(str, arguments.tile_kv)))
 
 
 if __name__ == "__main__":

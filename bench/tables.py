@@ -18,6 +18,8 @@ from table import backward as of_backward
 from table import compare as of_compare
 from table import gpu as of_gpu
 from table import host as of_hosts
+from table import paper as of_paper
+from table import plans as of_plans
 from table.records import RESULTS, Problem, load, sources
 
 DOCS = ("README.md", "docs/backward.md", "docs/baselines.md", "docs/numerics.md", "docs/performance.md", "docs/python.md", "docs/tuning.md")
@@ -53,6 +55,9 @@ RECORDS = {
     "h100_baselines": "facet bench specs/full.fa specs/causal.fa --impl facet,standard,flash1 --every-score, with its \"commit\"",
     "h200_plans_by_length": measured_by("bench/plans_by_length.py --gpu h200"),
     "h200_memory_traffic": measured_by("bench/memory_traffic.py"),
+    "h200_time_and_memory": measured_by("bench/time_and_memory.py"),
+    "h200_block_sparsity": measured_by("bench/block_sparsity.py"),
+    "h200_plans": measured_by("bench/plans.py --device cuda --dtype bf16 --shape 2,16,8192,128"),
     "h100_before_after": measured_by("bench/before_after.py --before FACET"),
     "h200_sm75_beside_sm80": "facet bench specs/full.fa --dtype f16 --gpu {t4,a100} --head-dim {64,128,256}, as \"results\"",
     "h200_sm90_beside_sm80": measured_by("bench/sm90_beside_sm80.py"),
@@ -79,10 +84,13 @@ TABLES = {
     "variants-further": Table(("h200_further_variants_vs_flex",), of_gpu.further_variants),
     "variants-further-sm90": Table(("h200_further_variants_vs_flex_sm90",), of_gpu.further_variants),
     "first-calls": Table(("h200_first_call",), of_compare.first_calls),
-    "baselines": Table(("h100_baselines",), of_gpu.baselines),
+    "baselines": Table(("h100_baselines",), of_paper.baselines),
     "plans-by-length": Table(("h200_plans_by_length",), of_gpu.plans_by_length),
-    "memory-traffic": Table(("h200_memory_traffic",), of_gpu.memory_traffic),
-    "tile-kv": Table(("h200_memory_traffic",), of_gpu.tile_kv),
+    "memory-traffic": Table(("h200_memory_traffic",), of_paper.memory_traffic),
+    "tile-kv": Table(("h200_memory_traffic",), of_paper.tile_kv),
+    "time-and-memory": Table(("h200_time_and_memory",), of_paper.time_and_memory),
+    "block-sparsity": Table(("h200_block_sparsity",), of_paper.block_sparsity),
+    "gpu-plans": Table(("h200_plans",), of_plans.gpu),
     "before-after": Table(("h100_before_after",), of_gpu.before_after),
     "sm75": Table(("h200_sm75_beside_sm80",), of_gpu.sm75),
     "sm90": Table(("h200_sm90_beside_sm80",), of_gpu.sm90),
@@ -90,7 +98,7 @@ TABLES = {
     "host": Table(tuple(of_hosts.HOSTS), of_hosts.host),
     "host-one-core": Table(tuple(of_hosts.ONE_CORE), of_hosts.one_core),
     "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
-    "host-plans": Table(("host_zen4_plans",), of_hosts.plans),
+    "host-plans": Table(("host_zen4_plans",), of_plans.host),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
     "backward-gpu": Table(("h200_backward",), of_compare.backward),
     "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),

@@ -1,5 +1,4 @@
 """The table of bench/tables.py about CPUs."""
-import re
 import statistics
 
 from table.records import Body, Problem, newest, runs_of, times
@@ -70,22 +69,3 @@ def host_tuned(root, runs):
                      f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}"])
     return Body(["case", "default plan, time over the best's", "tuned plan, time over the best's", "best plan", "plans timed", "tuning, s"],
                 rows, runs[-1:])
-
-
-def plans(root, runs):
-    """GFLOP/s of every plan of a spec, tile_q down and tile_kv across; the compiler's own choice is marked, the fastest is bold."""
-    pairs = newest(runs, "results", lambda line: line["plan"])
-    tile = lambda plan: tuple(int(re.search(rf"{name}=(\d+)", plan)[1]) for name in ("tile_q", "tile_kv"))
-    rates = {tile(line["plan"]): line["tflops"] * 1000 for _, line in pairs}
-    default, best = tile(runs[-1]["default_plan"]), max(rates, key=rates.get)
-    columns = sorted({tile_kv for _, tile_kv in rates})
-
-    def cell(at):
-        if at not in rates:
-            return ""
-        text = f"{rates[at]:.0f}" + (" (default)" if at == default else "")
-        return f"**{text}**" if at == best else text
-
-    return Body(["tile_q \\ tile_kv", *map(str, columns)],
-                [[str(tile_q), *(cell((tile_q, tile_kv)) for tile_kv in columns)] for tile_q in sorted({row for row, _ in rates})],
-                runs_of(pairs))

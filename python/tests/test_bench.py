@@ -23,3 +23,16 @@ def test_missing_modules(script):
     done = subprocess.run([sys.executable, "-S", str(BENCH / script), "--help"], capture_output=True, text=True, env={})
     assert done.returncode == 1
     assert done.stderr.startswith(script + " needs ") and "pip install" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_block_sparsity_changes_the_layout_alone():
+    """The spec that bench/block_sparsity.py times is specs/block_sparse.fa with a layout of its own."""
+    sys.path.insert(0, str(BENCH))
+    import block_sparsity
+
+    text = (BENCH.parent / "specs" / "block_sparse.fa").read_text(encoding="utf-8")
+    before, after = (set(lines.splitlines()) for lines in (text, block_sparsity.with_density(text)))
+    assert [line.strip() for line in before - after] == ["= i1 == i2 or i2 == 0 or (i0 + i1 + i2) % 4 == 0"]
+    assert {line.strip() for line in after - before} == {"param kept : i32 = 16", block_sparsity.EXAMPLE}
+    with pytest.raises(SystemExit):
+        block_sparsity.with_density("attention other\n")

@@ -1,0 +1,31 @@
+"""Tables of bench/tables.py that have a plan's rate for each tile_q and tile_kv (bench/plans.py)."""
+import re
+
+from table.records import Body, newest, runs_of
+
+
+def table(runs, of_tflops):
+    """Rates of every plan of a spec, tile_q down and tile_kv across; the compiler's own choice is marked, the fastest is bold."""
+    pairs = newest(runs, "results", lambda line: line["plan"])
+    tile = lambda plan: tuple(int(re.search(rf"{name}=(\d+)", plan)[1]) for name in ("tile_q", "tile_kv"))
+    rates = {tile(line["plan"]): line["tflops"] * of_tflops for _, line in pairs}
+    default, best = tile(runs[-1]["default_plan"]), max(rates, key=rates.get)
+    columns = sorted({tile_kv for _, tile_kv in rates})
+
+    def cell(at):
+        if at not in rates:
+            return ""
+        text = f"{rates[at]:.0f}" + (" (default)" if at == default else "")
+        return f"**{text}**" if at == best else text
+
+    return Body(["tile_q \\ tile_kv", *map(str, columns)],
+                [[str(tile_q), *(cell((tile_q, tile_kv)) for tile_kv in columns)] for tile_q in sorted({row for row, _ in rates})],
+                runs_of(pairs))
+
+
+def host(root, runs):
+    return table(runs, 1000)
+
+
+def gpu(root, runs):
+    return table(runs, 1)
