@@ -8,35 +8,14 @@ H200, on any machine.
 """
 import argparse
 import pathlib
-import re
 import subprocess
 import sys
 
-from page import charts, gallery, markup
+from page import charts, gallery, markup, paper
+from page.recorded import ROOT, newest, runs, source
 from table import records
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEAK_TFLOPS, BYTES_PER_S = 781, 4.294e12  # cuBLAS 8192^3 in bf16 and a device copy on the H200 of the records
-
-
-def runs(record):
-    return records.load(ROOT, record, "the command that it names")
-
-
-def newest(record, rows, key):
-    """The newest row for each key(row), over the runs of a record."""
-    return [row for _, row in records.newest(runs(record), rows, key)]
-
-
-def source(record):
-    last = runs(record)[-1]
-    device = last.get("device") or last.get("cpu")
-    return f"Record <code>{record}.json</code>, {device}, commit {last['commit']}, {last['date'][:10]}."
-
-
-def numbers(plan):
-    """tile_q=96 tile_kv=64 ... of a printed plan, as numbers."""
-    return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", plan)}
 
 
 def forward_chart():
@@ -82,8 +61,7 @@ def host_figures():
                          [charts.ratio_of_medians(row["peer_ms"], row["facet_ms"]) for row in rows], "PyTorch / Facet", 1)
     plans = [line for line in newest("host_zen4_plans", "results", lambda line: line["plan"]) if "error" not in line]
     default = runs("host_zen4_plans")[-1]["default_plan"]
-    heat = charts.heat([numbers(line["plan"]) for line in plans], "tile_q", "tile_kv", [line["tflops"] * 1000 for line in plans],
-                       numbers(default), "GFLOP/s")
+    heat = charts.plans(plans, default, "GFLOP/s", 1000)
     return (markup.figure("chart-host", beside, "Forward, f32, B1 H8 N2048 D64, two cores; masks made beforehand. " + source("host_zen4_f32"))
             + markup.figure("chart-plans", heat, "Every plan of the tuner for <code>specs/full.fa</code>, f32, on the same machine: the "
                           "frame is the fastest, the dot what the compiler chooses by itself. " + source("host_zen4_plans")))
@@ -111,6 +89,8 @@ def main():
                           markup.figure("chart-variants", variants, "Forward, B2 H16 N8192 D128, bf16, sm_80 kernels. "
                                       + source("h200_variants_vs_flex"))),
                          ("roofline", "How near to the limits", "FLOPs are those of the tiles that a mask leaves.", roofline_figure(entries, measured)),
+                         ("paper", "The FlashAttention paper's figures", "Standard attention and the paper's algorithm 1 are built from the parts "
+                          "of Facet's kernels (<code>--impl standard</code>, <code>--impl flash1</code>).", paper.section()),
                          ("host", "On a CPU", "The same specs through LLVM.", host_figures()),
                          ("gallery", "Every spec", "Tile maps at N = 8192 on an H200, query rows down: grey is never loaded, full tiles are computed "
                           "without the mask, partial ones with it. Times are for B2 H16 N8192 D128, bf16.",

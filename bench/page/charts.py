@@ -4,6 +4,8 @@ import statistics
 
 import matplotlib
 
+from page import recorded
+
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402  once the backend is chosen
 
@@ -70,23 +72,63 @@ def heat(results, tile_q, tile_kv, values, chosen, label):
         row, column = rows.index(plan[tile_q]), columns.index(plan[tile_kv])
         if not best[row][column] >= value:
             best[row][column] = value
-    figure, axis = plt.subplots(figsize=(0.75 * len(columns) + 2, 0.42 * len(rows) + 1.2))
+    figure, axis = plt.subplots(figsize=(min(0.75 * len(columns) + 2, 11), 0.42 * len(rows) + 1.2))
     axis.grid(False)
     image = axis.imshow(best, cmap="YlOrBr", aspect="auto", origin="lower")
     middle = (max(values) + min(values)) / 2
     for i in range(len(rows)):
         for j in range(len(columns)):
+            if best[i][j] != best[i][j]:  # no plan has this tile
+                continue
             colour = "white" if best[i][j] > middle else "black"
             axis.text(j, i, f"{best[i][j]:.0f}", ha="center", va="center", fontsize=8, color=colour)
     flat = [(value, i, j) for i, line in enumerate(best) for j, value in enumerate(line) if value == value]
     _, i, j = max(flat)
     axis.add_patch(plt.Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#222", linewidth=2))
-    axis.plot(columns.index(chosen[tile_kv]) + 0.34, rows.index(chosen[tile_q]) + 0.28, "o", color="#1a5fc2", markersize=5)
+    if chosen[tile_q] in rows and chosen[tile_kv] in columns:
+        axis.plot(columns.index(chosen[tile_kv]) + 0.34, rows.index(chosen[tile_q]) + 0.28, "o", color="#1a5fc2", markersize=5)
     axis.set_xticks(range(len(columns)), columns)
     axis.set_yticks(range(len(rows)), rows)
     axis.set_xlabel(tile_kv)
     axis.set_ylabel(tile_q)
     figure.colorbar(image, label=label)
+    return svg(figure)
+
+
+def plans(lines, default, label, of_tflops):
+    """The heat map of bench/plans.py's lines, tile_q x tile_kv; `default` is the compiler's plan."""
+    return heat([recorded.numbers(line["plan"]) for line in lines], "tile_q", "tile_kv", [line["tflops"] * of_tflops for line in lines],
+                recorded.numbers(default), label)
+
+
+def lines(panels, x_label):
+    """Side by side, over a power of two and on a logarithmic scale; `panels`: a label and the points (x, y) of each name."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.7 * len(panels), 3.4))
+    places = sorted({x for _, of_name in panels for points in of_name.values() for x, _ in points})
+    for axis, (label, of_name) in zip(axes, panels):
+        for name, points in of_name.items():
+            colour = FACET if name == "Facet" else PEERS[list(of_name).index(name)]
+            axis.plot([x for x, _ in points], [y for _, y in points], "o-", color=colour, label=name)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xticks(places, [f"{x // 1024}k" if x >= 1024 else str(x) for x in places])
+        axis.set_xlabel(x_label)
+        axis.set_ylabel(label)
+    axes[0].legend(frameon=False)
+    figure.tight_layout()
+    return svg(figure)
+
+
+def density(points, dense):
+    """Milliseconds by the share of blocks that a layout keeps, beside that share of the dense kernel's."""
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    axis.plot([0, 1], [0, dense], "--", color=PEERS[0], label="share of the dense kernel's time")
+    axis.axhline(dense, color="#444", linewidth=0.8, label="dense")
+    axis.plot([x for x, _ in points], [y for _, y in points], "o-", color=FACET, label="Facet, block-sparse")
+    axis.set_xlabel("share of blocks kept")
+    axis.set_ylabel("ms")
+    axis.set_ylim(bottom=0)
+    axis.legend(frameon=False)
     return svg(figure)
 
 

@@ -3,8 +3,8 @@
 
     bench/page/check.py FILE [--browser chromium]
 
-Every chart and every spec's tile map must be drawn, large enough to be read and with shapes in it; each spec of specs/ must have its
-card, with its text; the page must load nothing from elsewhere.
+Every chart that page/figures.py asks for and every spec's tile map must be drawn, large enough to be read and with shapes in it, every table
+must have its lines; each spec of specs/ must have its card, with its text; the page must load nothing from elsewhere.
 """
 import argparse
 import html
@@ -15,14 +15,16 @@ import subprocess
 import sys
 import tempfile
 
+import figures
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CHARTS = ("chart-forward", "chart-sm90", "chart-variants", "chart-roofline", "chart-host", "chart-plans")
 # Runs in the page: the sizes of its pictures as they are laid out, and how many shapes each has.
 PROBE = """<script>
 addEventListener("load", () => {
   const look = (name, box) => {
     const svg = box && box.querySelector("svg"), size = svg ? svg.getBoundingClientRect() : { width: 0, height: 0 };
     return { name, width: size.width, height: size.height, shapes: svg ? svg.querySelectorAll("path, rect, line, use").length : 0,
+             lines: box ? [...box.querySelectorAll("tr")].map(line => [...line.children].map(cell => cell.innerText)) : [],
              text: box ? box.innerText : "" };
   };
   const found = { charts: [...document.querySelectorAll("figure")].map(box => look(box.id, box)),
@@ -50,15 +52,25 @@ def opened(page, browser):
     return json.loads(html.unescape(match[1]))
 
 
-def problems(found, specs):
+def why_not_drawn(figure):
+    """What is wrong with a figure, or nothing."""
+    if figure["name"].startswith("table-"):
+        if len(figure["lines"]) < 4 or not all(cell for line in figure["lines"][1:] for cell in line):
+            return f"{len(figure['lines'])} lines, some of them empty"
+    elif figure["width"] < 300 or figure["height"] < 100 or figure["shapes"] < 10:
+        return f"{figure['width']:.0f} x {figure['height']:.0f}, {figure['shapes']} shapes"
+    return None
+
+
+def problems(found, specs, required):
+    """What a page lacks. `found`: what the probe says, `required`: ids of figures."""
     charts = {chart["name"]: chart for chart in found["charts"]}
     cards = {card["name"]: card for card in found["cards"]}
-    for name in CHARTS:
-        chart = charts.get(name)
-        if chart is None:
-            yield f"the chart {name} is missing"
-        elif chart["width"] < 300 or chart["height"] < 100 or chart["shapes"] < 10:
-            yield f"the chart {name} is not drawn: {chart['width']:.0f} x {chart['height']:.0f}, {chart['shapes']} shapes"
+    for name in required:
+        if name not in charts:
+            yield f"the figure {name} is missing"
+        elif why := why_not_drawn(charts[name]):
+            yield f"the figure {name} is not drawn: {why}"
     for spec in specs:
         card = cards.get(f"spec-{spec}")
         if card is None:
@@ -80,10 +92,10 @@ def main():
     arguments = parser.parse_args()
     found = opened(arguments.page, arguments.browser)
     specs = sorted(spec.stem for spec in (ROOT / "specs").glob("*.fa"))
-    wrong = list(problems(found, specs))
+    wrong = list(problems(found, specs, figures.required(ROOT / "bench/results")))
     for problem in wrong:
         print(problem, file=sys.stderr)
-    print(f"{len(found['charts'])} charts and {len(found['cards'])} specs, {len(wrong)} problems")
+    print(f"{len(found['charts'])} figures and {len(found['cards'])} specs, {len(wrong)} problems")
     return 1 if wrong else 0
 
 

@@ -9,6 +9,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 2rem; margin: 0; } h2 { margin: 3rem 0 .5rem; border-bottom: 2px solid var(--line); } h3 { margin: 0; }
 p, figcaption { color: var(--soft); max-width: 80ch; } figure { margin: 1rem 0 2rem; } svg { max-width: 100%; height: auto; }
 code, pre { font: 12.5px/1.45 ui-monospace, monospace; } pre { overflow-x: auto; background: #f6f2ea; padding: .8rem; border-radius: 6px; }
+table { border-collapse: collapse; } th, td { padding: .3rem 1.2rem .3rem 0; border-bottom: 1px solid var(--line); text-align: right; }
+th:first-child, td:first-child { text-align: left; }
 nav a { margin-right: 1rem; color: var(--accent); }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(480px, 1fr)); gap: 1.5rem; }
 .card { border: 1px solid var(--line); border-radius: 10px; padding: 1rem; background: #fff; }
@@ -21,6 +23,12 @@ dt { color: var(--soft); } dd { margin: 0; }
 
 def figure(name, picture, caption):
     return f'<figure id="{name}" class="chart">{picture}<figcaption>{caption}</figcaption></figure>'
+
+
+def table(name, head, rows, caption):
+    line = lambda tag, cells: "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+    content = line("th", head) + "".join(line("td", row) for row in rows)
+    return f'<figure id="{name}"><table>{content}</table><figcaption>{caption}</figcaption></figure>'
 
 
 def description(text):
