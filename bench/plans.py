@@ -36,6 +36,7 @@ def main():
                 print(f"   failed     {line['plan']}: {line['error']}")
             else:
                 lines.append(line)
+        print(f"tile_q={tile_q}: {len(lines)} plans so far", flush=True)
         common.save(arguments, {**origin, "shape": shape, "dtype": arguments.dtype, "spec": arguments.spec, "default_plan": chosen["plan"],
                                 "results": lines})
     time = lambda line: line["time_ms"]["median"]

@@ -34,6 +34,14 @@ TEST_CASE("a plan of the host prints what the host has, and takes back what it p
   CHECK(parse_plan("warps=4 host tile_q=96 tile_kv=64", kPlan) == host);
 }
 
+TEST_CASE("a plan's numbers have the names that it prints", "[schedule]") {
+  std::string printed = "sm80 q_outer";
+  for (const std::string& name : plan_fields())
+    printed += " " + name + "=" + std::to_string(plan_field(kPlan, name).value());
+  CHECK(printed == kPlan.print());
+  CHECK_FALSE(plan_field(kPlan, "sm80").has_value());
+}
+
 TEST_CASE("fields left out of a plan keep those of the base", "[schedule]") {
   Plan expected = kPlan;
   CHECK(parse_plan("", kPlan) == expected);
