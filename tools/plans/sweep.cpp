@@ -106,6 +106,7 @@ std::vector<SweptPlan> plans_of_sweep(const Sweep& sweep, const Plan& base, std:
       fmt::format("{} {} {}", family_name(base.family), loop_order_name(base.loop_order), forced)};
 
   const auto plan_with = [&](int value) {
+    if (value == plan_field(base, sweep.field)) return SweptPlan{value, text, {}};
     SweptPlan swept{.value = value, .plan = {}, .error = {}};
     for (const std::string& others : bases) {
       try {

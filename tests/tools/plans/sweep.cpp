@@ -115,6 +115,20 @@ TEST_CASE("the other side of the tile stays where more than the value has to cha
   CHECK(parse_plan(swept.plans[0].plan, {}).warps == 1);
 }
 
+TEST_CASE("the call's own plan is a point of a sweep as it is", "[tools][sweep]") {
+  const Spec spec = Spec::parse("attention full\nhead_dim 64\ndtype f16\n");
+  const Target& target = find_target("a100");
+  const Compiled compiled = compile_front_end(spec.checked(), target);
+  Plan tuned = compiled.choice.plan;  // with a min_ctas that the model would not pick
+  REQUIRE(tuned.min_ctas > 1);
+  tuned.min_ctas = 1;
+  const auto plans =
+      plans_of_sweep(parse_sweep("tile_kv"), tuned, "", spec.checked(), compiled.facts, target);
+  const auto own = std::ranges::find(plans, tuned.tile_kv, &SweptPlan::value);
+  REQUIRE(own != plans.end());
+  CHECK(own->plan == tuned.print());
+}
+
 TEST_CASE("what --plan says holds in every plan of a sweep", "[tools][sweep]") {
   const Swept swept = sweep("tile_kv=32,64", "a100", "tile_q=64 min_ctas=1");
   REQUIRE(swept.plans.size() == 2);
