@@ -7,6 +7,7 @@
 #include "compiler/emit/cuda/backward/source.h"
 #include "compiler/emit/cuda/baseline/source.h"
 #include "compiler/emit/host/backward/backward.h"
+#include "compiler/emit/host/baseline/baseline.h"
 #include "compiler/ir/head_case.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/schedule/baseline/baseline.h"
@@ -95,7 +96,9 @@ TableSources take_sources(const CheckedSpec& spec, Compiled& compiled, const Tar
 
 HostIr emit_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {
   if (target.cpu == nullptr) throw InternalError("a host kernel for a target that does not say its CPU");
-  return emit_host(spec, compiled.hooks, compiled.facts, compiled.classes, compiled.choice.plan, *target.cpu);
+  const Plan& plan = compiled.choice.plan;
+  if (plan.is_baseline()) return emit_host_baseline(spec, compiled.hooks, compiled.facts, plan, *target.cpu);
+  return emit_host(spec, compiled.hooks, compiled.facts, compiled.classes, plan, *target.cpu);
 }
 
 HostIr emit_backward_for_host(const CheckedSpec& spec, const Compiled& compiled, const Target& target) {

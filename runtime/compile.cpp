@@ -19,6 +19,7 @@
 #include "runtime/checked.h"
 #include "runtime/cuda/backward_pass.h"
 #include "runtime/host/backward.h"
+#include "runtime/host/baseline.h"
 #include "runtime/host/jit.h"
 #include "runtime/host/run.h"
 #include "runtime/store/memory_cache.h"
@@ -83,14 +84,29 @@ auto load_or_build_host(const Key& key, const std::string& label, const DiskCach
   return kernel;
 }
 
+HostForward baseline_on_host(std::shared_ptr<const HostBaselineKernel> code, int threads) {
+  return {
+      .run = [code, threads](const ForwardParams& params,
+                             void* workspace) { run_host_baseline(*code, params, workspace, threads); },
+      .workspace_needed = [code](const CallParams& call) { return host_baseline_workspace(*code, call); }};
+}
+
 /// The kernel's functions on the host.
 void add_host(LoadedKernel& kernel, const CheckedSpec& spec, const Compiled& compiled, const Target& target,
               const DiskCache& cache, int threads, CompileTimes& times) {
   const std::string label = kernel_label(spec, "host");
   times.source = CompileTimes::Source::disk;  // unless one of them is built
-  kernel.host = [code = load_or_build_host(host_cache_key(host_key(spec, compiled)), label, cache, times,
-                                           load_host, [&] { return emit_for_host(spec, compiled, target); }),
-                 threads](const ForwardParams& params) { run_host(*code, params, threads); };
+  const auto forward = [&](const auto& load) {
+    return load_or_build_host(host_cache_key(host_key(spec, compiled)), label, cache, times, load,
+                              [&] { return emit_for_host(spec, compiled, target); });
+  };
+  if (compiled.choice.plan.is_baseline()) {
+    kernel.host = baseline_on_host(forward(load_host_baseline), threads);
+    return;
+  }
+  kernel.host.run = [code = forward(load_host), threads](const ForwardParams& params, void*) {
+    run_host(*code, params, threads);
+  };
   if (!compiled.derivatives) return;
   const auto code = load_or_build_host(host_cache_key(host_backward_key(spec, compiled)),
                                        label + ", backward", cache, times, load_host_backward,
@@ -195,7 +211,7 @@ std::shared_ptr<const LoadedKernel> make_kernel(const Spec& spec, Device device,
                                                             .target = std::string(target.name),
                                                             .plan = compiled.choice.plan.print(),
                                                             .cuda = nullptr,
-                                                            .host = nullptr});
+                                                            .host = {}});
   if (gpu != nullptr) {
     add_cuda(*kernel, checked, compiled, sources, target, *gpu, cache, options, times);
   } else {

@@ -29,17 +29,30 @@ double reads_of_kv(double bytes_of_one_head, double ctas_of_one_head, double cta
   return std::max(1.0, std::ceil(ctas_of_one_head / ctas_together));
 }
 
+/// Bytes of a row of O before it is divided, f32, as wide as products make it.
+double bytes_of_sums(const CheckedSpec& spec, const Target& target) {
+  int whole = spec.dtype == DType::f32 ? 32 : 16;
+  if (target.is_host()) {
+    const HostCpu cpu = target.cpu != nullptr ? *target.cpu : HostCpu{};
+    whole = product_of(spec.dtype, cpu) == HostProduct::tiles ? 32 : cpu.lanes;
+  }
+  return 4 * std::ceil(1.0 * spec.head_dim_v / whole) * whole;
+}
+
 /// What the passes of a baseline read from memory and write to it, for `rows` rows of all heads, beside what each takes once:
 /// S and P whole, or each row's sums with every kv tile.
-double bytes_of_steps(const Plan& plan, const CheckedSpec& spec, double rows, double kv_len) {
-  const double element = dtype_bytes(spec.dtype);
+double bytes_of_steps(const Plan& plan, const CheckedSpec& spec, const Target& target, double rows,
+                      double kv_len) {
   const double tiles = std::ceil(kv_len / plan.tile_kv);
   constexpr double kStatistics = 8;  // a row's maximum and sum, f32
-  if (plan.loop_order == LoopOrder::standard)
-    return rows * (4 * tiles * plan.tile_kv * element + 2 * 4 * tiles + 2 * kStatistics);
-  const int whole = spec.dtype == DType::f32 ? 32 : 16;
-  const double sums = 4 * std::ceil(1.0 * spec.head_dim_v / whole) * whole + kStatistics;
-  return rows * ((tiles - 1) * spec.head_dim * element + 2 * tiles * sums);
+  if (plan.loop_order == LoopOrder::standard) {
+    // On the host S is f32, and a row has one maximum; on a GPU one for each tile.
+    const double element = target.is_host() ? 4 : dtype_bytes(spec.dtype);
+    const double maxima = target.is_host() ? 0 : 2 * 4 * tiles;
+    return rows * (4 * tiles * plan.tile_kv * element + maxima + 2 * kStatistics);
+  }
+  const double sums = bytes_of_sums(spec, target) + kStatistics;
+  return rows * ((tiles - 1) * spec.head_dim * dtype_bytes(spec.dtype) + 2 * tiles * sums);
 }
 
 double milliseconds(double amount, double per_second) {
@@ -86,10 +99,11 @@ Traffic count_traffic(const CheckedSpec& spec, const Facts& facts, const Plan& p
   traffic.fused_bytes = q_and_o + lse + captured + q_heads * ctas_of_one_head * kv_of_one_head;
 
   if (plan.loop_order == LoopOrder::standard)
-    traffic.baseline_bytes = traffic.least_bytes + bytes_of_steps(plan, spec, q_heads * q_len, kv_len);
+    traffic.baseline_bytes =
+        traffic.least_bytes + bytes_of_steps(plan, spec, target, q_heads * q_len, kv_len);
   if (plan.loop_order == LoopOrder::kv_outer)  // a CTA for each q head, which reads K and V
     traffic.baseline_bytes = traffic.least_bytes + (q_heads - kv_heads) * kv_of_one_head +
-                             bytes_of_steps(plan, spec, q_heads * q_len, kv_len);
+                             bytes_of_steps(plan, spec, target, q_heads * q_len, kv_len);
 
   traffic.standard_bytes_by_formula =
       q_heads * ((q_len + kv_len) / 2 * (d + dv) / 2 + q_len * kv_len) * element;

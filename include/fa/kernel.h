@@ -60,7 +60,7 @@ struct ForwardArgs {
   std::optional<float> dropout = {};     // probability; default: the spec's
   std::uint64_t seed = 0;                // dropout seed
   void* workspace =
-      nullptr;  // device memory of Kernel::workspace_bytes(args), 16-byte aligned; null where that is 0
+      nullptr;  // of Kernel::workspace_bytes(args), where the kernel runs; 16-byte aligned; null where that is 0
   std::size_t workspace_bytes = 0;
 };
 
@@ -102,10 +102,10 @@ class Kernel {
   /// ArgumentError naming the tensor that does not fit, DeviceError where the launch fails.
   void forward(const ForwardArgs& args, Stream stream = nullptr) const;
 
-  /// Bytes of device memory that `forward` needs as args.workspace: 0 on the host and for most specs; a few
-  /// bytes a tile where the mask reads tables; all scores, or O in f32, of a baseline (docs/baselines.md). One call at a
-  /// time may use it. Shorter calls may need more, where they have a plan with smaller tiles. Throws ArgumentError like
-  /// `forward`.
+  /// Bytes of memory, where the kernel runs, that `forward` needs as args.workspace: 0 for most specs, and of fused
+  /// kernels on the host; a few bytes a tile where the mask reads tables, on a GPU; all scores, or O in f32, of a
+  /// baseline on either (docs/baselines.md). One call at a time may use it. Shorter calls may need more, where they have
+  /// a plan with smaller tiles. Throws ArgumentError like `forward`.
   std::size_t workspace_bytes(const ForwardArgs& args) const;
 
   /// One backward pass (fa/backward.h), of a kernel that was compiled with Options::backward: dQ, dK, dV

@@ -18,11 +18,11 @@ enum class Tune {
 };
 
 /// Which implementation of attention: facet's fused kernels, or a baseline to compare them with (docs/baselines.md).
-/// Baselines have a forward pass alone, run on GPUs, and take workspace (Kernel::workspace_bytes).
+/// Baselines have a forward pass alone, and take workspace on a GPU and on the host (Kernel::workspace_bytes).
 enum class Impl {
   facet,
-  standard,  // FlashAttention's algorithm 0: S and P pass through device memory, nothing is fused or skipped
-  flash1  // FlashAttention's algorithm 1: fused, with keys outside and queries inside, a CTA a head; nothing is skipped
+  standard,  // FlashAttention's algorithm 0: S and P pass through memory, nothing is fused or skipped
+  flash1  // FlashAttention's algorithm 1: fused, keys outside and queries inside, a CTA or thread a head; nothing skipped
 };
 
 /// Fields left at their defaults take their value from the environment (docs/environment.md), then the

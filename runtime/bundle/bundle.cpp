@@ -148,7 +148,7 @@ Kernel load_kernel(const BundleState& bundle, std::string_view name, int head_di
                                                             .target = kernel.arch,
                                                             .plan = kernel.plan,
                                                             .cuda = load_buckets(device, kernel),
-                                                            .host = nullptr});
+                                                            .host = {}});
     made->backward_remedy = "build the bundle with `facet build --backward`";
     if (kernel.backward)
       made->backward = backward_on_gpu(load_cuda(device, kernel.backward->binary), spec.checked());

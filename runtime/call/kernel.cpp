@@ -29,6 +29,8 @@ Tensor Tensor::bshd(void* data, DType dtype, std::int64_t batch, std::int64_t he
 
 namespace {
 
+constexpr std::string_view kForwardWorkspace = "Kernel::workspace_bytes(args)";
+
 void check_workspace(std::size_t needed, const void* workspace, std::size_t bytes, std::string_view function,
                      std::string_view memory) {
   if (needed == 0) return;
@@ -53,9 +55,10 @@ void check_has_backward(const LoadedKernel& kernel) {
 
 std::size_t Kernel::workspace_bytes(const ForwardArgs& args) const {
   const LoadedKernel& kernel = *state_->loaded;
-  if (kernel.cuda.empty()) return 0;
+  if (kernel.cuda.empty() && !kernel.host.workspace_needed) return 0;
   ForwardParams params{};
   if (prepare(kernel.spec.checked(), kernel.device, args, params) != Work::kernel) return 0;
+  if (kernel.cuda.empty()) return kernel.host.workspace_bytes(params.call);
   return fa::workspace_bytes(kernel.cuda.of(params.call).code->program, params.call);
 }
 
@@ -80,11 +83,13 @@ void Kernel::forward(const ForwardArgs& args, Stream stream) const {
       if (!kernel.cuda.empty()) {
         const CudaKernel& code = *kernel.cuda.of(params.call).code;
         check_workspace(fa::workspace_bytes(code.program, params.call), args.workspace, args.workspace_bytes,
-                        "Kernel::workspace_bytes(args)", "device memory");
+                        kForwardWorkspace, "device memory");
         const std::int64_t row = std::int64_t{element} * (checked.head_dim + checked.head_dim_v);
         launch(code, params, params.call.kv_len * row, args.workspace, stream);
       } else {
-        kernel.host(params);
+        check_workspace(kernel.host.workspace_bytes(params.call), args.workspace, args.workspace_bytes,
+                        kForwardWorkspace, "memory");
+        kernel.host.run(params, args.workspace);
       }
       return;
   }

@@ -19,15 +19,25 @@ struct BackwardPass {
   std::function<void(const BackwardCall&, void* workspace, Stream stream)> run;
 };
 
+/// A kernel's forward pass on the host, for calls that have queries and keys. It owns its code, and is made of functions so
+/// that a program without LLVM can hold a kernel.
+struct HostForward {
+  std::function<void(const ForwardParams&, void* workspace)> run = {};
+  std::function<std::size_t(const CallParams&)> workspace_needed = {};  // empty: none, for any call
+
+  std::size_t workspace_bytes(const CallParams& call) const {
+    return workspace_needed ? workspace_needed(call) : 0;
+  }
+};
+
 struct LoadedKernel {
   Spec spec;
   Device device = Device::host;
   std::string target;
   std::string plan;  // on a GPU that of the last bucket
-  // Exactly one of the two is set. The host's owns its code, and is a function so that a program without LLVM
-  // can hold a kernel.
+  // Exactly one of the two is set.
   CudaBuckets cuda;
-  std::function<void(const ForwardParams&)> host;
+  HostForward host;
   BackwardPass backward = {};                                               // empty where none was asked for
   const char* backward_remedy = "compile the spec with Options::backward";  // where it is empty
   // A checked kernel runs this before each launch (runtime/checked.h).

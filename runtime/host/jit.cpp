@@ -240,6 +240,19 @@ std::shared_ptr<const HostBackwardKernel> load_host_backward(std::string_view ob
                          .store = linked.find<HostBackwardStore>(kHostBackwardStoreSymbol)});
 }
 
+std::shared_ptr<const HostBaselineKernel> load_host_baseline(std::string_view object) {
+  const Linked linked(object);
+  const HostKernel tiles = linked.tiles();
+  auto kernel = std::make_shared<HostBaselineKernel>(
+      HostBaselineKernel{.code = tiles.code,
+                         .info = tiles.info,
+                         .baseline = *linked.find<const HostBaselineInfo*>(kHostBaselineInfoSymbol),
+                         .passes = {}});
+  for (std::uint32_t pass = 0; pass < kernel->baseline.passes; ++pass)
+    kernel->passes.push_back(linked.find<HostPass>(kHostPassSymbol + std::to_string(pass)));
+  return kernel;
+}
+
 std::shared_ptr<const HostKernel> build_host(HostIr code) { return load_host(host_object(std::move(code))); }
 
 }  // namespace fa

@@ -16,6 +16,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/emit/host/backward/backward.h"
+#include "compiler/emit/host/baseline/baseline.h"
 #include "compiler/emit/host/host.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
@@ -44,6 +45,14 @@ struct HostBackwardKernel {
   HostBackwardStore store = nullptr;
 };
 
+/// A loaded object of a baseline.
+struct HostBaselineKernel {
+  std::shared_ptr<void> code;
+  HostInfo info{};
+  HostBaselineInfo baseline{};
+  std::vector<HostPass> passes;
+};
+
 /// "19.1.7"
 std::string_view llvm_version();
 /// This machine's CPU, looked up once. Code for a CPU of the same kind with fewer features runs here, too.
@@ -68,6 +77,7 @@ std::string host_object(HostIr code);
 /// Links an object made by host_object. Throws BuildError where the bytes are no such object.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);
 std::shared_ptr<const HostBackwardKernel> load_host_backward(std::string_view object);
+std::shared_ptr<const HostBaselineKernel> load_host_baseline(std::string_view object);
 
 /// Its assembly: `facet emit --stage ptx` on the host.
 std::string host_asm(HostIr code);

@@ -140,13 +140,9 @@ BackwardPass emulated_backward(const SharedLibrary& library, const Program& prog
 
 std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, const SharedLibrary& library,
                                    Order order) {
-  auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{.spec = spec,
-                                                            .device = Device::host,
-                                                            .target = source.arch,
-                                                            .plan = {},
-                                                            .cuda = nullptr,
-                                                            .host = nullptr});
-  loaded->host = [library, program = source.program, order](const ForwardParams& params) {
+  auto loaded = std::make_shared<LoadedKernel>(LoadedKernel{
+      .spec = spec, .device = Device::host, .target = source.arch, .plan = {}, .cuda = nullptr, .host = {}});
+  loaded->host.run = [library, program = source.program, order](const ForwardParams& params, void*) {
     run_forward(*library, program, params, order);
   };
   return loaded;

@@ -177,10 +177,11 @@ std::string why_unsound(const MadeUp& made) {
   return {};
 }
 
-void check_numbers(Device device, const std::string& target, const Range& range) {
+void check_numbers(Device device, const std::string& target, const Range& range, Impl impl = Impl::facet) {
   Share share;
   Options options = uncached(device);
   options.target = target;
+  options.impl = impl;
   check_all(range, false, [&](const MadeUp& made) {
     MadeUp fitting = made;
     if (target == "t4" && made.spec().dtype() == DType::bf16)
@@ -227,6 +228,11 @@ TEST_CASE("made-up specs: NVRTC builds them for sm_75, sm_80 and sm_90", "[gener
 
 TEST_CASE("made-up specs: the host is within the bound", "[generated][numeric]") {
   check_numbers(Device::host, "", made_up_range(60));
+}
+
+TEST_CASE("made-up specs: the host's baselines are within the bound", "[generated][numeric][baseline]") {
+  for (const Impl impl : {Impl::standard, Impl::flash1})
+    check_numbers(Device::host, "", made_up_range(20), impl);
 }
 
 TEST_CASE("made-up specs: tile classes agree with brute force", "[generated][analysis]") {

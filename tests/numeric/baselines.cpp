@@ -1,7 +1,10 @@
-// The baselines (docs/baselines.md) on a GPU: every spec against the fp64 reference, and S past 2^31 elements.
+// The baselines (docs/baselines.md): every spec against the fp64 reference on the host and on a GPU, and S past 2^31
+// elements.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "runtime/cuda/device_memory.h"
 #include "tests/catch.h"
@@ -21,16 +24,29 @@ std::vector<Path> baseline_paths() {
   return paths;
 }
 
-void check_all(std::vector<Case> cases, const std::string& target, const std::string& plan) {
+void check_on(Device device, std::vector<Case> cases, const std::string& target, const std::string& plan) {
   for (Case& c : cases) {
     c.target = target;
     c.plan = plan;
   }
-  const auto wrong = failures(cases, Device::cuda);
+  const auto wrong = failures(cases, device);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     INFO(cases[i].print() << ": " << wrong[i]);
     CHECK(wrong[i].empty());
   }
+}
+
+void check_all(const std::vector<Case>& cases, const std::string& target, const std::string& plan) {
+  check_on(Device::cuda, cases, target, plan);
+}
+
+/// Of cases of the same spec, dtype and lengths' order, one: so few that every run has them.
+std::vector<Case> some_of(const std::vector<Case>& cases) {
+  std::vector<Case> some;
+  std::set<std::tuple<std::string, DType, bool>> met;
+  for (const Case& c : cases)
+    if (met.emplace(c.spec, c.dtype, c.size.q_len > c.size.kv_len).second) some.push_back(c);
+  return some;
 }
 
 /// Lengths that end just before, at and just after tiles; head dims that differ.
@@ -68,7 +84,27 @@ void check_baseline(const std::string& plan) {
     }
 }
 
+const std::vector<DType> kAllDtypes = {DType::f32, DType::bf16, DType::f16};
+
 }  // namespace
+
+TEST_CASE("host: baselines of every spec in every dtype are within the bound", "[numeric][baseline]") {
+  for (const char* plan : {"standard", "kv_outer"})
+    check_on(Device::host, some_of(covering_cases(kAllDtypes)), "", plan);
+}
+
+TEST_CASE("host: baselines of every spec in every dtype and head_dim are within the bound",
+          "[numeric][baseline][slow]") {
+  for (const char* plan : {"standard", "kv_outer"})
+    check_on(Device::host, covering_cases(kAllDtypes), "", plan);
+}
+
+TEST_CASE("host: baselines of ragged lengths and head_dims are within the bound", "[numeric][baseline]") {
+  for (const char* plan : {"standard", "kv_outer"})
+    for (const DType dtype : {DType::f32, DType::bf16}) check_on(Device::host, edge_cases(dtype), "", plan);
+  check_on(Device::host, edge_cases(DType::bf16), "", "standard tile_q=16 tile_kv=256");
+  check_on(Device::host, edge_cases(DType::f16), "", "kv_outer tile_q=160 tile_kv=48");
+}
 
 TEST_CASE("cuda: standard attention of every spec is within its bound", "[numeric][gpu][baseline]") {
   check_baseline("standard");

@@ -1,6 +1,10 @@
 // fa::compile on the host: the caches, a kernel's properties, and devices that do not exist.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -131,7 +135,7 @@ TEST_CASE("the memory cache tries again after a failure", "[runtime][compile]") 
   CHECK(cache.find(key) == nullptr);
   const Spec spec = causal("again");
   const auto made = std::make_shared<LoadedKernel>(LoadedKernel{
-      .spec = spec, .device = Device::host, .target = "", .plan = "", .cuda = nullptr, .host = nullptr});
+      .spec = spec, .device = Device::host, .target = "", .plan = "", .cuda = nullptr, .host = {}});
   CHECK(cache.find_or_make(key, [&] { return made; }) == made);
   CHECK(cache.find_or_make(key, []() -> MemoryCache::Loaded { throw BuildError("no", ""); }) == made);
 }
@@ -159,14 +163,65 @@ TEST_CASE("a GPU that is not there is an error, and automatic means the host", "
   CHECK(compile(causal("no_gpu"), {.disk_cache = false}).device() == Device::host);
 }
 
-TEST_CASE("compile refuses a baseline where there is none", "[runtime][compile][baseline]") {
-  const Options standard = {.device = Device::host, .impl = Impl::standard, .disk_cache = false};
-  CHECK(message_of<ArgumentError>([&] { compile(causal("no_baseline"), standard); }) ==
-        "standard attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out");
-  Options two = standard;
-  two.plan = "q_outer tile_q=64";
-  CHECK(message_of<ArgumentError>([&] { compile(causal("no_baseline"), two); }) ==
+TEST_CASE("baselines compile for the host, and are kept apart from fused kernels",
+          "[runtime][compile][baseline]") {
+  const TemporaryFolder folder;
+  const Spec spec = causal("host_baseline");
+  const auto with = [&](Impl impl, const std::string& plan = {}) {
+    return compile(spec, {.device = Device::host,
+                          .plan = plan,
+                          .impl = impl,
+                          .cache_dir = folder.path(),
+                          .memory_cache = false});
+  };
+  for (const Impl impl : {Impl::facet, Impl::standard, Impl::flash1}) {
+    CHECK(with(impl).times().source == CompileTimes::Source::compiled);
+    CHECK(with(impl).times().source == CompileTimes::Source::disk);
+  }
+  CHECK(with(Impl::standard).plan().starts_with("host standard tile_q="));
+  CHECK(with(Impl::flash1, "tile_q=32 tile_kv=48").plan() == "host kv_outer tile_q=32 tile_kv=48");
+  CHECK(message_of<ArgumentError>([&] {
+          with(Impl::standard, "tile_q=32 tile_kv=48");
+        }).find("tile_kv=48 is not a multiple of 32") != std::string::npos);
+  CHECK(message_of<ArgumentError>([&] { with(Impl::standard, "q_outer tile_q=64"); }) ==
         "plan: it is either standard or q_outer: leave out one (Options::impl and --impl name one, too)");
+
+  std::vector<float> q(4 * spec.head_dim(), 0.5f), o(q.size());
+  const auto view = [&](std::vector<float>& x) {
+    return Tensor::bhsd(x.data(), DType::f32, 1, 1, 4, spec.head_dim());
+  };
+  ForwardArgs args{.q = view(q), .k = view(q), .v = view(q), .o = view(o)};
+  CHECK(with(Impl::facet).workspace_bytes(args) == 0);
+  for (const Impl impl : {Impl::standard, Impl::flash1}) {
+    const Kernel kernel = with(impl);
+    const std::size_t bytes = kernel.workspace_bytes(args);
+    REQUIRE(bytes > 0);
+    args.workspace = nullptr;
+    CHECK(message_of<ArgumentError>([&] { kernel.forward(args); }) ==
+          fmt::format(
+              "workspace has 0 bytes, this call needs {}: pass memory of Kernel::workspace_bytes(args) bytes",
+              bytes));
+    std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
+    args.workspace = memory.data();
+    args.workspace_bytes = bytes - 1;
+    CHECK(message_of<ArgumentError>([&] {
+            kernel.forward(args);
+          }).find(fmt::format("workspace has {} bytes", bytes - 1)) == 0);
+    args.workspace_bytes = bytes;
+    std::ranges::fill(o, 0.0f);
+    kernel.forward(args);
+    for (const float value : o) CHECK(std::abs(value - 0.5f) < 1e-6f);
+  }
+  // No key, and no query: nothing to keep.
+  ForwardArgs empty = args;
+  empty.k = empty.v = Tensor::bhsd(q.data(), DType::f32, 1, 1, 0, spec.head_dim());
+  CHECK(with(Impl::standard).workspace_bytes(empty) == 0);
+  empty.workspace = nullptr, empty.workspace_bytes = 0;
+  with(Impl::standard).forward(empty);
+  CHECK(o == std::vector<float>(o.size(), 0.0f));
+}
+
+TEST_CASE("compile refuses a baseline's backward pass", "[runtime][compile][baseline]") {
   // Whether or not there is a GPU, and however the baseline is named.
   for (const Device device : {Device::host, Device::cuda})
     for (const bool by_plan : {false, true}) {

@@ -157,7 +157,7 @@ ProblemInputs InputArguments::of(const Spec& spec, std::size_t num_specs, const 
 
 void ImplArgument::declare(CLI::App& app) {
   app.add_option("--impl", name,
-                 "facet: fused; baselines, on a GPU: standard, with S and P in device memory, and flash1, "
+                 "facet: fused; baselines: standard, with S and P in memory, and flash1, "
                  "FlashAttention's algorithm 1 [facet]")
       ->type_name("IMPL")
       ->check(one_of(impl_names()))

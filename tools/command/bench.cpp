@@ -96,9 +96,8 @@ void declare(CLI::App& command, BenchArguments& arguments) {
   arguments.inputs.declare(command);
   arguments.device.declare(command);
   command
-      .add_option(
-          "--impl", arguments.impls,
-          "Time these side by side, of facet and the baselines, which run on a GPU: standard, flash1 [facet]")
+      .add_option("--impl", arguments.impls,
+                  "Time these side by side, of facet and the baselines: standard, flash1 [facet]")
       ->delimiter(',')
       ->allow_extra_args(false)  // or it would take the specs after it
       ->check(one_of(impl_names()))

@@ -129,7 +129,7 @@ Explanation explain(const ExplainArguments& arguments, const Spec& spec) {
   }
   if (arguments.tiles) result.tiles = explain_tiles(arguments, spec, plan);
   if (plan.is_baseline()) {
-    result.workspace = forward_workspace(result.compiled.source->program, result.size);
+    result.workspace = baseline_workspace(spec, result.compiled, target, result.size);
   } else if (!target.is_host()) {
     ProblemInputs inputs;
     inputs.size = result.size;

@@ -39,6 +39,7 @@ nlohmann::json to_json(const Explanation& e) {
   if (!e.backward_plan.empty())
     result["backward"] = {{"plan", e.backward_plan}, {"workspace_bytes", e.backward_workspace}};
   result["products"] = describe_products(e);
+  if (plan.is_baseline()) result["workspace_bytes"] = e.workspace;
   if (e.target.is_host()) return result;
   result["shared_memory"] = most_shared_memory(e.compiled.source->program);
   if (e.built) {
@@ -47,10 +48,7 @@ nlohmann::json to_json(const Explanation& e) {
                        {"cubin_bytes", e.built->cubin_bytes},
                        {"nvrtc_ms", e.built->milliseconds}};
   }
-  if (plan.is_baseline()) {
-    result["workspace_bytes"] = e.workspace;
-    return result;
-  }
+  if (plan.is_baseline()) return result;
   result["register_estimate"] = register_estimate(plan, checked);
   result["ctas_per_sm"] = ctas_that_fit(plan, checked, e.target);
   result["bound"] = bound_name(t.bound);

@@ -97,14 +97,14 @@ void print_explanation(const Explanation& e) {
       line("why not " + std::string(family_name(family)), reason);
   line("tiles", is_baseline ? "every one: baselines leave none out" : describe_walk(e.compiled));
   line("products", describe_products(e));
+  if (is_baseline)
+    line("workspace",
+         fmt::format("{} for {}", print_bytes(static_cast<double>(e.workspace)), describe_size(e.size)));
   if (!e.target.is_host()) {
     line("shared memory",
          fmt::format("{} a CTA, of {}", print_bytes(most_shared_memory(e.compiled.source->program)),
                      print_bytes(e.target.max_smem_per_block)));
-    if (is_baseline) {
-      line("workspace",
-           fmt::format("{} for {}", print_bytes(static_cast<double>(e.workspace)), describe_size(e.size)));
-    } else {
+    if (!is_baseline) {
       line("CTAs on an SM", fmt::format("{}", ctas_that_fit(plan, checked, e.target)));
       line("registers", fmt::format("about {} a thread (estimate)", register_estimate(plan, checked)));
     }

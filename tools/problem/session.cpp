@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "tools/console/interrupt.h"
 
@@ -92,6 +93,14 @@ Session::Session(const Problem& problem, Device device, int cuda_device, Layout 
 
 void Session::give_workspace(ForwardArgs& args, std::size_t bytes) {
   constexpr std::size_t kLarge = std::size_t{1} << 28;  // no cache holds it, so that one serves all copies
+  const auto refuse = [bytes](std::string_view why, int code) {
+    throw DeviceError(
+        fmt::format(
+            "the call's workspace of {} bytes: {}; shorter sequences, fewer heads and fewer batch entries "
+            "take less, fused kernels (--impl facet) next to nothing",
+            bytes, why),
+        code);
+  };
   try {
     if (bytes < kLarge) {
       args.workspace = memory_->allocate(bytes);
@@ -105,12 +114,9 @@ void Session::give_workspace(ForwardArgs& args, std::size_t bytes) {
     args.workspace = large_workspace_;
     args.workspace_bytes = large_workspace_bytes_;
   } catch (const DeviceError& error) {
-    throw DeviceError(
-        fmt::format(
-            "the call's workspace of {} bytes: {}; shorter sequences, fewer heads and fewer batch entries "
-            "take less, fused kernels (--impl facet) next to nothing",
-            bytes, error.what()),
-        error.code());
+    refuse(error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    refuse("there is not so much memory", 0);
   }
 }
 

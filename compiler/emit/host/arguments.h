@@ -34,6 +34,16 @@ struct SoftmaxArgs {
   T params, scores, keep, row_max, row_sum, rescale, b, h, first_q, first_kv, rows;
 };
 
+/// The softmax in two parts, of a baseline: up to the rows' maxima, and what is left once those are known.
+template <class T>
+struct LogitsArgs {
+  T params, scores, keep, row_max, b, h, first_q, first_kv, rows;
+};
+template <class T>
+struct ProbabilitiesArgs {
+  T params, scores, row_max, row_sum, rows;
+};
+
 template <class T>
 struct DropoutArgs {
   T params, probabilities, b, h, first_q, first_kv, rows;
@@ -49,6 +59,12 @@ struct ScoresArgs {
 template <class T>
 struct OutputArgs {
   T probabilities, v, stride, rows, o, rescale, spans, low;
+};
+
+/// Stores `rows` (i64) rows of o and lse from `first_q` on; the others are their sums, maxima and sums of probabilities.
+template <class T>
+struct FinishArgs {
+  T params, o, row_max, row_sum, b, h, first_q, rows;
 };
 
 /// All of them, in order.

@@ -86,23 +86,24 @@ llvm::Function* emit_pack(const HostModule& host, const char* name, DType dtype,
   return function;
 }
 
+void fill_floats(HostBuilder& build, const HostShape& shape, llvm::Value* to, int floats,
+                 llvm::Value* value) {
+  llvm::Value* vector = build.splat(value);
+  build.loop(build.i64(0), build.i64(floats), build.i64(shape.lanes),
+             [&](llvm::Value* at) { build.store_vec(vector, build.float_at(to, at)); });
+}
+
 llvm::Function* emit_reset(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
   auto* f32 = llvm::Type::getFloatTy(host.context());
   llvm::Function* function =
-      host.function("reset", llvm::Type::getVoidTy(host.context()), {pointer, f32, f32});
+      host.function("reset", llvm::Type::getVoidTy(host.context()), {pointer, pointer, pointer, f32, f32});
   HostBuilder build(host, function);
   const int rows = shape.panels * shape.panel;
-  auto fill = [&](std::size_t offset, int floats, llvm::Value* value) {
-    llvm::Value* vector = build.splat(value);
-    llvm::Value* to = build.at(build.arg(0), offset);
-    build.loop(build.i64(0), build.i64(floats), build.i64(shape.lanes),
-               [&](llvm::Value* at) { build.store_vec(vector, build.float_at(to, at)); });
-  };
-  fill(shape.row_max, rows, build.arg(1));
-  fill(shape.row_sum, rows, build.arg(2));
-  fill(shape.o, rows * shape.o_columns, build.f32(0));
+  fill_floats(build, shape, build.arg(1), rows, build.arg(3));
+  fill_floats(build, shape, build.arg(2), rows, build.arg(4));
+  fill_floats(build, shape, build.arg(0), rows * shape.o_columns, build.f32(0));
   build.ir().CreateRetVoid();
   return function;
 }
@@ -137,13 +138,19 @@ llvm::Function* emit_finish(const HostModule& host) {
   llvm::LLVMContext& context = host.context();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* i32 = llvm::Type::getInt32Ty(context);
-  llvm::Function* function = host.function(
-      "finish", llvm::Type::getVoidTy(context),
-      EntryArgs<llvm::Type*>{.params = pointer, .workspace = pointer, .b = i32, .h = i32, .first_q = i32});
-  const auto args = arguments_of<EntryArgs>(*function);
+  llvm::Function* function = host.function("finish", llvm::Type::getVoidTy(context),
+                                           FinishArgs<llvm::Type*>{.params = pointer,
+                                                                   .o = pointer,
+                                                                   .row_max = pointer,
+                                                                   .row_sum = pointer,
+                                                                   .b = i32,
+                                                                   .h = i32,
+                                                                   .first_q = i32,
+                                                                   .rows = llvm::Type::getInt64Ty(context)});
+  const auto args = arguments_of<FinishArgs>(*function);
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *params = args.params, *workspace = args.workspace, *first_q = args.first_q;
+  llvm::Value *params = args.params, *first_q = args.first_q;
   llvm::Value* b = ir.CreateSExt(args.b, build.i64());
   llvm::Value* h = ir.CreateSExt(args.h, build.i64());
   auto number = [&](std::size_t offset) {
@@ -153,7 +160,6 @@ llvm::Function* emit_finish(const HostModule& host) {
   const std::size_t strides = offsetof(ForwardParams, o_strides);
   llvm::Value* q_len = number(offsetof(ForwardParams, call.q_len));
   llvm::Value* first = ir.CreateSExt(first_q, build.i64());
-  llvm::Value* rows = build.min_i64(ir.CreateSub(q_len, first), build.i64(shape.tile_q));
   llvm::Value* lse = build.param(params, build.ptr(), offsetof(ForwardParams, lse));
   llvm::Value* wants_lse = ir.CreateIsNotNull(lse);
   llvm::Value* head = ir.CreateAdd(ir.CreateMul(b, number(offsetof(ForwardParams, call.num_q_heads))), h);
@@ -171,12 +177,11 @@ llvm::Function* emit_finish(const HostModule& host) {
                                 ? build.param(params, build.f32(), offsetof(ForwardParams, call.keep_scale))
                                 : build.f32(1);
 
-  build.loop(build.i64(0), rows, build.i64(1), [&](llvm::Value* row) {
-    llvm::Value* sum = ir.CreateLoad(build.f32(), build.float_at(build.at(workspace, shape.row_sum), row));
+  build.loop(build.i64(0), args.rows, build.i64(1), [&](llvm::Value* row) {
+    llvm::Value* sum = ir.CreateLoad(build.f32(), build.float_at(args.row_sum, row));
     llvm::Value* empty = ir.CreateFCmpOEQ(sum, build.f32(0));
     llvm::Value* factor = ir.CreateFDiv(kept_scale, sum);
-    llvm::Value* from =
-        build.float_at(build.at(workspace, shape.o_rows), ir.CreateMul(row, build.i64(shape.dv_padded)));
+    llvm::Value* from = build.float_at(args.o, ir.CreateMul(row, build.i64(shape.dv_padded)));
     llvm::Value* to = build.at(o, ir.CreateMul(row, row_bytes));
     for_each_chunk(shape.head_dim_v, shape.lanes, [&](int at, int count) {
       llvm::Value* value = load_floats(build, DType::f32, build.float_at(from, build.i64(at)), count);
@@ -186,8 +191,7 @@ llvm::Function* emit_finish(const HostModule& host) {
       store_floats(build, host.spec.dtype, scaled, build.at(to, static_cast<std::size_t>(at * bytes)));
     });
     build.if_then(wants_lse, [&] {
-      llvm::Value* maximum =
-          ir.CreateLoad(build.f32(), build.float_at(build.at(workspace, shape.row_max), row));
+      llvm::Value* maximum = ir.CreateLoad(build.f32(), build.float_at(args.row_max, row));
       llvm::Value* total = HostMath(ir, host.cpu).log_scaled(maximum, sum);
       ir.CreateStore(ir.CreateSelect(empty, build.f32(-kInf), total), build.float_at(lse_first, row));
     });

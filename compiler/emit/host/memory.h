@@ -14,6 +14,9 @@ llvm::Value* load_floats(HostBuilder& build, DType dtype, llvm::Value* from, int
 /// Stores floats (a vector or a scalar) in `dtype`, rounded to nearest even.
 void store_floats(HostBuilder& build, DType dtype, llvm::Value* value, llvm::Value* to);
 
+/// Stores `value` in `floats` floats, a multiple of a vector's.
+void fill_floats(HostBuilder& build, const HostShape& shape, llvm::Value* to, int floats, llvm::Value* value);
+
 /// Cuts `width` into vectors: whole ones, then halves, ... down to single numbers.
 void for_each_chunk(int width, int lanes, const std::function<void(int first, int count)>& body);
 

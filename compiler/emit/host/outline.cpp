@@ -8,6 +8,13 @@
 
 namespace fa {
 
+std::shared_ptr<llvm::Module> start_module(const CheckedSpec& spec, const HookIr& hooks, const HostCpu& cpu) {
+  std::shared_ptr<llvm::Module> module = make_module(spec.name, hooks.module);
+  module->setTargetTriple(cpu.triple);
+  module->setDataLayout(cpu.data_layout);
+  return module;
+}
+
 HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer, std::size_t strides,
                    int bytes, llvm::Value* b, llvm::Value* h) {
   llvm::IRBuilder<>& ir = build.ir();

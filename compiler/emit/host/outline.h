@@ -8,6 +8,9 @@
 
 namespace fa {
 
+/// A module for that CPU, in the hooks' context.
+std::shared_ptr<llvm::Module> start_module(const CheckedSpec& spec, const HookIr& hooks, const HostCpu& cpu);
+
 /// `pointer` and `strides`: offsets of the tensor's address and of its TensorStrides in the launch's params.
 HeadView head_view(HostBuilder& build, llvm::Value* params, std::size_t pointer, std::size_t strides,
                    int bytes, llvm::Value* b, llvm::Value* h);
@@ -26,6 +29,7 @@ llvm::Function* entry(const HostModule& host, const char* name) {
   types.params = pointer;
   if constexpr (requires { types.workspace; }) types.workspace = pointer;
   if constexpr (requires { types.item; }) types.item = pointer;
+  if constexpr (requires { types.kept; }) types.kept = pointer;
   if constexpr (requires { types.d_k; }) types.d_k = types.d_v = pointer;
   llvm::Function* function = host.function(name, llvm::Type::getVoidTy(host.context()), types);
   function->setLinkage(llvm::Function::ExternalLinkage);

@@ -8,7 +8,7 @@ namespace fa {
 
 class HookInliner;
 
-/// void(workspace, float row_max, float row_sum): a q tile begins, with an output of 0.
+/// void(o, row_max, row_sum, float, float): a q tile begins, with an output of 0 and that maximum and sum in each row.
 llvm::Function* emit_reset(const HostModule& host);
 /// void(first row, i64 stride in bytes, i64 rows, to): packs the transpose of a tile's rows, such as Q^T, as
 /// floats; rows past the end repeat the last one. `width`: numbers in a row, of type `dtype`. Words of pairs
@@ -34,10 +34,15 @@ llvm::Function* emit_mask(const HostModule& host);
 /// scores to probabilities in place, by the online softmax in base 2. `masked`: of the lanes in `keep` only,
 /// which is not read otherwise.
 llvm::Function* emit_softmax(const HostModule& host, bool masked);
+/// With LogitsArgs: the softmax's first half, which leaves logits in base 2 in the place of scores (-inf where masked; raw scores
+/// where logits are plain) and the rows' maxima so far.
+llvm::Function* emit_logits(const HostModule& host, bool masked);
+/// With ProbabilitiesArgs: the other half, by the rows' maxima over all keys; adds to their sums.
+llvm::Function* emit_probabilities(const HostModule& host);
 /// void(params, p, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): drops and scales probabilities in
 /// place.
 llvm::Function* emit_dropout(const HostModule& host);
-/// void(params, workspace, i32 b, i32 h, i32 first q): normalises, rounds and stores a tile's o and lse.
+/// With FinishArgs: normalises, rounds and stores o and lse.
 llvm::Function* emit_finish(const HostModule& host);
 
 /// The maximum and sum of a row's softmax before its first key: none, or the sink.

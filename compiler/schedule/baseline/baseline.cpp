@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "compiler/schedule/baseline/flash1.h"
+#include "compiler/schedule/host_plan.h"
 #include "compiler/schedule/plan_text.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -78,6 +79,17 @@ std::string why_illegal_standard(const Plan& plan, const CheckedSpec& spec, cons
   return {};
 }
 
+/// What is wrong with a plan of standard attention on the host, that of a fused kernel with the same tiles being legal.
+std::string why_illegal_standard_on_host(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  constexpr int kRows = 32;  // of S^T, that tile registers multiply at a time, and vectors fewer
+  if (plan.tile_kv % kRows != 0)
+    return fmt::format("tile_kv={} is not a multiple of {}: S has whole products in memory, tile by tile",
+                       plan.tile_kv, kRows);
+  Plan fused = plan;
+  fused.loop_order = LoopOrder::q_outer;
+  return why_illegal(fused, spec, target);
+}
+
 struct TileShape {
   int tile_q, tile_kv;
 };
@@ -86,6 +98,7 @@ struct TileShape {
 constexpr std::array kShapes{TileShape{128, 128}, TileShape{128, 64}, TileShape{64, 64}, TileShape{64, 32},
                              TileShape{32, 64},   TileShape{32, 32},  TileShape{16, 64}, TileShape{16, 32}};
 
+/// The largest tile of standard attention that fits a GPU.
 Plan default_standard_plan(Family family, const CheckedSpec& spec, const Facts& facts, const Target& target) {
   const bool has_async_copies = traits_of(family).has_async_copies;
   for (const TileShape& shape : kShapes) {
@@ -111,9 +124,9 @@ struct ImplName {
 constexpr std::array kImpls{
     ImplName{Impl::facet, LoopOrder::q_outer, "facet", ""},
     ImplName{Impl::standard, LoopOrder::standard, "standard",
-             "asked for; S and P pass through device memory, and no tile is skipped"},
+             "asked for; S and P pass through memory, and no tile is skipped"},
     ImplName{Impl::flash1, LoopOrder::kv_outer, "flash1",
-             "asked for; rows of O go to device memory and back with each kv tile, and no tile is skipped"}};
+             "asked for; rows of O go to memory and back with each kv tile, and no tile is skipped"}};
 static_assert(kImpls[1].impl == Impl::standard &&
               kImpls[2].impl == Impl::flash1);  // in the enumeration's order
 
@@ -123,6 +136,19 @@ std::optional<Family> family_of(const CheckedSpec& spec, const Target& target) {
   for (const Family family : target.families)
     if (!traits_of(family).has_warpgroups && why_refused(family, spec, target).empty()) return family;
   return {};
+}
+
+/// The plan where its text says nothing more. On the host tiles are those of the fused kernel, so that what differs is
+/// their order.
+Plan default_plan(LoopOrder order, Family family, const CheckedSpec& spec, const Facts& facts,
+                  const Target& target) {
+  if (target.is_host()) {
+    Plan plan = host_default(spec.dtype, target.cpu).plan;
+    plan.loop_order = order;
+    return plan;
+  }
+  return order == LoopOrder::standard ? default_standard_plan(family, spec, facts, target)
+                                      : default_flash1_plan(family, spec, target);
 }
 
 }  // namespace
@@ -192,25 +218,24 @@ int outputs_shared_memory(const Plan& plan, const CheckedSpec& spec) {
 }
 
 std::string why_illegal_baseline(const Plan& plan, const CheckedSpec& spec, const Target& target) {
-  if (target.is_host() || traits_of(plan.family).has_warpgroups)
+  if (traits_of(plan.family).has_warpgroups)
     return fmt::format("{} attention has no {} kernels", impl_name(impl_of(plan.loop_order)),
                        traits_of(plan.family).name);
-  return plan.loop_order == LoopOrder::kv_outer ? why_illegal_flash1(plan, spec, target)
-                                                : why_illegal_standard(plan, spec, target);
+  if (plan.loop_order == LoopOrder::kv_outer) return why_illegal_flash1(plan, spec, target);
+  return target.is_host() ? why_illegal_standard_on_host(plan, spec, target)
+                          : why_illegal_standard(plan, spec, target);
 }
 
 Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& facts, const Target& target,
                        std::string_view text) {
   require_support(spec, target);
-  const std::optional<Family> family = target.is_host() ? std::nullopt : family_of(spec, target);
+  const std::optional<Family> family = family_of(spec, target);
   if (!family)
     throw ArgumentError(
-        fmt::format("{} attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out",
-                    impl_name(impl_of(order))));
-  const bool is_standard = order == LoopOrder::standard;
-  Plan plan = parse_plan(text, is_standard ? default_standard_plan(*family, spec, facts, target)
-                                           : default_flash1_plan(*family, spec, target));
-  if (is_standard && text.find("min_ctas") == std::string_view::npos && plan.warps > 0 && plan.tile_q > 0)
+        fmt::format("{} attention has no kernels for {}", impl_name(impl_of(order)), target.name));
+  Plan plan = parse_plan(text, default_plan(order, *family, spec, facts, target));
+  if (order == LoopOrder::standard && !target.is_host() && text.find("min_ctas") == std::string_view::npos &&
+      plan.warps > 0 && plan.tile_q > 0)
     plan.min_ctas = most_ctas(plan, spec, target);
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty())
     throw ArgumentError(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));

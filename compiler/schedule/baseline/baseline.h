@@ -27,7 +27,8 @@ std::string plan_of_impl(Impl impl, std::string_view text);
 /// Throws ArgumentError where the order is a baseline's, all of which have a forward pass alone.
 void refuse_backward(LoopOrder order);
 
-/// The baseline's plan with what `text` says of it (parse_plan's form); the rest is the largest tile that fits. Throws
+/// The baseline's plan with what `text` says of it (parse_plan's form); the rest is the largest tile that fits a GPU, and on
+/// the host that of the fused kernel. Throws
 /// SpecError where the target cannot run the spec, ArgumentError where it has no kernels of that order, or the plan is
 /// malformed or illegal.
 Choice choose_baseline(LoopOrder order, const CheckedSpec& spec, const Facts& facts, const Target& target,

@@ -164,3 +164,24 @@ TEST_CASE("baselines move S and P, or each row's sums, as often as their passes 
   bytes += 2.0 * 4 * kSmall.kv_len * (64 + 40) * 2;  // k and v, read by each q head
   CHECK(moved(kv_outer, plain_spec(64, 40)) == bytes);
 }
+
+TEST_CASE("baselines on the host move S and P in f32, and sums as wide as its vectors", "[schedule]") {
+  HostCpu cpu;
+  cpu.lanes = 16;
+  Target host = find_target("host");
+  host.cpu = &cpu;
+  Plan plan{
+      .family = Family::host, .loop_order = LoopOrder::standard, .tile_q = 96, .tile_kv = 64, .warps = 1};
+  const auto moved = [&] { return count_traffic(plain_spec(64, 40), {}, plan, host, kSmall).baseline_bytes; };
+  const double rows = 2 * 4 * kSmall.q_len, columns = 320;     // kv_len up to whole tiles
+  const double once = 64 * 2 + 40 * 2 + 4;                     // q, o, lse
+  const double k_and_v = 2.0 * kSmall.kv_len * (64 + 40) * 2;  // of a head of each batch entry
+  CHECK(moved() == rows * (once + 4 * columns * 4 + 8 + 8) + 2 * k_and_v);
+  plan.loop_order = LoopOrder::kv_outer;
+  const auto of_sums = [&](int width) {
+    return rows * (once + 4 * 64 * 2 + (2 * 5 - 1 + 1) * (width * 4 + 8)) + 4 * k_and_v;
+  };
+  CHECK(moved() == of_sums(48));
+  cpu.amx = true;
+  CHECK(moved() == of_sums(64));
+}

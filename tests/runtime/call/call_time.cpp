@@ -59,7 +59,7 @@ TEST_CASE("forward, up to the driver, takes a small part of the time that readin
                                                                         .target = "h200",
                                                                         .plan = "",
                                                                         .cuda = load_cuda(device, binary),
-                                                                        .host = nullptr}),
+                                                                        .host = {}}),
                   .times = {}}));
   void* const at = reinterpret_cast<void*>(0x10000);
   const Tensor q = Tensor::bhsd(at, DType::bf16, 4, 32, 4096, 128);

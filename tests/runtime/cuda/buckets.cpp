@@ -49,7 +49,7 @@ Kernel kernel_of(CudaBuckets buckets) {
                    .target = "h200",
                    .plan = plan,
                    .cuda = std::move(buckets),
-                   .host = nullptr});
+                   .host = {}});
   return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
 }
 

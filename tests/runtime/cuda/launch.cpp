@@ -30,7 +30,7 @@ Kernel fake_kernel(const CudaDevice& device, std::string_view text, const Binary
                                                             .target = "h200",
                                                             .plan = "plan",
                                                             .cuda = load_cuda(device, binary),
-                                                            .host = nullptr});
+                                                            .host = {}});
   return Kernel(std::make_shared<const KernelState>(KernelState{.loaded = std::move(loaded), .times = {}}));
 }
 

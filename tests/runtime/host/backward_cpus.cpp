@@ -32,12 +32,13 @@ Kernel kernel_for(const HostCpu& cpu, const Spec& spec) {
   const auto forward = build_host(emit_for_host(spec.checked(), compiled, target));
   const auto backward =
       load_host_backward(host_object(emit_backward_for_host(spec.checked(), compiled, target)));
-  LoadedKernel loaded{.spec = spec,
-                      .device = Device::host,
-                      .target = "host",
-                      .plan = compiled.choice.plan.print(),
-                      .cuda = nullptr,
-                      .host = [forward](const ForwardParams& params) { run_host(*forward, params); }};
+  LoadedKernel loaded{
+      .spec = spec,
+      .device = Device::host,
+      .target = "host",
+      .plan = compiled.choice.plan.print(),
+      .cuda = nullptr,
+      .host = {.run = [forward](const ForwardParams& params, void*) { run_host(*forward, params); }}};
   loaded.backward.workspace_bytes = [backward](const BackwardCall& call) {
     return HostBackwardLayout(*backward, call).workspace_bytes();
   };

@@ -16,29 +16,15 @@ using namespace fa::test;
 
 namespace {
 
-/// A way to multiply bf16, and kernels that do.
-struct Way {
-  const char* name;
-  std::shared_ptr<const HostKernel> (*build)(const CheckedSpec& spec, int tile_q, int tile_kv);
-};
-
-std::vector<Way> ways() {
-  std::vector<Way> all = {{"pairs, emulated", build_with_emulated_pairs}};
-  if (host_cpu().triple.starts_with("x86_64") && host_cpu().avx512)
-    all.push_back({"tiles, emulated", build_with_emulated_amx});
-  else
-    tests::skip("emulated AMX: this CPU lacks AVX-512");
-  return all;
-}
-
 CheckedSpec bf16_spec(const std::string& items, int head_dim = 64, int head_dim_v = 64) {
   return Spec::parse("attention t\ndtype bf16\nhead_dim " + std::to_string(head_dim) + "\nhead_dim_v " +
                      std::to_string(head_dim_v) + "\n" + items)
       .checked();
 }
 
-HostCase case_of(const Way& way, const CheckedSpec& spec, int tile_q = 128, int tile_kv = 128) {
-  return {.spec = spec, .kernel = way.build(spec, tile_q, tile_kv)};
+HostCase case_of(const EmulatedWay& way, const CheckedSpec& spec, int tile_q = 128, int tile_kv = 128) {
+  const EmitFor emit = [&](const HostCpu& cpu) { return host_code(spec, tile_q, tile_kv, cpu); };
+  return {.spec = spec, .kernel = load_host(way.object(emit))};
 }
 
 constexpr std::pair<int, int> kLengths[] = {{1, 1},     {1, 300},   {131, 257}, {128, 128},
@@ -47,7 +33,7 @@ constexpr std::pair<int, int> kLengths[] = {{1, 1},     {1, 300},   {131, 257}, 
 }  // namespace
 
 TEST_CASE("host: bf16 by pairs and by tiles, without a mask and causal") {
-  for (const Way& way : ways())
+  for (const EmulatedWay& way : emulated_ways())
     for (const bool causal : {false, true}) {
       const HostCase host =
           case_of(way, bf16_spec(causal ? "mask_mod = q_idx + kv_len - q_len >= kv_idx\n" : ""));
@@ -64,7 +50,7 @@ TEST_CASE("host: bf16 by pairs and by tiles, without a mask and causal") {
 
 TEST_CASE("host: bf16 by pairs and by tiles, every head_dim, layouts and plans") {
   const Meaning meaning{.score = {}, .mask = [](int, int, int q, int kv) { return q - kv < 40; }};
-  for (const Way& way : ways())
+  for (const EmulatedWay& way : emulated_ways())
     for (const auto& [head_dim, head_dim_v] :
          {std::pair{8, 8}, {16, 40}, {72, 64}, {128, 128}, {256, 24}, {40, 256}})
       for (const auto& [tile_q, tile_kv] : {std::pair{128, 64}, {40, 48}}) {
@@ -97,7 +83,7 @@ TEST_CASE("host: bf16 by pairs and by tiles under every kind of score, and rows 
       {"mask_mod = q_idx % 3 == 0 and kv_idx % 7 == 0\n",
        {{}, [](int, int, int q, int kv) { return q % 3 == 0 && kv % 7 == 0; }}},
   };
-  for (const Way& way : ways())
+  for (const EmulatedWay& way : emulated_ways())
     for (const Kind& kind : kinds) {
       const HostCase host = case_of(way, bf16_spec(kind.items));
       for (const auto& [q_len, kv_len] : kLengths) {
@@ -112,7 +98,7 @@ TEST_CASE("host: bf16 by pairs and by tiles with dropout") {
   const HostProblem problem{
       .batch = 2, .q_heads = 2, .kv_heads = 1, .q_len = 150, .kv_len = 150, .dropout = 0.3, .seed = 9};
   const Meaning meaning{.score = {}, .mask = [](int, int, int q, int kv) { return q >= kv; }};
-  for (const Way& way : ways()) {
+  for (const EmulatedWay& way : emulated_ways()) {
     INFO(way.name);
     const HostCase host = case_of(way, bf16_spec("mask_mod = q_idx >= kv_idx\ndropout 0.3\n"));
     CHECK(worst_error(compare(host, problem, meaning)) < error_bound(host.spec));
@@ -126,7 +112,8 @@ TEST_CASE("host: the emulated product of pairs is what this CPU computes, bit fo
   }
   for (const char* items : {"", "mask_mod = q_idx >= kv_idx\nscore_mod = 9 * tanh(score / 9)\n"}) {
     const CheckedSpec spec = bf16_spec(items, 72, 40);
-    const HostCase real = host_case(spec, 96, 64), emulated = {spec, build_with_emulated_pairs(spec, 96, 64)};
+    const HostCase real = host_case(spec, 96, 64);
+    const HostCase emulated = case_of({.name = "pairs", .object = object_with_emulated_pairs}, spec, 96, 64);
     // Scores of 1e-38 and less leave some products and sums subnormal.
     for (const float spread : {1.0f, 4.0f, 1e-19f}) {
       const HostProblem problem{.q_heads = 2, .kv_heads = 2, .q_len = 150, .kv_len = 173, .spread = spread};

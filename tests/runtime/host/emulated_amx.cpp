@@ -15,6 +15,7 @@
 #include "fa/error.h"
 #include "tests/compile_object.h"
 #include "tests/runtime/host/problem.h"
+#include "tests/skip.h"
 
 namespace fa::test {
 namespace {
@@ -92,17 +93,26 @@ std::string without_tiles(std::string text) {
 
 }  // namespace
 
-std::shared_ptr<const HostKernel> load_ir(const std::string& text) {
+std::string object_of(const std::string& text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, problem, context);
   if (!module) throw InternalError("emulated instructions: " + problem.getMessage().str());
-  return load_host(compile_object(*module));
+  return compile_object(*module);
 }
 
-std::shared_ptr<const HostKernel> build_with_emulated_amx(const CheckedSpec& spec, int tile_q, int tile_kv) {
+std::string object_with_emulated_amx(const EmitFor& emit) {
   const HostCpu cpu = host_cpu_with(host_cpu().name, host_cpu().features + ",+amx-bf16,+amx-tile");
-  return load_ir(without_tiles(host_code(spec, tile_q, tile_kv, cpu).print()));
+  return object_of(without_tiles(emit(cpu).print()));
+}
+
+std::vector<EmulatedWay> emulated_ways() {
+  std::vector<EmulatedWay> all = {{"pairs, emulated", object_with_emulated_pairs}};
+  if (host_cpu().triple.starts_with("x86_64") && host_cpu().avx512)
+    all.push_back({"tiles, emulated", object_with_emulated_amx});
+  else
+    tests::skip("emulated AMX: this CPU lacks AVX-512");
+  return all;
 }
 
 }  // namespace fa::test

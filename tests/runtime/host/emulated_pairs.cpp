@@ -70,13 +70,12 @@ std::string without_pairs(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<const HostKernel> build_with_emulated_pairs(const CheckedSpec& spec, int tile_q,
-                                                            int tile_kv) {
+std::string object_with_emulated_pairs(const EmitFor& emit) {
   HostCpu cpu = host_cpu();
   cpu.bf16_pairs = true, cpu.amx = false;
   if (cpu.lanes < 16)
     cpu.lanes = 16, cpu.registers = 32;  // LLVM splits vectors that are too wide for this CPU
-  return load_ir(without_pairs(host_code(spec, tile_q, tile_kv, cpu).print()));
+  return object_of(without_pairs(emit(cpu).print()));
 }
 
 }  // namespace fa::test

@@ -81,6 +81,22 @@ Stored store(const HostProblem& problem, DType dtype, int heads, int length, int
   return stored;
 }
 
+/// Runs a baseline in as much workspace as it says it needs, aligned to no more than it asks for and full of NaN. Returns
+/// whether the memory on either side is as before.
+bool run_guarded(const HostBaselineKernel& kernel, const ForwardParams& params, int threads) {
+  constexpr std::size_t kGuard = 4096;
+  constexpr std::uint8_t kNan = 0xff;
+  const std::size_t bytes = host_baseline_workspace(kernel, params.call);
+  std::vector<std::uint8_t> memory(bytes + 2 * kGuard + 64, kNan);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) + kGuard;
+  const std::size_t first = kGuard + (64 - address % 64) % 64 + 16;
+  run_host_baseline(kernel, params, memory.data() + first, threads);
+  const auto is_nan = [](std::uint8_t byte) { return byte == kNan; };
+  const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(first);
+  return std::all_of(memory.begin(), begin, is_nan) &&
+         std::all_of(begin + static_cast<std::ptrdiff_t>(bytes), memory.end(), is_nan);
+}
+
 HostResult reference(const CheckedSpec& spec, const HostProblem& p, const Meaning& meaning, const Stored& q,
                      const Stored& k, const Stored& v, unsigned threshold, double keep_scale) {
   HostResult result;
@@ -174,6 +190,13 @@ HostIr host_code(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu
                    cpu);
 }
 
+HostIr baseline_code(const CheckedSpec& spec, LoopOrder order, int tile_q, int tile_kv, const HostCpu& cpu) {
+  const HookIr hooks = lower(spec);
+  Plan plan = host_plan(tile_q, tile_kv);
+  plan.loop_order = order;
+  return emit_host_baseline(spec, hooks, analyse(spec, hooks), plan, cpu);
+}
+
 HostCase host_case(const CheckedSpec& spec, int tile_q, int tile_kv) {
   return {.spec = spec, .kernel = build_host(host_code(spec, tile_q, tile_kv))};
 }
@@ -213,9 +236,12 @@ Compared compare(const HostCase& host, const HostProblem& problem, const Meaning
   params.call.seed = problem.seed;
   for (std::size_t i = 0; i < problem.params.size(); ++i) params.call.params[i] = problem.params[i];
   for (std::size_t i = 0; i < problem.tensors.size(); ++i) params.call.tensors[i] = problem.tensors[i];
-  run_host(*host.kernel, params, problem.threads);
-
   Compared compared;
+  if (host.baseline) {
+    compared.gaps_untouched = run_guarded(*host.baseline, params, problem.threads);
+  } else {
+    run_host(*host.kernel, params, problem.threads);
+  }
   compared.reference = reference(spec, problem, meaning, q, k, v, params.call.drop_threshold,
                                  static_cast<double>(params.call.keep_scale));
   const std::vector<double> all = decode(o.bytes, spec.dtype);

@@ -11,6 +11,7 @@
 
 #include "compiler/schedule/plan.h"
 #include "fa/spec.h"
+#include "runtime/host/baseline.h"
 #include "runtime/host/jit.h"
 #include "runtime/host/run.h"
 #include "templates/params.h"
@@ -46,6 +47,7 @@ struct HostResult {
 struct HostCase {
   CheckedSpec spec;
   std::shared_ptr<const HostKernel> kernel;
+  std::shared_ptr<const HostBaselineKernel> baseline = nullptr;  // where there is one, it runs
 };
 HostCase host_case(const std::string& text, int tile_q = 96, int tile_kv = 64);
 /// The same for a spec changed by hand (a head_dim the language does not allow yet).
@@ -53,11 +55,14 @@ HostCase host_case(const CheckedSpec& spec, int tile_q = 96, int tile_kv = 64);
 Plan host_plan(int tile_q, int tile_kv);
 /// A spec's kernel before code generation.
 HostIr host_code(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu& cpu = host_cpu());
+/// The same of a baseline.
+HostIr baseline_code(const CheckedSpec& spec, LoopOrder order, int tile_q, int tile_kv,
+                     const HostCpu& cpu = host_cpu());
 
 /// Runs the kernel on seeded tensors and the reference on the same numbers.
 struct Compared {
   HostResult host, reference;
-  bool gaps_untouched = true;  // nothing was written between o's rows
+  bool gaps_untouched = true;  // nothing was written between o's rows, nor beside a baseline's workspace
 };
 Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning = {});
 

@@ -1,4 +1,5 @@
 // `facet bench` and `facet cache`.
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -206,16 +207,21 @@ TEST_CASE("bench gives a field of the plan one value after the other", "[tools][
   CHECK(list[2]["plan"] == "host q_outer tile_q=48 tile_kv=16");
 }
 
-TEST_CASE("a sweep beside a baseline that cannot run times what can", "[tools][sweep]") {
-  const auto both = facet({"bench", "--device", "host", "--q-len", "32", "--heads", "1", "--time", "1",
-                           "--impl", "facet,flash1", "--sweep", "tile_q=16,32", "--json", "-"});
-  CHECK(both.status == 2);
-  CHECK(missing(both.err, {"--impl flash1", "GPUs alone"}) == "");
-  const json lines = json::parse(both.out)["results"];
-  REQUIRE(lines.size() == 3);
-  CHECK(lines[1]["sweep"]["value"] == 32);
-  CHECK(lines[2]["impl"] == "flash1");
-  CHECK(lines[2].contains("error"));
+TEST_CASE("a sweep of baselines times what they can run", "[tools][sweep][baseline]") {
+  const auto swept = facet({"bench", "--device", "host", "--q-len", "32", "--heads", "1", "--time", "1",
+                            "--impl", "facet,standard,flash1", "--sweep", "tile_kv=48,64", "--json", "-"});
+  CHECK(swept.status == 1);
+  const json lines = json::parse(swept.out)["results"];
+  REQUIRE(lines.size() == 6);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const json& line = lines[i];
+    INFO(line.dump());
+    CHECK(line["impl"] == std::array{"facet", "standard", "flash1"}[i / 2]);
+    CHECK(line["sweep"]["value"] == (i % 2 == 0 ? 48 : 64));
+    CHECK(line.contains("error") == (i == 2));
+  }
+  CHECK(missing(lines[2]["error"], {"tile_kv=48 is not a multiple of 32"}) == "");
+  CHECK(lines[4]["plan"].get<std::string>().ends_with("tile_kv=48"));
 }
 
 TEST_CASE("bench times the backward pass beside the forward pass, and holds both to the reference") {

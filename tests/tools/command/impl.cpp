@@ -1,4 +1,6 @@
 // --impl: a baseline in the place of Facet's own kernel (docs/baselines.md), as commands take, show and refuse it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -47,10 +49,9 @@ CommandResult on_fake_gpu(const Words& words, const std::string& folder) {
 TEST_CASE("explain and emit show the baseline that --impl names", "[tools][baseline]") {
   const auto explained = facet(on_causal("explain", {"--gpu", "a100", "--impl", "standard"}));
   CHECK(explained.status == 0);
-  CHECK(
-      missing(explained.out, {kPlan, "asked for; S and P pass through device memory, and no tile is skipped",
-                              "every one: baselines leave none out",
-                              "workspace            2.0 MiB for batch 1, heads 4"}) == "");
+  CHECK(missing(explained.out, {kPlan, "asked for; S and P pass through memory, and no tile is skipped",
+                                "every one: baselines leave none out",
+                                "workspace            2.0 MiB for batch 1, heads 4"}) == "");
   // What the model says of fused kernels would be wrong here.
   CHECK(explained.out.find("predicted") == std::string::npos);
   const json report =
@@ -113,33 +114,78 @@ TEST_CASE("a baseline has no backward pass", "[tools][baseline]") {
 }
 
 TEST_CASE("a baseline's plan that cannot run is named by --impl", "[tools][baseline]") {
+  CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "standard", "--plan", "tile_kv=48"})),
+                {"--impl standard --plan \"tile_kv=48\": plan 'host standard ",
+                 "tile_kv=48 is not a multiple of 32"}) == "");
   const Words words = {"--gpu", "a100", "--impl", "flash1", "--plan", "stages=2"};
   CHECK(missing(refusal(on_causal("explain", words)),
                 {"--impl flash1 --plan \"stages=2\": plan 'sm80 kv_outer ", "flash1 attention takes 1"}) ==
         "");
 }
 
-TEST_CASE("baselines run on GPUs", "[tools][baseline]") {
-  CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "flash1"})),
-                {"--impl flash1: flash1 attention runs on GPUs alone so far"}) == "");
-  const std::string reason = "--impl standard: standard attention runs on GPUs alone so far: take a GPU";
-  CHECK(missing(refusal(small_run({causal_path()}, {"--impl", "standard"})), {reason}) == "");
-  CHECK(missing(refusal(small_run({causal_path()}, {"--plan", "standard"})), {reason}) == "");
-  CHECK(missing(refusal(on_causal("explain", {"--gpu", "host", "--impl", "standard"})), {reason}) == "");
-  // What can be timed is timed.
+TEST_CASE("run, bench and explain have baselines on the host", "[tools][baseline]") {
+  for (const auto& [impl, order] : {std::pair{"standard", "standard"}, {"flash1", "kv_outer"}}) {
+    INFO(impl);
+    const auto ran = facet(small_run({causal_path()}, {"--impl", impl, "--verify"}));
+    CHECK(ran.status == 0);
+    CHECK(missing(ran.out, {fmt::format("host {} tile_q=", order), "ok: 140 of 140 rows against fp64"}) ==
+          "");
+    CHECK(facet(small_run({causal_path()}, {"--plan", order})).out.find(fmt::format("host {} ", order)) !=
+          std::string::npos);
+    const auto asm_of = facet(on_causal("emit", {"--gpu", "host", "--impl", impl, "--stage", "ptx"}));
+    CHECK(missing(asm_of.out, {"facet_host_pass_0:", "facet_host_pass_1:"}) == "");
+    CHECK(asm_of.out.find("facet_host_step:") == std::string::npos);
+  }
+  const Words host = {"--gpu",      "host", "--dtype", "f32",
+                      "--head-dim", "64",   "--plan",  "tile_q=64 tile_kv=64"};
+  const auto explained = [&](const Words& more) {
+    Words words = on_causal("explain", host);
+    words.insert(words.end(), more.begin(), more.end());
+    return facet(words).out;
+  };
+  CHECK(missing(explained({"--impl", "standard"}),
+                {"host standard tile_q=64 tile_kv=64", "every one: baselines leave none out",
+                 "workspace            4.0 MiB for batch 1, heads 4", "to and from memory"}) == "");
+  const json standard = json::parse(explained({"--impl", "standard", "--json"}));
+  const json flash1 = json::parse(explained({"--impl", "flash1", "--json"}));
+  // S and P in f32, in bytes that calls are really asked for.
+  CHECK(standard["workspace_bytes"] >= 4 * 512 * (512 + 2) * 4);
+  CHECK(standard["workspace_bytes"] < 4 * 512 * (512 + 2) * 4 * 1.3);
+  CHECK(flash1["workspace_bytes"] >= 4 * 512 * (64 + 2) * 4);
+  CHECK(flash1["workspace_bytes"] < 4 * 512 * (64 + 2) * 4 * 1.3);
+  CHECK(standard["bytes"]["baseline"] > 4.0 * 4 * 512 * 512 * 4);
+
   const auto bench =
-      facet(on_causal("bench", {"--device", "host", "--head-dim", "16", "--q-len", "32", "--heads", "1",
-                                "--time", "1", "--impl", "facet,standard", "--json", "-"}));
-  CHECK(bench.status == 2);
-  CHECK(missing(bench.err, {reason}) == "");
+      facet(on_causal("bench", {"--device", "host", "--dtype", "f32", "--head-dim", "64", "--q-len", "512",
+                                "--heads", "4", "--plan", "tile_q=64 tile_kv=64", "--time", "1", "--verify",
+                                "--impl", "facet,standard,flash1", "--json", "-"}));
+  CHECK(bench.status == 0);
   const json lines = json::parse(bench.out)["results"];
-  REQUIRE(lines.size() == 2);
+  REQUIRE(lines.size() == 3);
   CHECK(lines[0]["impl"] == "facet");
   CHECK(lines[0]["workspace_bytes"] == 0);
   CHECK(lines[1]["impl"] == "standard");
-  CHECK(lines[1].contains("error"));
+  CHECK(lines[1]["workspace_bytes"] == standard["workspace_bytes"]);
+  CHECK(lines[2]["impl"] == "flash1");
+  CHECK(lines[2]["workspace_bytes"] == flash1["workspace_bytes"]);
   CHECK(missing(refusal(on_causal("bench", {"--impl", "standard", "--plans", "all"})),
                 {"--plans all times every plan of facet, baselines have none"}) == "");
+}
+
+TEST_CASE("what cannot be timed on the host costs one line", "[tools][baseline]") {
+  // S of 16,384 rows takes 1 GiB.
+  const auto bench = shell(
+      "ulimit -v 800000; exec \"$FACET\" bench \"$SPECS\"/causal.fa --device host --threads 1 --head-dim 16 "
+      "--q-len 16384 "
+      "--heads 1 --time 1 --impl standard,facet --json -");
+  CHECK(bench.status == 1);
+  const json lines = json::parse(bench.out)["results"];
+  REQUIRE(lines.size() == 2);
+  CHECK(missing(lines[0]["error"],
+                {"the call's workspace of 1", "there is not so much memory; shorter sequences",
+                 "fused kernels (--impl facet) next to nothing"}) == "");
+  CHECK(lines[1]["impl"] == "facet");
+  CHECK_FALSE(lines[1].contains("error"));
 }
 
 TEST_CASE("a bundle holds no baseline", "[tools][baseline]") {

@@ -328,9 +328,7 @@ void emit_backward_info(const BackwardModule& backward) {
 HostIr emit_host_backward(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
                           const TileClasses& classes, const Derivatives& derivatives, const Plan& plan,
                           const HostCpu& cpu) {
-  const std::shared_ptr<llvm::Module> module = make_module(spec.name, hooks.module);
-  module->setTargetTriple(cpu.triple);
-  module->setDataLayout(cpu.data_layout);
+  const std::shared_ptr<llvm::Module> module = start_module(spec, hooks, cpu);
   const HostModule host{.spec = spec,
                         .hooks = hooks,
                         .facts = facts,

@@ -32,17 +32,9 @@ class AmxProducts : public HostProducts {
 
   bool loads() const override { return true; }
 
-  void load(HostBuilder& build) override {
-    llvm::IRBuilder<>& ir = build.ir();
-    auto pack = [&](llvm::Function* function, const HeadView& head, std::vector<llvm::Value*> to) {
-      llvm::Value* row_bytes = ir.CreateMul(head.row_stride, build.i64(2));
-      llvm::Value* first = build.at(head.data, ir.CreateMul(tile_.first_kv, row_bytes));
-      std::vector<llvm::Value*> operands = {first, row_bytes, tile_.rows};
-      operands.insert(operands.end(), to.begin(), to.end());
-      ir.CreateCall(function, operands);
-    };
-    pack(pack_k_, tile_.k, {buffer(build, shape_.k_rows)});
-    pack(pack_v_, tile_.v, {buffer(build, shape_.v_columns), buffer(build, shape_.v_pairs)});
+  void load_k(HostBuilder& build) override { pack(build, pack_k_, tile_.k, {buffer(build, shape_.k_rows)}); }
+  void load_v(HostBuilder& build) override {
+    pack(build, pack_v_, tile_.v, {buffer(build, shape_.v_columns), buffer(build, shape_.v_pairs)});
   }
 
   int granule() const override { return kGranule; }
@@ -64,18 +56,29 @@ class AmxProducts : public HostProducts {
     llvm::Value* p = buffer(build, shape_.p_pairs);
     ir.CreateCall(pack_p_, {panel.s, end, p});
     llvm::Value* v = build.at(buffer(build, shape_.v_columns), ir.CreateMul(panel.low, build.i64(2)));
-    llvm::Value* o =
-        build.float_at(buffer(build, shape_.o), ir.CreateMul(panel.row, build.i64(shape_.o_columns)));
+    llvm::Value* o = build.float_at(panel.o, ir.CreateMul(panel.row, build.i64(shape_.o_columns)));
     ir.CreateCall(pv_, {p, v, panel.kept, o, buffer(build, shape_.rescale), buffer(build, shape_.v_product)});
   }
 
   void end_step(HostBuilder& build) override { release_tiles(build); }
 
-  void finish(HostBuilder& build, llvm::Value* workspace) override {
-    build.ir().CreateCall(unpack_o_, {build.at(workspace, shape_.o), build.at(workspace, shape_.o_rows)});
+  llvm::Value* finish(HostBuilder& build, llvm::Value* workspace, llvm::Value* o) override {
+    llvm::Value* rows = build.at(workspace, shape_.o_rows);
+    build.ir().CreateCall(unpack_o_, {o, rows});
+    return rows;
   }
 
  private:
+  void pack(HostBuilder& build, llvm::Function* function, const HeadView& head,
+            const std::vector<llvm::Value*>& to) const {
+    llvm::IRBuilder<>& ir = build.ir();
+    llvm::Value* row_bytes = ir.CreateMul(head.row_stride, build.i64(2));
+    llvm::Value* first = build.at(head.data, ir.CreateMul(tile_.first_kv, row_bytes));
+    std::vector<llvm::Value*> operands = {first, row_bytes, tile_.rows};
+    operands.insert(operands.end(), to.begin(), to.end());
+    ir.CreateCall(function, operands);
+  }
+
   llvm::Value* buffer(HostBuilder& build, std::size_t offset) const {
     return build.at(tile_.workspace, offset);
   }

@@ -30,8 +30,7 @@ void MicroKernels::scores(HostBuilder& build, const StepPanel& panel, llvm::Valu
 void MicroKernels::output(HostBuilder& build, const StepPanel& panel, llvm::Value* p, HeadView v,
                           llvm::Value* workspace) const {
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value* o =
-      build.float_at(build.at(workspace, shape_.o), ir.CreateMul(panel.row, build.i64(shape_.dv_padded)));
+  llvm::Value* o = build.float_at(panel.o, ir.CreateMul(panel.row, build.i64(shape_.dv_padded)));
   llvm::Value *low = panel.low, *words = panel.kept;
   if (shape_.numbers == 2) {
     low = ir.CreateLShr(low, 1);

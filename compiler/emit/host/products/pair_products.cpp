@@ -27,7 +27,7 @@ class PairProducts : public HostProducts {
 
   bool loads() const override { return true; }
 
-  void load(HostBuilder& build) override {
+  void load_v(HostBuilder& build) override {
     build.ir().CreateCall(pair_v_, {first_row(build, tile_.v, tile_.first_kv, kBytes),
                                     row_bytes(build, tile_.v), tile_.rows, buffer(build, shape_.v)});
   }

@@ -32,10 +32,8 @@ class FloatProducts : public HostProducts {
 
   bool loads() const override { return copy_k_ || copy_v_; }
 
-  void load(HostBuilder& build) override {
-    copy(build, copy_k_, tile_.k, k_);
-    copy(build, copy_v_, tile_.v, v_);
-  }
+  void load_k(HostBuilder& build) override { copy(build, copy_k_, tile_.k, k_); }
+  void load_v(HostBuilder& build) override { copy(build, copy_v_, tile_.v, v_); }
 
   void scores(HostBuilder& build, const StepPanel& panel) override {
     kernels_.scores(build, panel, build.at(tile_.workspace, shape_.q), k_.data,

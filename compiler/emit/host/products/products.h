@@ -29,6 +29,7 @@ struct StepPanel {
   llvm::Value* row;         // i64: the panel's first row in the q tile
   llvm::Value *low, *kept;  // i64: kv rows low..low + kept of the tile
   llvm::Value *spans, *s;   // as the masks and the softmax know them
+  llvm::Value* o;           // the q tile's sums of O, of all its panels
 };
 
 /// Tiles that the mask keeps all of, and others: what a launch may find.
@@ -45,15 +46,20 @@ class HostProducts {
   virtual void begin_step(HostBuilder&, const StepTile&) = 0;
   /// Brings the tile's rows of K and V to where the products read them, if they are to be brought.
   virtual bool loads() const = 0;
-  virtual void load(HostBuilder&) = 0;
+  virtual void load_k(HostBuilder&) {}
+  virtual void load_v(HostBuilder&) {}
+  void load(HostBuilder& build) {
+    load_k(build);
+    load_v(build);
+  }
   /// The kv rows that a panel sees begin at a multiple of this.
   virtual int granule() const { return 1; }
   /// S^T = K Q^T, and O = rescale O + P^T V.
   virtual void scores(HostBuilder&, const StepPanel&) = 0;
   virtual void output(HostBuilder&, const StepPanel&) = 0;
   virtual void end_step(HostBuilder&) {}
-  /// Brings O to [panels][panel][dv_padded] at shape.o_rows.
-  virtual void finish(HostBuilder&, llvm::Value* /*workspace*/) {}
+  /// O as [panels][panel][dv_padded]: where it is, or brought to shape.o_rows.
+  virtual llvm::Value* finish(HostBuilder&, llvm::Value* /*workspace*/, llvm::Value* o) { return o; }
 };
 
 /// The products as this shape has them; adds the functions they call to the module.

@@ -74,6 +74,31 @@ TEST_CASE("algorithm 1 has a plan for every target, dtype and head_dim", "[sched
   CHECK(why("sm90", "h100") == "flash1 attention has no sm90 kernels");
 }
 
+TEST_CASE("baselines on the host have the fused kernel's tiles", "[schedule][baseline]") {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32}) {
+    const CheckedSpec spec = plain_spec(72, 40, dtype);
+    Target host = find_target("host");
+    for (const auto& [name, features] : {std::pair{"skylake-avx512", "+avx512f,+avx512vl"},
+                                         {"znver4", "+avx512f,+avx512vl,+avx512bf16"},
+                                         {"sapphirerapids", "+avx512f,+avx512vl,+amx-bf16,+amx-tile"}}) {
+      const HostCpu cpu = HostCpu::from_features("x86_64-pc-linux-gnu", name, features);
+      host.cpu = &cpu;
+      Plan fused = choose(spec, Facts{}, host, {}).plan;
+      for (const LoopOrder order : {LoopOrder::standard, LoopOrder::kv_outer}) {
+        const Plan plan = choose_baseline(order, spec, Facts{}, host, loop_order_name(order)).plan;
+        INFO(plan.print());
+        CHECK(why_illegal(plan, spec, host).empty());
+        CHECK(parse_plan(plan.print(), {}) == plan);
+        fused.loop_order = order;
+        CHECK(plan == fused);
+      }
+    }
+    CHECK(choose_baseline(LoopOrder::kv_outer, spec, Facts{}, host, "tile_q=64 tile_kv=48").plan.print() ==
+          "host kv_outer tile_q=64 tile_kv=48");
+    for (const Plan& plan : legal_plans(spec, host)) REQUIRE_FALSE(plan.is_baseline());
+  }
+}
+
 TEST_CASE("nothing but its name chooses a baseline", "[schedule][baseline]") {
   for (const char* name : {"t4", "a100", "h100"})
     for (const Plan& plan : legal_plans(plain_spec(64, 64, DType::f16), find_target(name)))
@@ -118,8 +143,13 @@ TEST_CASE("a baseline's plan that cannot run says why", "[schedule][baseline]") 
       "plan 'sm80 standard tile_q=128 tile_kv=128 warps=3 stages=3 q_in_registers=0 min_ctas=1' cannot "
       "run: warps=3 is not 1, 2, 4 or 8");
   CHECK_THROWS_WITH(
-      chosen("host", spec),
-      "standard attention runs on GPUs alone so far: take a GPU (--device cuda), or leave it out");
+      chosen("host", spec, "standard tile_kv=48"),
+      "plan 'host standard tile_q=96 tile_kv=48' cannot run: tile_kv=48 is not a multiple of 32: S has "
+      "whole products in memory, tile by tile");
+  CHECK_THROWS_WITH(
+      chosen("host", spec, "standard tile_q=40"),
+      "plan 'host standard tile_q=40 tile_kv=64' cannot run: tile_q=40 is not a multiple of 16 x warps = "
+      "16, up to 1024");
   CHECK_THROWS_AS(chosen("t4", spec), SpecError);  // bf16
 }
 
