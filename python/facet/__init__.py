@@ -20,12 +20,12 @@ Arrays come from any library that speaks DLPack: NumPy on the CPU, PyTorch, CuPy
 
 from .errors import ArgumentError, BuildError, BundleError, DeviceError, Diagnostic, Error, InternalError, SpecError
 from .explain import ClampedRead, Explanation, Tiles
-from .kernel import BoundKernel, CompileTimes, Gradients, Kernel, KernelPlan, compile
+from .kernel import BoundKernel, CompileTimes, Gradients, Impl, Kernel, KernelPlan, compile
 from .spec import ParamInfo, Spec, TensorInfo, load
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError", "BoundKernel", "BuildError", "BundleError", "ClampedRead", "CompileTimes", "DeviceError", "Diagnostic", "Error",
-    "Explanation", "Gradients", "InternalError", "Kernel", "KernelPlan", "ParamInfo", "Spec", "SpecError", "TensorInfo", "Tiles", "compile", "load",
+    "Explanation", "Gradients", "Impl", "InternalError", "Kernel", "KernelPlan", "ParamInfo", "Spec", "SpecError", "TensorInfo", "Tiles", "compile", "load",
 ]

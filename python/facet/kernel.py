@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Literal, Mapping, NamedTuple, Optional, Tuple, Union, get_args
 
 from . import _core, arrays
 from .errors import ArgumentError
 from .explain import Explanation
 from .spec import Spec
+
+
+Impl = Literal["facet", "standard", "flash1"]  #: which implementation of attention
+IMPLS: Tuple[str, ...] = get_args(Impl)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ def compile(
     device: str = "auto",
     backward: bool = False,
     deterministic: bool = False,
+    impl: Impl = "facet",
     plan: str = "",
     backward_plan: str = "",
     cuda_device: int = 0,
@@ -68,6 +73,8 @@ def compile(
     device        "cpu", "cuda", or "auto": the NVIDIA GPU where there is one, else the CPU
     backward      Kernel.backward too
     deterministic with backward: every gradient has the same bits in every run; costs a GPU time and memory, the CPU nothing
+    impl          "facet", or a baseline to compare with: "standard" (S and P whole in memory), "flash1" (FlashAttention's algorithm 1);
+                  those have a forward pass alone, skip nothing, and take memory for each call: docs/baselines.md
     plan          forces a plan or parts of one, as ``facet explain`` prints it: "tile_q=128 tile_kv=64"
     backward_plan the same for the backward pass on a GPU, as ``facet explain --backward`` prints it: "keys(tile_q=64) delays_dq=0"
     cuda_device   which GPU
@@ -78,13 +85,13 @@ def compile(
     cache_dir     where kernels are kept; by default FA_CACHE_DIR, else ~/.cache/facet
 
     Lengths, batch, heads, strides, params and the seed are not compiled in: one kernel serves all. Raises SpecError (the
-    target cannot run the spec), DeviceError (no such device), BuildError.
+    target cannot run the spec), ArgumentError (a name or plan that nobody knows; a baseline with backward=True), DeviceError (no such device), BuildError.
     """
     if isinstance(spec, str):
         spec = Spec(spec)
     core = _core.compile(
         spec._core, device=device, cuda_device=cuda_device, num_threads=num_threads, backward=backward,
-        deterministic=deterministic, plan=plan, backward_plan=backward_plan, target=target,
+        deterministic=deterministic, impl=impl, plan=plan, backward_plan=backward_plan, target=target,
         checked=checked, tune=tune, tune_seconds=tune_seconds, cache_dir=os.fspath(cache_dir), disk_cache=disk_cache,
         memory_cache=memory_cache)
     return Kernel(core, cuda_device)

@@ -61,6 +61,7 @@ class Workspace {
   std::unique_ptr<void, Free> memory_;
 };
 
+/// `workspace` is a GPU's. On the host a call that needs one gets its own.
 void forward(const Kernel& kernel, const View& q, const View& k, const View& v, const View& o,
              const View* lse, const CapturedSet& captured, std::optional<float> dropout, std::uint64_t seed,
              std::uintptr_t stream, std::uintptr_t workspace, std::size_t workspace_bytes) {
@@ -68,7 +69,11 @@ void forward(const Kernel& kernel, const View& q, const View& k, const View& v, 
   args.workspace = reinterpret_cast<void*>(workspace);
   args.workspace_bytes = workspace_bytes;
   const nb::gil_scoped_release released;
-  kernel.forward(args, reinterpret_cast<Stream>(stream));
+  if (kernel.device() == Device::cuda) return kernel.forward(args, reinterpret_cast<Stream>(stream));
+  args.workspace_bytes = kernel.workspace_bytes(args);
+  const Workspace own(args.workspace_bytes);
+  args.workspace = own.data();
+  kernel.forward(args);
 }
 
 std::size_t workspace_bytes(const Kernel& kernel, const View& q, const View& k, const View& v, const View& o,
@@ -132,8 +137,15 @@ Tune tune_named(const std::string& name) {
   throw ArgumentError("tune is '" + name + "'; it may be never, cached or once");
 }
 
+Impl impl_named(const std::string& name) {
+  if (name == "facet") return Impl::facet;
+  if (name == "standard") return Impl::standard;
+  if (name == "flash1") return Impl::flash1;
+  throw ArgumentError("impl is '" + name + "'; it may be facet, standard or flash1");
+}
+
 Kernel compile_spec(const Spec& spec, const std::string& device, int cuda_device, int num_threads,
-                    bool backward, bool deterministic, const std::string& plan,
+                    bool backward, bool deterministic, const std::string& impl, const std::string& plan,
                     const std::string& backward_plan, const std::string& target, bool checked,
                     const std::string& tune, double tune_seconds, const std::string& cache_dir,
                     bool disk_cache, bool memory_cache) {
@@ -141,6 +153,7 @@ Kernel compile_spec(const Spec& spec, const std::string& device, int cuda_device
                         .cuda_device = cuda_device,
                         .num_threads = num_threads,
                         .plan = plan,
+                        .impl = impl_named(impl),
                         .cache_dir = cache_dir,
                         .disk_cache = disk_cache,
                         .memory_cache = memory_cache,
@@ -201,9 +214,9 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("times", &times);
   module.def("compile", &compile_spec, nb::arg("spec"), nb::kw_only(), nb::arg("device"),
              nb::arg("cuda_device"), nb::arg("num_threads"), nb::arg("backward"), nb::arg("deterministic"),
-             nb::arg("plan"), nb::arg("backward_plan"), nb::arg("target"), nb::arg("checked"),
-             nb::arg("tune"), nb::arg("tune_seconds"), nb::arg("cache_dir"), nb::arg("disk_cache"),
-             nb::arg("memory_cache"));
+             nb::arg("impl"), nb::arg("plan"), nb::arg("backward_plan"), nb::arg("target"),
+             nb::arg("checked"), nb::arg("tune"), nb::arg("tune_seconds"), nb::arg("cache_dir"),
+             nb::arg("disk_cache"), nb::arg("memory_cache"));
 }
 
 }  // namespace fa::python

@@ -151,7 +151,7 @@ class RepeatedCalls {
     args.v.data = asked->data[2];
     args.o.data = described->data;
     nb::object workspace;
-    if (known->gpu >= 0 && known->workspace_bytes > 0) {
+    if (known->workspace_bytes > 0) {
       workspace = q.attr("new_empty")(known->workspace_bytes, nb::arg("dtype") = byte_);
       args.workspace = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(workspace.attr("data_ptr")()));
       args.workspace_bytes = known->workspace_bytes;

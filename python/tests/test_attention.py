@@ -147,7 +147,8 @@ def test_tensors_that_do_not_fit():
 def op_arguments():
     q, k, v = tensors()
     text = facet.Spec(ALIBI).with_head_dim(24).text
-    return q, k, v, text, [torch.rand(4, requires_grad=True)], [torch.tensor(1.3, requires_grad=True)], [1], [20.0, 1.0], None, None
+    return (q, k, v, text, [torch.rand(4, requires_grad=True)], [torch.tensor(1.3, requires_grad=True)], [1], [20.0, 1.0], None, None,
+            "facet")
 
 
 def test_opcheck():

@@ -12,6 +12,7 @@ from facet.torch import AuxOutput, AuxRequest, attention, flex_attention
 def attention_gives(x: Tensor, spec: facet.Spec, either: bool) -> None:
     assert_type(attention(x, x, x, spec, window=3), Tensor)
     assert_type(attention(x, x, x, spec, return_lse=True), Tuple[Tensor, Tensor])
+    assert_type(attention(x, x, x, spec, impl="standard"), Tensor)
     assert_type(attention(x, x, x, spec, return_lse=either), Union[Tensor, Tuple[Tensor, Tensor]])
 
 
@@ -23,7 +24,7 @@ def flex_attention_gives(x: Tensor, either: bool) -> None:
 
 
 def specs_and_kernels_give(spec: facet.Spec) -> None:
-    kernel = facet.compile(spec, device="cpu")
+    kernel = facet.compile(spec, device="cpu", impl="flash1")
     assert_type(kernel.times.total, float)
     assert_type(kernel.spec, facet.Spec)
     assert_type(spec.params[0], facet.ParamInfo)

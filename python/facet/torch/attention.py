@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import ArgumentError
+from ..kernel import IMPLS, Impl
 from ..spec import ParamInfo, Spec, TensorInfo
 from . import kernels, repeated, run
 from .function import attend
@@ -17,14 +18,14 @@ _Info = Union[TensorInfo, ParamInfo]
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: Literal[False] = ..., dropout_p: Optional[float] = ...,
-              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ..., **tensors_and_params: Any) -> Tensor: ...
+              seed: Optional[Union[int, Tensor]] = ..., impl: Impl = ..., captured: Mapping[str, Any] = ..., **tensors_and_params: Any) -> Tensor: ...
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: Literal[True], dropout_p: Optional[float] = ...,
-              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ...,
+              seed: Optional[Union[int, Tensor]] = ..., impl: Impl = ..., captured: Mapping[str, Any] = ...,
               **tensors_and_params: Any) -> Tuple[Tensor, Tensor]: ...
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, spec: Union[Spec, str], *, return_lse: bool, dropout_p: Optional[float] = ...,
-              seed: Optional[Union[int, Tensor]] = ..., captured: Mapping[str, Any] = ...,
+              seed: Optional[Union[int, Tensor]] = ..., impl: Impl = ..., captured: Mapping[str, Any] = ...,
               **tensors_and_params: Any) -> Union[Tensor, Tuple[Tensor, Tensor]]: ...
 def attention(
     q: Tensor,
@@ -35,6 +36,7 @@ def attention(
     return_lse: bool = False,
     dropout_p: Optional[float] = None,
     seed: Optional[Union[int, Tensor]] = None,
+    impl: Impl = "facet",
     captured: Mapping[str, Any] = {},
     **tensors_and_params: Any,
 ) -> Union[Tensor, Tuple[Tensor, Tensor]]:
@@ -46,6 +48,7 @@ def attention(
     spec       a facet.Spec or its text; it is compiled for q's type and head dim and v's, whatever it states itself
     dropout_p  a probability other than the one of the spec's line `dropout`
     seed       decides what is dropped; by default it comes from PyTorch's generator, so torch.manual_seed repeats it
+    impl       "facet", or a baseline to compare with, "standard" or "flash1" (docs/baselines.md): of those no gradient can be asked for
     captured   tensors and params whose names are taken by the arguments above
 
     All other keywords are the spec's captured tensors (every one, of its type; any strides) and params (those that differ from
@@ -58,8 +61,11 @@ def attention(
     compiled at the first call for a spec, type and head dims, and then serves all lengths. Raises facet.ArgumentError naming
     what does not fit.
     """
+    if impl not in IMPLS:
+        raise ArgumentError(f"impl is {impl!r}; it may be {', '.join(IMPLS[:-1])} or {IMPLS[-1]}")
     text = spec if isinstance(spec, str) else spec.text
-    may_repeat = not (return_lse or captured or tensors_and_params or dropout_p is not None or seed is not None)
+    may_repeat = not (return_lse or captured or tensors_and_params or dropout_p is not None or seed is not None
+                      or impl != "facet")
     if may_repeat and (known := repeated.call(text, (), q, k, v)) is not None:
         return known
     q, k, v = autocast(q, k, v)
@@ -71,7 +77,7 @@ def attention(
         seed = _seed(seed)
     else:
         seed = None
-    o, lse = attend(run.Call(fitted.text, places, numbers, dropout_p), q, k, v, tensors, scalars, seed)
+    o, lse = attend(run.Call(fitted.text, places, numbers, dropout_p, impl), q, k, v, tensors, scalars, seed)
     if may_repeat:
         repeated.remember(text, fitted, (), q, k, v, o)
     return (o, lse) if return_lse else o

@@ -9,7 +9,7 @@ import torch
 
 from .. import _core
 from ..errors import ArgumentError
-from ..kernel import Kernel, compile
+from ..kernel import Impl, Kernel, compile
 from ..spec import ParamInfo, Spec, TensorInfo
 
 DTYPES = {
@@ -58,19 +58,19 @@ def _fitted(text: str, head_dim: int, head_dim_v: int, dtype: torch.dtype) -> Fi
 
 
 @functools.lru_cache(maxsize=4096)
-def _kernel(text: str, device: str, index: int, threads: int, backward: bool, deterministic: bool) -> Kernel:
+def _kernel(text: str, device: str, index: int, threads: int, backward: bool, deterministic: bool, impl: Impl) -> Kernel:
     return compile(spec_of(text), device=device, cuda_device=index, num_threads=threads, backward=backward,
-                   deterministic=deterministic)
+                   deterministic=deterministic, impl=impl)
 
 
-def kernel_for(text: str, device: torch.device, backward: bool = False) -> Kernel:
+def kernel_for(text: str, device: torch.device, backward: bool = False, impl: Impl = "facet") -> Kernel:
     """The kernel of a spec on a device; on the CPU with PyTorch's number of threads."""
     if device.type == "cpu":
-        return _kernel(text, "cpu", 0, torch.get_num_threads(), backward, False)  # whose bits repeat anyway
+        return _kernel(text, "cpu", 0, torch.get_num_threads(), backward, False, impl)  # whose bits repeat anyway
     if device.type != "cuda":
         raise ArgumentError(f"q is on {device}: Facet runs on CPUs and NVIDIA GPUs")
     index = device.index if device.index is not None else torch.cuda.current_device()
-    return _kernel(text, "cuda", index, 0, backward, backward and torch.are_deterministic_algorithms_enabled())
+    return _kernel(text, "cuda", index, 0, backward, backward and torch.are_deterministic_algorithms_enabled(), impl)
 
 
 def view(tensor: torch.Tensor) -> "_core.View":

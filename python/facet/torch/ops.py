@@ -6,24 +6,30 @@ does the same at less cost.
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional, Tuple, cast
 
 import torch
 from torch import Tensor
 
+from ..kernel import Impl
 from . import kernels, run
+
+
+def _call(spec: str, scalar_params: List[int], numbers: List[float], dropout: Optional[float], impl: str) -> run.Call:
+    """The arguments of the operator, whose schema knows an Impl as a string."""
+    return run.Call(spec, scalar_params, numbers, dropout, cast(Impl, impl))
 
 
 @torch.library.custom_op("facet::attention", mutates_args=())
 def attention_op(q: Tensor, k: Tensor, v: Tensor, spec: str, tensors: List[Tensor], scalars: List[Tensor],
                  scalar_params: List[int], numbers: List[float], dropout: Optional[float],
-                 seed: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
+                 seed: Optional[Tensor], impl: str) -> Tuple[Tensor, Tensor]:
     """o [batch, num_q_heads, q_len, head_dim_v] and lse [batch, num_q_heads, q_len]."""
-    return run.forward(run.Call(spec, scalar_params, numbers, dropout), q, k, v, tensors, scalars, seed)
+    return run.forward(_call(spec, scalar_params, numbers, dropout, impl), q, k, v, tensors, scalars, seed)
 
 
 @attention_op.register_fake
-def _(q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed):
+def _(q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed, impl):
     return run.new_output(q, v.shape[3]), run.new_lse(q)
 
 
@@ -45,10 +51,12 @@ def _(d_o, d_lse, q, k, v, o, lse, spec, tensors, scalars, scalar_params, number
 
 
 def _save(ctx, inputs, output):
-    q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed = inputs
+    q, k, v, spec, tensors, scalars, scalar_params, numbers, dropout, seed, impl = inputs
+    call = _call(spec, scalar_params, numbers, dropout, impl)
+    call.check_has_backward()
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(q, k, v, *output, *tensors, *scalars, *([] if seed is None else [seed]))
-    ctx.call, ctx.num_tensors, ctx.has_seed = run.Call(spec, scalar_params, numbers, dropout), len(tensors), seed is not None
+    ctx.call, ctx.num_tensors, ctx.has_seed = call, len(tensors), seed is not None
 
 
 def _differentiate(ctx, d_o, d_lse):
@@ -63,7 +71,7 @@ def _differentiate(ctx, d_o, d_lse):
     d_tensors, d_scalars = run.arranged(call, captured, scalars)
     # PyTorch takes an empty list of numbers for one of tensors.
     return (d_q, d_k, d_v, None, d_tensors, d_scalars, None if call.scalar_params else [], None if call.numbers else [], None,
-            None)
+            None, None)
 
 
 attention_op.register_autograd(_differentiate, setup_context=_save)

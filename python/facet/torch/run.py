@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from .. import arrays
+from ..errors import ArgumentError
+from ..kernel import Impl
 from . import kernels
 
 
@@ -20,6 +22,13 @@ class Call:
     scalar_params: Sequence[int]  #: places of the params that are tensors of one element
     numbers: Sequence[float]  #: all params, in the spec's order
     dropout: Optional[float]  #: none: the spec's own
+    impl: Impl = "facet"
+
+    def check_has_backward(self) -> None:
+        """Raises ArgumentError for a baseline, which has a forward pass alone."""
+        if self.impl != "facet":
+            raise ArgumentError(f"{self.impl} attention has no backward pass, and a gradient is asked for: call it under torch.no_grad() or "
+                                "on tensors that are detached, or take impl=\"facet\"")
 
 
 def new_output(q: Tensor, dim: int) -> Tensor:
@@ -39,7 +48,7 @@ def new_lse(q: Tensor) -> Tensor:
 def forward(call: Call, q: Tensor, k: Tensor, v: Tensor, tensors: Sequence[Tensor], scalars: Sequence[Tensor],
             seed: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
     """o [batch, num_q_heads, q_len, head_dim_v] and lse [batch, num_q_heads, q_len]."""
-    kernel = kernels.kernel_for(call.spec, q.device)
+    kernel = kernels.kernel_for(call.spec, q.device, impl=call.impl)
     on_gpu = kernel.device == "cuda"
     alignment = 16 if on_gpu else 1
     q, k, v = _rows(q, alignment), _rows(k, alignment), _rows(v, alignment)
@@ -61,6 +70,7 @@ def forward(call: Call, q: Tensor, k: Tensor, v: Tensor, tensors: Sequence[Tenso
 def backward(call: Call, d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
              tensors: Sequence[Tensor], scalars: Sequence[Tensor], seed: Optional[Tensor]) -> List[Tensor]:
     """The gradients by q, k, v, then by each tensor and each param that the spec marks `grad`, in its order."""
+    call.check_has_backward()
     kernel = kernels.kernel_for(call.spec, q.device, backward=True)
     alignment = 16 if kernel.device == "cuda" else 1
     q, k, v, o, d_o = (_rows(tensor, alignment) for tensor in (q, k, v, o, d_o))
