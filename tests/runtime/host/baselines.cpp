@@ -114,11 +114,10 @@ TEST_CASE("host baselines: bf16 by pairs and by tiles", "[runtime][baseline]") {
         const EmitFor emit = [&](const HostCpu& cpu) { return baseline_code(spec, order, 40, 96, cpu); };
         const HostCase host{
             .spec = spec, .kernel = nullptr, .baseline = load_host_baseline(way.object(emit))};
-        for (const auto& [q_len, kv_len] : kBaselineLengths) {
+        for (const auto& [q_len, kv_len] : {std::pair{1, 230}, {131, 97}, {45, 129}}) {
           INFO(way.name << " " << loop_order_name(order) << " " << kind.items << "q_len " << q_len
                         << " kv_len " << kv_len);
-          const HostProblem problem{
-              .batch = 2, .q_heads = 2, .kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
+          const HostProblem problem{.q_heads = 2, .kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
           CHECK(worst_error(compare(host, problem, kind.meaning)) < error_bound(host.spec));
         }
       }

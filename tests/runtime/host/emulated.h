@@ -13,8 +13,8 @@ namespace fa::test {
 /// Emits a kernel for a CPU.
 using EmitFor = std::function<HostIr(const HostCpu&)>;
 
-/// The object of a kernel for a CPU with AVX-512 and AMX, made for this one, which needs AVX-512: AMX's six tile
-/// instructions are C++ functions.
+/// The object of a kernel for a CPU with AVX-512 and AMX, made for this one, any of x86-64: AMX's six tile instructions are
+/// C++ functions.
 std::string object_with_emulated_amx(const EmitFor& emit);
 
 /// The object of a kernel for a CPU with AVX512_BF16, made for this one, whichever it is: vdpbf16ps is a function in

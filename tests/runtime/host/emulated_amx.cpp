@@ -102,16 +102,19 @@ std::string object_of(const std::string& text) {
 }
 
 std::string object_with_emulated_amx(const EmitFor& emit) {
-  const HostCpu cpu = host_cpu_with(host_cpu().name, host_cpu().features + ",+amx-bf16,+amx-tile");
+  HostCpu cpu = host_cpu();
+  cpu.amx = true;
+  if (cpu.lanes < 16)
+    cpu.lanes = 16, cpu.registers = 32;  // LLVM splits vectors that are too wide for this CPU
   return object_of(without_tiles(emit(cpu).print()));
 }
 
 std::vector<EmulatedWay> emulated_ways() {
   std::vector<EmulatedWay> all = {{"pairs, emulated", object_with_emulated_pairs}};
-  if (host_cpu().triple.starts_with("x86_64") && host_cpu().avx512)
+  if (host_cpu().triple.starts_with("x86_64"))
     all.push_back({"tiles, emulated", object_with_emulated_amx});
   else
-    tests::skip("emulated AMX: this CPU lacks AVX-512");
+    tests::skip("emulated AMX: this is no x86-64 machine");
   return all;
 }
 
