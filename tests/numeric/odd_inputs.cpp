@@ -35,13 +35,19 @@ std::string difference(const Kernel& kernel, const Problem& problem) {
   return found.holds() ? std::string() : found.print_worst();
 }
 
-void check_odd_numbers(Device device) {
+Options of(Device device, Impl impl) {
+  Options options = uncached(device);
+  options.impl = impl;
+  return options;
+}
+
+void check_odd_numbers(Device device, Impl impl = Impl::facet) {
   const std::vector<DType> dtypes = device == Device::cuda ? std::vector{DType::bf16, DType::f16, DType::f32}
                                                            : std::vector{DType::f32, DType::bf16};
   for (const DType dtype : dtypes) {
     for (const std::string name : {"full", "causal", "sliding_window", "softcap"}) {
       const Problem sound = problem_of(name, dtype);
-      const Kernel kernel = compile(sound.spec, uncached(device));
+      const Kernel kernel = compile(sound.spec, of(device, impl));
       const auto check = [&](const char* what, auto change) {
         Problem problem = sound;
         change(problem);
@@ -76,14 +82,14 @@ void check_odd_numbers(Device device) {
     problem.v.set(at(1, 130, 62), kInf);
     problem.v.set(at(1, 20, 62), kNan);
     problem.q.set(at(1, 140, 1), kNan);
-    const Kernel kernel = compile(sound.spec, uncached(device));
+    const Kernel kernel = compile(sound.spec, of(device, impl));
     CHECK(difference(kernel, problem) == "");
   }
 }
 
 /// Numbers that are not finite, or that a factor makes so, in a table read at the element: kernels that
 /// multiply its tiles by tensor cores must not let them out of their own element.
-void check_odd_table(Device device) {
+void check_odd_table(Device device, Impl impl = Impl::facet) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     for (const std::string table : {"bf16", "f16"}) {
       for (const std::string mask : {"", "\nmask_mod = kv_idx <= q_idx"}) {
@@ -93,7 +99,7 @@ void check_odd_table(Device device) {
         ProblemInputs inputs;
         inputs.size = {.batch = 1, .num_q_heads = 2, .num_kv_heads = 2, .q_len = kLength, .kv_len = kLength};
         const Problem sound = make_problem(spec, inputs);
-        const Kernel kernel = compile(spec, uncached(device));
+        const Kernel kernel = compile(spec, of(device, impl));
         const auto check = [&](const char* what, const std::vector<std::array<int, 2>>& places,
                                double number) {
           Problem problem = sound;
@@ -174,6 +180,12 @@ void check_no_rows(Device device) {
 
 TEST_CASE("host: NaN and infinities go where the reference's go", "[numeric]") {
   check_odd_numbers(Device::host);
+}
+TEST_CASE("host: NaN and infinities go where the reference's go in baselines, too", "[numeric][baseline]") {
+  for (const Impl impl : {Impl::standard, Impl::flash1}) {
+    check_odd_numbers(Device::host, impl);
+    check_odd_table(Device::host, impl);
+  }
 }
 TEST_CASE("host: no queries write nothing, no keys leave zeros and -inf", "[numeric]") {
   check_no_rows(Device::host);
