@@ -6,7 +6,6 @@
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/mask_samples.h"
-#include "compiler/analysis/reach.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/relative.h"
 #include "compiler/analysis/row_addend.h"
@@ -222,7 +221,7 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
     facts.mask_is_relative = is_relative(*hooks.mask_mod);
     MaskSamples samples(spec, *hooks.mask_mod, kLongSequence);
     if (facts.mask_is_relative)
-      facts.mask_reach = estimate_reach(samples);
+      facts.mask_band = estimate_band(samples);
     else
       facts.global_tokens = find_global_tokens(samples);
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
@@ -264,6 +263,7 @@ std::string Facts::print() const {
                                          : addend_is_relative ? kRelative
                                                               : "");
   }
+  const std::optional<int> width = mask_band ? mask_band->width() : std::nullopt;
   if (!has_mask)
     text += "mask_mod: none\n";
   else if (mask_is_always_true)
@@ -272,7 +272,7 @@ std::string Facts::print() const {
     text += "mask_mod: always false\n";
   else
     text += fmt::format("mask_mod: depends on {}{}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "",
-                        mask_reach ? fmt::format(", keeps keys among {} neighbours", *mask_reach) : "");
+                        width ? fmt::format(", keeps keys among {} neighbours", *width) : "");
   if (global_tokens.see) text += "  the first tokens see far more tokens than others\n";
   if (global_tokens.are_seen) text += "  the first tokens are seen by far more tokens than others\n";
   if (has_sink) text += "sink: one more logit a head, added after the last tile\n";

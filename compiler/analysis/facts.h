@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/analysis/band.h"
 #include "compiler/analysis/global_tokens.h"
 #include "compiler/analysis/logits.h"
 #include "compiler/ir/depends_on.h"
@@ -46,8 +47,7 @@ struct Facts {
   bool mask_is_by_diagonal = false;
   bool addend_reads_elements = false;  // a tensor, at both q_idx and kv_idx
   bool has_sink = false;
-  // In how many neighbouring keys those of a row lie, where a relative mask keeps few (reach.h); of long sequences.
-  std::optional<int> mask_reach;
+  std::optional<Band> mask_band;  // of a relative mask
   GlobalTokens global_tokens;
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;

@@ -9,19 +9,21 @@
 //   of O;
 // - waits: two barriers and the latency of its loads.
 //
-// Units overlap only as far as other warps have work for them. The longest unit counts in full. Of the others
-// a share shows: all with one warp per scheduler, half with two or more, three quarters where those are of
-// one CTA and so wait at the same barriers. The CTAs on an SM share the waiting. The problem takes as long as
-// the busiest SM's CTAs (so a last, thin wave costs), and never less than its HBM traffic.
+// Units overlap only as far as other warps have work for them. Products or softmax, whichever takes longer, count in
+// full; shared memory does not, as fragments are read ahead of the products that need them, unless it takes longer than
+// all. Of the others a share shows: all with one warp per scheduler, half with two or more. CTAs on an SM share the waiting,
+// which shows only while none of the others works. A CTA's rows of Q and O come from and go to memory while it has nothing
+// else to do. The problem takes as long as the busiest SM's CTAs (so a last, thin wave costs), and never less than its
+// HBM traffic.
 //
 // tests/compiler/schedule/regret.cpp compares the choices with measured times: FA2's tables for A100, H100
-// and sm_86/89, and times on an H200. Where they disagree, first change the constants; what is left goes into
-// measured.cpp.
+// and sm_86/89, and times on an H200. Where they disagree, change the constants or what the model counts.
 #include "compiler/schedule/cost.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/band_share.h"
 #include "compiler/schedule/product.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/traffic.h"
@@ -29,19 +31,23 @@
 namespace fa {
 namespace {
 
-constexpr double kSchedulers = 4;          // of an SM; warps beyond these hide one another's waits
-constexpr double kExposedAmongCtas = 0.5;  // share of the shorter units that shows: two CTAs or more,
-constexpr double kExposedInOneCta = 0.75;  // one CTA
+constexpr double kSchedulers = 4;               // of an SM; warps beyond these hide one another's waits
+constexpr double kExposedAmongCtas = 0.5;       // share of the shorter units that shows: two CTAs or more,
+constexpr double kExposedInOneCta = 0.535;      // one CTA, whose warps wait at the same barriers
+constexpr double kExposedInOneCtaOfF32 = 0.75;  // and split what they multiply before they do
 // Where warpgroups multiply, one's products run during the softmax of the others. Fitted to an H200, d64 to d256.
 constexpr double kWarpsOfWarpgroup = 4;
-constexpr double kExposedByWarpgroups = 1.8;
-constexpr double kStepLatency = 300;         // cycles: barriers and cp.async waits of a step
-constexpr double kCtaLatency = 1500;         // cycles: first loads and epilogue of a CTA
+constexpr double kExposedByWarpgroups = 1.9;
+// Cycles of a step: barriers, waits for cp.async. More where a scheduler has one warp, or waits for a warpgroup's barriers.
+constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
+constexpr double kCtaLatency = 1500;  // cycles: set-up, first products and epilogue of a CTA
+constexpr double kCtaLatencyOfWarpgroups =
+    3000;  // the same with barriers, a hand-over of registers, no CTA beside it
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
 // partial tiles hold what rows and columns compare with S and P both there (of specs/, d64 to d256, CUDA 13.0).
-constexpr int kRegistersToSpare = 4;
+constexpr int kRegistersToSpare = 3;
 constexpr int kMaskedWarpgroupsToSpare = 6;
 // Scores that begin with a table's tile (templates/common/score/element_product.cuh): a fragment, two diagonals.
 constexpr int kStagedElements = 6;
@@ -68,12 +74,18 @@ double diagonal_instructions(const Facts& facts) {
   return facts.diagonal_ops == 0 ? 0 : kEvaluations * facts.diagonal_ops + kFetch;
 }
 
-double exposed_share(const Plan& plan, int ctas) {
+double exposed_share(const Plan& plan, DType dtype, int ctas) {
   if (const double warpgroups = ctas * plan.warps / kWarpsOfWarpgroup; traits_of(plan.family).has_warpgroups)
     return std::min(1.0, kExposedByWarpgroups / warpgroups);
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
-  return std::max(ctas == 1 ? kExposedInOneCta : kExposedAmongCtas, 1 / warps_per_scheduler);
+  const double in_one = dtype == DType::f32 ? kExposedInOneCtaOfF32 : kExposedInOneCta;
+  return std::max(ctas == 1 ? in_one : kExposedAmongCtas, 1 / warps_per_scheduler);
+}
+
+double step_latency(const Plan& plan, int ctas) {
+  if (traits_of(plan.family).has_warpgroups) return kWarpgroupStepLatency / ctas;
+  return ctas * plan.warps <= kSchedulers ? kLoneStepLatency : kStepLatency / (ctas * ctas);
 }
 
 // Hooks of many operations hold intermediate values, for as many elements at once as a warp has row tiles.
@@ -133,13 +145,22 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   cost.l2 = kv_bytes / target.l2_bytes_per_clock_per_sm;
   // A warpgroup's products read shared memory themselves: the slower of the two counts.
   const double products = by_warpgroups ? std::max(cost.tensor, cost.smem) : cost.tensor + cost.smem;
-  const double longest =
-      by_warpgroups ? std::max(products, cost.softmax) : std::max({cost.tensor, cost.smem, cost.softmax});
+  const double longest = std::max(by_warpgroups ? products : cost.tensor, cost.softmax);
   const double others = products + cost.softmax - longest;
-  const double busy = longest + exposed_share(plan, ctas) * others + kStepLatency / ctas;
+  const double busy = std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
+                      step_latency(plan, ctas);
   cost.total = std::max(busy * (spills ? kSpillRisk : 1),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
+}
+
+/// Clock cycles of an SM in which a CTA waits for rows of Q and stores those of O. CTAs of all SMs begin and end at much
+/// the same time, so that each SM has its share of the memory's rate, and nothing else that it could do meanwhile.
+double ends_cycles(const Plan& plan, const CheckedSpec& spec, const Target& target) {
+  const double bytes =
+      static_cast<double>(plan.tile_q) * (spec.head_dim + spec.head_dim_v) * dtype_bytes(spec.dtype);
+  const double bytes_per_clock = target.hbm_gb_per_s / (target.clock_ghz * target.num_sms);
+  return bytes / bytes_per_clock;
 }
 
 Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
@@ -150,7 +171,8 @@ Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts,
   cost.ctas = static_cast<int>(std::min<double>(ctas_on_an_sm, ctas_of_busiest_sm));
   cost.step = step_cost(plan, spec, facts, target, cost.ctas, spills);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
-  const double cta_cycles = steps * cost.step.total + kCtaLatency / cost.ctas;
+  const double latency = traits_of(plan.family).has_warpgroups ? kCtaLatencyOfWarpgroups : kCtaLatency;
+  const double cta_cycles = steps * cost.step.total + latency / cost.ctas + ends_cycles(plan, spec, target);
   // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);
   const double bytes = traffic.least_bytes + share_of_tiles * (traffic.hbm_bytes - traffic.least_bytes);
@@ -167,8 +189,9 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 }
 
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-             const ProblemSize& size, double share_of_tiles) {
-  return predict_with(plan, spec, facts, target, size, share_of_tiles, plan.min_ctas,
+             const ProblemSize& size, std::optional<double> share_of_tiles) {
+  return predict_with(plan, spec, facts, target, size,
+                      share_of_tiles.value_or(share_of_band(facts, plan, size)), plan.min_ctas,
                       may_spill(plan, spec, facts, target));
 }
 

@@ -1,6 +1,8 @@
 // The cost model: how long one forward pass would take under a legal plan for a GPU.
 #pragma once
 
+#include <optional>
+
 #include "compiler/schedule/plan.h"
 
 namespace fa {
@@ -23,9 +25,9 @@ struct Cost {
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                    int ctas);
 /// `plan` must be legal. `share_of_tiles` is what the mask leaves of them, evenly over the rows; each costs a
-/// whole step.
+/// whole step. Without it, what the band of a relative mask leaves (band_share.h), and else all.
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
-             const ProblemSize& size, double share_of_tiles = 1);
+             const ProblemSize& size, std::optional<double> share_of_tiles = {});
 
 /// What a built kernel takes of an SM, where it has been built: registers then are no estimate.
 struct AsBuilt {
@@ -44,6 +46,6 @@ int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target);
 /// The same as above for a kernel that is built: as many CTAs as its registers and shared memory leave room
 /// for, and slower where it spills, not where the estimate says that it may.
 Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, const Facts& facts,
-             const Target& target, const ProblemSize& size, double share_of_tiles = 1);
+             const Target& target, const ProblemSize& size, double share_of_tiles);
 
 }  // namespace fa

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/schedule/measured.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -13,13 +12,6 @@ namespace {
 
 constexpr double kMargin = 0.02;  // what a predicted plan must be faster by
 constexpr std::size_t kWorthMeasuring = 8, kMostUnusual = 3;
-
-/// Whether the default stands in the table of measurements, which a prediction cannot contradict.
-bool is_measured(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target) {
-  const Measured* const line = find_measured(spec, facts, target);
-  return line != nullptr && plan.tile_q == line->tile_q && plan.tile_kv == line->tile_kv &&
-         plan.warps == line->warps;
-}
 
 /// "207 registers (about 180 by the estimate), 2 CTAs on an SM"
 std::string describe(const BuiltPlan& plan, int ctas, const CheckedSpec& spec) {
@@ -71,10 +63,6 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 
   const RankedPlan of_default = rank(0);
   prediction.best = of_default;
-  if (is_measured(plans.front().plan, spec, facts, target)) {
-    prediction.why = "the compiler's own choice, which measurements found to be the best";
-    return prediction;
-  }
   const bool default_spills = plans.front().built.has_costly_spills() && !all_spill;
   prediction.why = default_spills
                        ? "the compiler's own choice: it spills in its loops, but the others promise less"

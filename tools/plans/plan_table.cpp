@@ -31,9 +31,10 @@ std::vector<ShownPlan> show_table(const PlanTable& table, const CheckedSpec& spe
 }
 
 std::vector<std::string> print_table(const std::vector<ShownPlan>& table) {
-  std::vector<std::string> lines{fmt::format(
-      "a CTA of work: {} queries of a head and batch entry. Times are the model's, with all tiles",
-      kRowsOfCta)};
+  std::vector<std::string> lines{
+      fmt::format("a CTA of work: {} queries of a head and batch entry. Times are the model's, with the "
+                  "tiles that a relative mask leaves, else all",
+                  kRowsOfCta)};
   for (const ShownPlan& one : table) {
     lines.push_back(fmt::format("{}: {}", one.calls, one.plan));
     lines.push_back("  why: " + one.why);

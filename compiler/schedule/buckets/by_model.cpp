@@ -138,8 +138,8 @@ class Buckets {
   }
 
  private:
-  /// How much faster than the model's best plan the chosen one is known to be (schedule/measured), as the model has
-  /// it: that holds for other sizes, too.
+  /// How much faster than the model's best plan the chosen one must be, where `choose` knows more of masks than the
+  /// model has in its times: that holds for other sizes, too.
   double ahead() const { return std::max(1.0, single_.predicted_ms / best_ms_); }
 
   /// The chosen plan, then those that `choose` would consider. Of plans that the model finds alike the plainest.

@@ -22,32 +22,33 @@ Facts mask_facts(const std::string& mask_mod) {
                   mask_mod + "\n"));
 }
 
-struct Reaches {
+struct Width {
   const char* mask_mod;
-  int least, most;  // 0: nothing is said
+  int least, most;  // 0: as wide as the sequence, or not known
 };
 
 }  // namespace
 
-TEST_CASE("a relative mask's reach is what its window spans, or a little more", "[analysis]") {
+TEST_CASE("a relative mask's band is as wide as its window, or a little wider", "[analysis]") {
   for (const auto& [mask_mod, least, most] : {
-           Reaches{"q_idx >= kv_idx and q_idx - kv_idx < window", 128, 129},
-           Reaches{"q_idx >= kv_idx and q_idx - kv_idx < 3 * window + 16", 400, 512},
-           Reaches{"abs(q_idx - kv_idx) <= 100", 201, 256},
-           Reaches{"q_idx == kv_idx", 1, 2},
-           Reaches{"q_idx >= kv_idx and q_idx - kv_idx < 1024 and (q_idx - kv_idx) % 4 == 0", 1021, 1280},
-           Reaches{"q_idx >= kv_idx", 0, 0},
-           Reaches{"kv_idx >= q_idx", 0, 0},
-           Reaches{"q_idx - kv_idx < 100", 0, 0},
-           Reaches{"(q_idx - kv_idx) % 64 == 0", 0, 0},
+           Width{"q_idx >= kv_idx and q_idx - kv_idx < window", 128, 129},
+           Width{"q_idx >= kv_idx and q_idx - kv_idx < 3 * window + 16", 400, 512},
+           Width{"abs(q_idx - kv_idx) <= 100", 201, 256},
+           Width{"q_idx == kv_idx", 1, 2},
+           Width{"q_idx >= kv_idx and q_idx - kv_idx < 1024 and (q_idx - kv_idx) % 4 == 0", 1021, 1280},
+           Width{"q_idx >= kv_idx", 0, 0},
+           Width{"kv_idx >= q_idx", 0, 0},
+           Width{"q_idx - kv_idx < 100", 0, 0},
+           Width{"(q_idx - kv_idx) % 64 == 0", 0, 0},
            // What is not relative.
-           Reaches{"q_idx >= kv_idx and q_idx - kv_idx < window and ids[kv_idx] > 0", 0, 0},
-           Reaches{"q_idx / 64 == kv_idx / 64", 0, 0},
+           Width{"q_idx >= kv_idx and q_idx - kv_idx < window and ids[kv_idx] > 0", 0, 0},
+           Width{"q_idx / 64 == kv_idx / 64", 0, 0},
        }) {
     INFO(mask_mod);
-    const std::optional<int> reach = mask_facts(mask_mod).mask_reach;
-    CHECK(reach.value_or(0) >= least);
-    CHECK(reach.value_or(0) <= most);
+    const std::optional<Band> band = mask_facts(mask_mod).mask_band;
+    const int width = band ? band->width().value_or(0) : 0;
+    CHECK(width >= least);
+    CHECK(width <= most);
   }
 }
 

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "compiler/schedule/cost.h"
-#include "compiler/schedule/measured.h"
 #include "compiler/schedule/plan.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
@@ -227,17 +226,6 @@ TEST_CASE("a plan asked for that cannot run is refused with the reason", "[sched
                   SpecError);
 }
 
-TEST_CASE("measured lines stand only where the model errs", "[schedule]") {
-  for (const Target& target : all_targets()) {
-    const Measured* line = find_measured(plain_spec(192), {}, target);
-    CHECK((line != nullptr) == (target.runs(Family::sm80) && !target.runs(Family::sm90)));
-    CHECK(find_measured(plain_spec(192, 128), {}, target) == nullptr);
-    CHECK(find_measured(with_dropout(plain_spec(192)), {}, target) == nullptr);
-    CHECK(find_measured(plain_spec(128), {}, target) == nullptr);
-    CHECK(find_measured(plain_spec(192, 0, DType::f32), {}, target) == nullptr);
-  }
-}
-
 TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[schedule]") {
   const auto plan = [](const CheckedSpec& spec, const Facts& facts) {
     return choose(spec, facts, find_target("h200")).plan;
@@ -245,8 +233,8 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   Facts causal;
   causal.has_mask = causal.mask_is_relative = true;
   Facts narrow = causal, wide = causal;
-  narrow.mask_reach = 128;
-  wide.mask_reach = 1024;
+  narrow.mask_band = Band{.before = 127, .after = 0};
+  wide.mask_band = Band{.before = 1023, .after = 0};
   Facts documents;
   documents.has_mask = true;
   Facts tree;
@@ -255,7 +243,7 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   CHECK(plan(plain_spec(64), {}).warps == 12);
   CHECK(plan(plain_spec(64), causal).warps == 12);
   CHECK(plan(plain_spec(64), documents).family == Family::sm80);  // 192 rows straddle them
-  CHECK(plan(plain_spec(64), wide) == plan(plain_spec(64), causal));
+  CHECK(plan(plain_spec(64), wide).warps == 12);
   CHECK(plan(plain_spec(64), narrow).family == Family::sm80);  // nor do they fill a tile of 192 x 112
   CHECK(plan(plain_spec(128), narrow) == plan(plain_spec(128), causal));
   CHECK(plan(plain_spec(128), {}).print().starts_with("sm90 q_outer tile_q=192 tile_kv=80 warps=12"));
@@ -274,6 +262,8 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
 }
 
 TEST_CASE("where a mask takes long, tiles have little edge", "[schedule]") {
+  // specs/tree.fa by sm_80's kernels on an H200, d128, N8192: 64 x 32 0.298 ms, 128 x 32 0.343, 64 x 64 0.361, 128 x 64
+  // 0.477, 64 x 128 0.562; specs/bigbird.fa: 64 x 64 0.340, 64 x 32 0.503, 128 x 64 0.531.
   Facts tree;
   tree.has_mask = true;
   tree.element_ops = 24;
@@ -283,7 +273,7 @@ TEST_CASE("where a mask takes long, tiles have little edge", "[schedule]") {
   for (const char* gpu : {"a100", "h200"}) {
     const Plan plan = choose(spec, tree, with_sm80_alone(gpu)).plan;
     CAPTURE(gpu, plan.print());
-    CHECK((plan.tile_q == 128 && plan.tile_kv == 32));  // an H200 takes 1.7 times as long with 64 x 128
+    CHECK((plan.tile_q == 64 && plan.tile_kv <= 64));
   }
 }
 

@@ -97,16 +97,6 @@ TEST_CASE("most kernels need one or two cubins", "[schedule][bucket]") {
   CHECK(small * 4 >= tables * 3);
 }
 
-TEST_CASE("a plan that was measured to be better than the model's stays so for large calls",
-          "[schedule][bucket]") {
-  const CheckedSpec spec = plain_spec(192);
-  const Choice choice = choose(spec, {}, find_target("a100"));
-  REQUIRE(choice.why.find("measured best") == 0);
-  const PlanTable table = choose_plans(spec, {}, find_target("a100"), choice);
-  CHECK(line_for(table, size_of(shape(32, 16, 512))).choice.plan == choice.plan);
-  CHECK(line_for(table, size_of(shape(2, 16, 4096))).choice.plan == choice.plan);
-}
-
 TEST_CASE("a forced plan is the only one", "[schedule][bucket]") {
   const Spec spec = Spec::parse("attention a\nhead_dim 64\ndtype f16\n");
   CHECK(compile_front_end(spec.checked(), find_target("a100")).plans.size() > 1);

@@ -1,4 +1,4 @@
-#include "compiler/analysis/reach.h"
+#include "compiler/analysis/band.h"
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kSamplesOfOctave = 4;
 
-/// The farthest distance on one side that a row keeps, or a little more: the one before the next sample. `length` where a
-/// sample of the last octave is kept.
+/// The farthest distance on one side that a row keeps, or a little more: the one before the next sample. Unbounded where
+/// a sample of the last octave is kept.
 std::optional<int> reach_on_side(MaskSamples& mask, bool is_before) {
   const int length = mask.length();
   int reach = 0;
@@ -28,16 +28,21 @@ std::optional<int> reach_on_side(MaskSamples& mask, bool is_before) {
       octave_is_kept |= *is_kept;
     }
   }
-  return octave_is_kept ? length : reach;
+  return octave_is_kept ? Band::kUnbounded : reach;
 }
 
 }  // namespace
 
-std::optional<int> estimate_reach(MaskSamples& mask) {
+std::optional<int> Band::width() const {
+  if (before == kUnbounded || after == kUnbounded) return {};
+  return before + after + 1;
+}
+
+std::optional<Band> estimate_band(MaskSamples& mask) {
   const std::optional<int> before = reach_on_side(mask, true);
   const std::optional<int> after = reach_on_side(mask, false);
-  if (!before || !after || *before + *after + 1 >= mask.length()) return {};
-  return *before + *after + 1;
+  if (!before || !after) return {};
+  return Band{.before = *before, .after = *after};
 }
 
 }  // namespace fa
