@@ -220,6 +220,30 @@ TEST_CASE("tune --ship writes what a second process takes", "[tools][tune][shipp
   CHECK(shipped.text() == before + "junk\n");
 }
 
+TEST_CASE("tune --ship writes what was measured on this machine's GPU", "[tools][tune][shipped][nvrtc]") {
+  if (skip_without_nvrtc()) return;
+  const Shipped shipped({});  // an empty table
+  // Of head_dim 256 a T4 has few plans. This driver computes nothing, so that any of them may be the fastest.
+  const CommandResult ran = shipped.facet(
+      {"tune", causal_path(), "--device", "cuda", "--head-dim", "256", "--dtype", "f16", "--heads", "2",
+       "--q-len", "128,2048", "--ship", shipped.folder().path(), "--ship-unclean"},
+      {"FA_LIBCUDA=" + program_path("fake_libcuda.so")});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(missing(ran.out, {"B1 H2 N128", "  ships: ", "B1 H2 N2048", "  ships: "}) == "");
+  const ShippedTable table = read_table(shipped.text(), "t4", "t4.jsonl");
+  CHECK(table.problems.empty());
+  const auto is_shipped = [](const ShippedPlan& plan) { return is_worth_shipping(plan.tuned); };
+  // Both sizes, or none where the compiler's own choice was the fastest at both.
+  CHECK(table.plans.size() == (std::ranges::any_of(table.plans, is_shipped) ? 2U : 0U));
+  CHECK((ran.out.find("  ships: in ") != std::string::npos) == !table.plans.empty());
+  for (const ShippedPlan& plan : table.plans) {
+    CHECK_FALSE(plan.tuned.predicted);
+    CHECK(plan.tuned.key.device == "Fake T4 as t4");
+    CHECK(plan.head_dim == 256);
+  }
+}
+
 TEST_CASE("--ship and --shipped say where they have no sense", "[tools][tune][shipped]") {
   const TemporaryFolder folder;
   const auto refused = [](const std::vector<std::string>& words, const std::vector<std::string>& parts) {
