@@ -13,7 +13,7 @@ enum class Device { automatic, cuda, host };  // automatic: the NVIDIA GPU where
 /// Whether `compile` takes the plan that `facet tune` found to be the fastest here (docs/tuning.md).
 enum class Tune {
   never,   // the compiler's own choice
-  cached,  // the tuned plan where one is remembered; looking for it takes well under a millisecond
+  cached,  // the tuned plan where one is remembered, or ships; looking for it takes well under a millisecond
   once     // where none is, the most promising plans are first timed on made-up tensors, within tune_seconds
 };
 

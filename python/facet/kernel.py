@@ -81,7 +81,7 @@ def compile(
     num_threads   on the CPU: 0 is every core that this process may use
     target        the kernels of another GPU, no newer than this one: "t4"
     checked       each call first looks for reads outside captured tensors, which kernels clamp, and raises; for debugging
-    tune          "never", "cached" (a plan that ``facet tune`` found), or "once": times plans for at most tune_seconds
+    tune          "never", "cached" (a plan that ``facet tune`` found, or that ships), or "once": times plans for at most tune_seconds
     cache_dir     where kernels are kept; by default FA_CACHE_DIR, else ~/.cache/facet
 
     Lengths, batch, heads, strides, params and the seed are not compiled in: one kernel serves all. Raises SpecError (the

@@ -145,9 +145,9 @@ constexpr EnvironmentVariable kVariables[] = {
     {.name = "FA_TUNE",
      .value = "never, cached or once",
      .initial = "cached",
-     .meaning = "whether kernels get the plan that `facet tune` found; once times the most promising plans "
-                "where none is "
-                "known",
+     .meaning =
+         "whether kernels get the plan that `facet tune` found, or one that ships; once times the most "
+         "promising plans where none is known",
      .read = read_tune},
     {.name = "FA_TUNE_DIR",
      .value = "a folder",
@@ -156,6 +156,16 @@ constexpr EnvironmentVariable kVariables[] = {
      .read =
          [](std::string_view t, Environment& e) {
            e.tune_dir = t;
+           return std::string();
+         }},
+    {.name = "FA_SHIPPED_DIR",
+     .value = "a folder",
+     .initial = "the tables built into the library",
+     .meaning = "tables of tuned plans are read from here instead, each time a kernel is compiled; an empty "
+                "folder has none",
+     .read =
+         [](std::string_view t, Environment& e) {
+           e.shipped_dir = t;
            return std::string();
          }},
     {.name = "FA_DISK_CACHE",

@@ -29,7 +29,8 @@ struct Environment {
       cache_dir;  // resolved: FA_CACHE_DIR, $XDG_CACHE_HOME/facet, ~/.cache/facet; empty: no place for one
   bool deterministic = false;
   Tune tune = Tune::cached;
-  std::string tune_dir;  // empty: beside the cache
+  std::string tune_dir;     // empty: beside the cache
+  std::string shipped_dir;  // empty: the tables in the library
   bool cache_shared = false;
   std::int64_t cache_size = std::int64_t{1} << 30;  // bytes
   std::string template_dir;

@@ -5,88 +5,127 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "compiler/schedule/plan.h"
 #include "runtime/tune/identity.h"
 #include "runtime/tune/once.h"
 #include "runtime/tune/plan_store.h"
+#include "runtime/tune/shipped/tables.h"
 
 namespace fa {
 namespace {
 
-TunedChoice not_used(const TunedPlan& tuned, const std::string& why) {
-  return {.plan = {}, .said = fmt::format("not used: plan '{}': {}", tuned.plan, why)};
+constexpr std::size_t kShortCommit = 12;
+
+/// "; " between what is said of several plans.
+void say(std::string& said, const std::string& more) { said += (said.empty() ? "" : "; ") + more; }
+
+/// Those under one of the keys that can be built. `refused`: what cannot, and why.
+std::vector<TunedPlan> usable_plans(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
+                                    const CheckedSpec& spec, const Target& target, std::string& refused) {
+  std::vector<TunedPlan> usable;
+  for (const TunedPlan& plan : plans) {
+    if (std::ranges::find(keys, plan.key) == keys.end()) continue;
+    if (const std::string why = why_unusable(plan.plan, spec, target); why.empty())
+      usable.push_back(plan);
+    else
+      say(refused,
+          fmt::format("not used: {}plan '{}': {}", plan.shipped.empty() ? "" : "shipped ", plan.plan, why));
+  }
+  return usable;
 }
 
 /// Of plans that were found at one size each.
-TunedChoice known_plans(std::vector<const TunedPlan*> plans, const CheckedSpec& spec, const Target& target,
+TunedChoice known_plans(std::vector<TunedPlan> plans,
                         const std::function<std::string(const TunedPlan&)>& describe) {
   std::ranges::reverse(plans);  // of those of one date the one that was added last is the latest
   std::ranges::stable_sort(plans, std::greater<>(), &TunedPlan::date);
+  // What was found here comes first; of the rest `refine` takes measurements before predictions.
+  std::ranges::stable_partition(plans, &std::string::empty, &TunedPlan::shipped);
   TunedChoice choice;
   choice.is_predicted = std::ranges::all_of(plans, &TunedPlan::predicted);
-  TunedChoice refused;
-  for (const TunedPlan* const tuned : plans) {
-    if (const std::string why = why_unusable(*tuned, spec, target); !why.empty()) {
-      refused = not_used(*tuned, why);
-      continue;
-    }
-    const std::string said = describe(*tuned);
-    choice.known.push_back({.size = *tuned->size,
-                            .choice = {.plan = parse_plan(tuned->plan, {}), .why = said},
-                            .is_measured = !tuned->predicted});
-    choice.said += (choice.said.empty() ? "" : "; ") + said;
+  choice.is_shipped = std::ranges::none_of(plans, &std::string::empty, &TunedPlan::shipped);
+  for (const TunedPlan& tuned : plans) {
+    const std::string said = describe(tuned);
+    choice.known.push_back({.size = *tuned.size,
+                            .choice = {.plan = parse_plan(tuned.plan, {}), .why = said},
+                            .is_measured = !tuned.predicted});
+    say(choice.said, said);
   }
-  return choice.known.empty() ? refused : choice;
+  return choice;
 }
 
 }  // namespace
 
+std::vector<TuneKey> keys_in_order(const std::vector<TuneKey>& measured,
+                                   const std::vector<TuneKey>& predicted,
+                                   const std::vector<TunedPlan>& shipped) {
+  std::vector<TuneKey> keys;
+  for (const bool is_predicted : {false, true}) {
+    std::ranges::copy(is_predicted ? predicted : measured, std::back_inserter(keys));
+    for (const TunedPlan& plan : shipped)
+      if (plan.predicted == is_predicted) keys.push_back(plan.key);
+  }
+  return keys;
+}
+
 TunedChoice choose_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
                               const CheckedSpec& spec, const Target& target,
                               const std::function<std::string(const TunedPlan&)>& describe) {
-  const TunedPlan* const chosen = choose_first_tuned(plans, keys);
-  if (chosen == nullptr) return {};
-  if (chosen->size && !target.is_host()) {
-    std::vector<const TunedPlan*> of_sizes;
-    for (const TunedPlan& plan : plans)
-      if (plan.size && std::ranges::find(keys, plan.key) != keys.end()) of_sizes.push_back(&plan);
-    return known_plans(std::move(of_sizes), spec, target, describe);
+  std::string refused;
+  std::vector<TunedPlan> usable = usable_plans(plans, keys, spec, target, refused);
+  const TunedPlan* const chosen = choose_first_tuned(usable, keys);
+  TunedChoice choice;
+  if (chosen != nullptr && chosen->size && !target.is_host()) {
+    std::erase_if(usable, [](const TunedPlan& plan) { return !plan.size; });
+    choice = known_plans(std::move(usable), describe);
+  } else if (chosen != nullptr) {
+    choice = {.plan = chosen->plan, .said = describe(*chosen), .is_predicted = chosen->predicted};
   }
-  if (const std::string why = why_unusable(*chosen, spec, target); !why.empty())
-    return not_used(*chosen, why);
-  return {.plan = chosen->plan, .said = describe(*chosen), .is_predicted = chosen->predicted};
+  if (!refused.empty()) say(choice.said, refused);
+  return choice;
 }
 
-std::string why_unusable(const TunedPlan& tuned, const CheckedSpec& spec, const Target& target) {
+std::string why_unusable(const std::string& plan, const CheckedSpec& spec, const Target& target) {
   try {
-    return why_illegal(parse_plan(tuned.plan, {}), spec, target);
+    return why_illegal(parse_plan(plan, {}), spec, target);
   } catch (const ArgumentError& error) {
     return error.what();
   }
 }
 
 std::string describe_tuned(const TunedPlan& tuned) {
-  return fmt::format("{}{:.2f}x the default plan's speed at {}, {} {:%Y-%m-%d}{}",
-                     tuned.predicted ? "predicted, not timed: " : "", tuned.gain, tuned.problem,
-                     tuned.predicted ? fmt::format("from {} built plans on", tuned.timed) : "timed",
-                     fmt::gmtime(static_cast<std::time_t>(tuned.date)),
-                     tuned.finished ? "" : ", not to the end");
+  std::string said = fmt::format(
+      "{}{:.2f}x the default plan's speed at {}, {} {:%Y-%m-%d}{}",
+      tuned.predicted ? "predicted, not timed: " : "", tuned.gain, tuned.problem,
+      tuned.predicted ? fmt::format("from {} built plans on", tuned.timed) : "timed",
+      fmt::gmtime(static_cast<std::time_t>(tuned.date)), tuned.finished ? "" : ", not to the end");
+  if (!tuned.shipped.empty())
+    said += fmt::format(", shipped with Facet (commit {}, {}{})", tuned.shipped.substr(0, kShortCommit),
+                        tuned.key.compiler, tuned.predicted ? "" : ", " + tuned.key.device);
+  return said;
 }
 
 TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, const Options& options) {
   if (!options.plan.empty() || options.tune == Tune::never) return {};
   const PlanStore store = open_plan_store(options.cache_dir);
-  std::string problem;
-  const std::vector<TunedPlan> plans = store.of_spec(spec_hash(spec), problem);
-  std::vector<TuneKey> keys;
+  const std::string hash = spec_hash(spec);
+  std::string problem, shipped_problem;
+  std::vector<TunedPlan> plans = store.of_spec(hash, problem);
+  std::vector<TuneKey> measured, predicted;
   // A GPU's keys name NVRTC's version, and to load NVRTC takes longer than to load a kernel from the cache.
   if (!plans.empty()) {
-    keys.push_back(tune_key(spec, device, target, options));
-    if (device == Device::cuda) keys.push_back(predicted_key(spec, target));
+    measured.push_back(tune_key(spec, device, target, options));
+    if (device == Device::cuda) predicted.push_back(predicted_key(spec, target));
   }
-  TunedChoice choice = problem.empty() ? choose_remembered(plans, keys, spec.checked(), target)
-                                       : TunedChoice{.plan = {}, .said = "not used: " + problem};
+  const std::vector<TunedPlan> shipped =
+      device == Device::cuda ? shipped_plans(target.name, hash, shipped_problem) : std::vector<TunedPlan>();
+  std::ranges::copy(shipped, std::back_inserter(plans));
+  TunedChoice choice =
+      choose_remembered(plans, keys_in_order(measured, predicted, shipped), spec.checked(), target);
+  for (const std::string& why : {problem, shipped_problem})
+    if (!why.empty()) say(choice.said, "not used: " + why);
   if (options.tune != Tune::once || !choice.plan.empty() || !choice.known.empty()) return choice;
   return tune_once(spec, device, target, options, store);
 }

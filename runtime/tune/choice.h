@@ -17,6 +17,7 @@ struct TunedChoice {
   std::vector<KnownPlan> known = {};  // plans that were found at one size each, the latest first
   std::string said;                   // CompileTimes::tuned
   bool is_predicted = false;          // nothing of it was timed
+  bool is_shipped = false;            // all of it comes from a table that ships with Facet
   double milliseconds = 0;            // of timing
 };
 
@@ -25,14 +26,21 @@ struct TunedChoice {
 /// `compile` throws only for Tune::once, whose kernels it compiles.
 TunedChoice tuned_choice(const Spec& spec, Device device, const Target& target, const Options& options);
 
-/// Why a remembered plan cannot be built, or an empty string: another Facet may have had other rules.
-std::string why_unusable(const TunedPlan& tuned, const CheckedSpec& spec, const Target& target);
+/// Why a remembered plan (Plan::print) cannot be built, or an empty string: another Facet may have had other rules.
+std::string why_unusable(const std::string& plan, const CheckedSpec& spec, const Target& target);
 
 /// "1.08x the default plan's speed at B1 H8 N1024, timed 2026-11-23"; of a predicted one, that it is.
 std::string describe_tuned(const TunedPlan& tuned);
 
-/// The same as tuned_choice by what is remembered of this spec, under one of `keys`: plans of the first key with some
-/// come first. `describe` says in words what was found.
+/// The keys by which a plan is chosen, the first first: what was measured here, then what was measured elsewhere and
+/// ships, then the same of what was predicted. A measurement on the machine itself knows most, a prediction least.
+std::vector<TuneKey> keys_in_order(const std::vector<TuneKey>& measured,
+                                   const std::vector<TuneKey>& predicted,
+                                   const std::vector<TunedPlan>& shipped);
+
+/// The same as tuned_choice by what is remembered of this spec, or ships, under one of `keys`: plans of the first key
+/// with some come first. A plan that cannot be built any more is passed over, and said. `describe` says in words what was
+/// found.
 TunedChoice choose_remembered(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
                               const CheckedSpec& spec, const Target& target,
                               const std::function<std::string(const TunedPlan&)>& describe = describe_tuned);

@@ -52,12 +52,23 @@ const std::string& embedded_hash() {
   return value;
 }
 
+/// The canonical text, whichever way the head dims were said: `facet --head-dim 64` states a head_dim_v, too, and
+/// Spec::with_head_dim(64) does not.
+std::string text_of(const CheckedSpec& spec) {
+  std::string text = spec.text;
+  const std::string line = fmt::format("\nhead_dim_v {}\n", spec.head_dim);
+  if (const std::size_t at = text.find(line); spec.head_dim == spec.head_dim_v && at != std::string::npos)
+    text.erase(at, line.size() - 1);
+  return text;
+}
+
 }  // namespace
 
 std::string spec_hash(const Spec& spec) {
   const CheckedSpec& content = spec.checked();
+  const std::string text = text_of(content);
   const auto bytes = [](const HookFile& file) { return file.bytes ? std::string_view(*file.bytes) : ""; };
-  const std::string_view texts[] = {content.text, bytes(content.score_from), bytes(content.mask_from)};
+  const std::string_view texts[] = {text, bytes(content.score_from), bytes(content.mask_from)};
   return hash_texts(texts).hex();
 }
 

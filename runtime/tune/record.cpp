@@ -1,9 +1,8 @@
 #include "runtime/tune/record.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
+
+#include "runtime/tune/fields.h"
 
 namespace fa {
 namespace {
@@ -32,101 +31,12 @@ json to_json(const ProblemSize& size) {
           {"kv_len", size.kv_len}};
 }
 
-constexpr std::int64_t kMostNumber = std::numeric_limits<int>::max();
-
-/// Reads the fields of one line; `ok` is false once one is missing or of another type.
-class Fields {
- public:
-  explicit Fields(std::string_view line) : json_(json::parse(line, nullptr, /*allow_exceptions=*/false)) {
-    ok_ = json_.is_object() && number("format") == kFormat;
-  }
-
-  std::string text(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_string()) return fail<std::string>();
-    return value->get<std::string>();
-  }
-  double number(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_number()) return fail<double>();
-    return value->get<double>();
-  }
-  double positive(const char* name) {
-    const double value = number(name);
-    return std::isfinite(value) && value > 0 ? value : fail<double>();
-  }
-  /// A whole number from 0 on.
-  std::int64_t count(const char* name, std::int64_t most) {
-    const double value = number(name);
-    if (!(value >= 0 && value <= static_cast<double>(most)) || value != std::floor(value))
-      return fail<std::int64_t>();
-    return static_cast<std::int64_t>(value);
-  }
-  bool flag(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_boolean()) return fail<bool>();
-    return value->get<bool>();
-  }
-  bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
-  std::vector<std::string> texts(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_array()) return fail<std::vector<std::string>>();
-    std::vector<std::string> all;
-    for (const json& one : *value) {
-      if (!one.is_string()) return fail<std::vector<std::string>>();
-      all.push_back(one.get<std::string>());
-    }
-    return all;
-  }
-  SassCounts counts(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_object()) return fail<SassCounts>();
-    SassCounts counts{};
-    for (std::size_t kind = 0; kind < kNumSassKinds; ++kind) {
-      const auto found = value->find(sass_kind_name(static_cast<SassKind>(kind)));
-      if (found == value->end()) continue;  // zeros are left out
-      if (!found->is_number_integer()) return fail<SassCounts>();
-      counts[kind] = found->get<int>();
-    }
-    return counts;
-  }
-  ProblemSize size(const char* name) {
-    const json* const value = field(name);
-    if (value == nullptr || !value->is_object()) return fail<ProblemSize>();
-    const auto number = [&](const char* part) {
-      const auto found = value->find(part);
-      const bool fits = found != value->end() && found->is_number_unsigned() &&
-                        found->get<std::uint64_t>() >= 1 &&
-                        found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostNumber);
-      return fits ? found->get<int>() : fail<int>();
-    };
-    return {.batch = number("batch"),
-            .num_q_heads = number("heads"),
-            .num_kv_heads = number("kv_heads"),
-            .q_len = number("q_len"),
-            .kv_len = number("kv_len")};
-  }
-  TuneKey key() {
-    return {
-        .spec = text("spec"), .code = text("code"), .device = text("device"), .compiler = text("compiler")};
-  }
-  bool ok() const { return ok_; }
-
- private:
-  const json* field(const char* name) const {
-    if (!json_.is_object()) return nullptr;
-    const auto found = json_.find(name);
-    return found == json_.end() ? nullptr : &*found;
-  }
-  template <class T>
-  T fail() {
-    ok_ = false;
-    return T();
-  }
-
-  json json_;
-  bool ok_ = false;
-};
+/// Lines of another format are of no use.
+LineFields fields_of(std::string_view line) {
+  LineFields fields(line);
+  if (fields.ok() && fields.number("format") != kFormat) fields.refuse("format");
+  return fields;
+}
 
 constexpr std::int64_t kLastDate = std::int64_t{1} << 40;  // seconds
 
@@ -215,7 +125,7 @@ std::string encode(const TunedBuild& build) {
 }
 
 std::optional<TunedPlan> decode_plan(std::string_view line) {
-  Fields fields(line);
+  LineFields fields = fields_of(line);
   TunedPlan plan{.key = fields.key(),
                  .label = fields.text("label"),
                  .problem = fields.text("problem"),
@@ -235,7 +145,7 @@ std::optional<TunedPlan> decode_plan(std::string_view line) {
 }
 
 std::optional<TunedTiming> decode_timing(std::string_view line) {
-  Fields fields(line);
+  LineFields fields = fields_of(line);
   const bool failed = fields.flag("failed");
   TunedTiming timing{.key = fields.key(),
                      .problem = fields.text("problem"),
@@ -249,7 +159,7 @@ std::optional<TunedTiming> decode_timing(std::string_view line) {
 }
 
 std::optional<TunedBuild> decode_build(std::string_view line) {
-  Fields fields(line);
+  LineFields fields = fields_of(line);
   TunedBuild build{.key = fields.key(),
                    .plan = fields.text("plan"),
                    .built = {},

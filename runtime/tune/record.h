@@ -42,6 +42,9 @@ struct TunedPlan {
       {};  // of a prediction: plans that a machine with the GPU should time
   /// The only size that was timed, near which the plan holds; nothing: it holds for every size.
   std::optional<ProblemSize> size = {};
+  /// The commit of the Facet that found it, where it comes from a table that ships (runtime/tune/shipped); empty: from
+  /// the store, whose lines do not have it.
+  std::string shipped = {};
   bool operator==(const TunedPlan&) const = default;
 };
 

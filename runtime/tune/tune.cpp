@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <iterator>
 
 #include "compiler/compile.h"
 #include "compiler/tune/candidates.h"
 #include "compiler/tune/predict.h"
+#include "runtime/tune/choice.h"
 #include "runtime/tune/identity.h"
+#include "runtime/tune/shipped/tables.h"
 
 namespace fa {
 namespace {
@@ -122,15 +125,31 @@ class Tuner final : public PlanTimer {
     const CheckedSpec& spec = request.spec.checked();
     const Compiled compiled = compile_front_end(spec, target);
     std::vector<Plan> all = tuning_candidates(spec, compiled.facts, target, request.size);
+    const bool on_cuda = request.options.device == Device::cuda;
+    std::string ignored;  // an unreadable store is said where the result is kept
+    // What ships is timed in any case: this machine's measurement is to replace it, and may be worse at a short search.
+    const std::vector<std::string> shipped =
+        on_cuda ? shipped_candidates(target, ignored) : std::vector<std::string>();
+    for (const std::string& plan : shipped)
+      if (why_unusable(plan, spec, target).empty()) put_first(parse_plan(plan, {}), all);
     // The default is what such calls get without a tuner.
     put_first(line_for(compiled.plans, size_of(request.size)).choice.plan, all);
-    if (request.options.device != Device::cuda || request.search.exhaustive) return all;
-    std::string ignored;  // an unreadable store is said where the result is kept
+    if (!on_cuda || request.search.exhaustive) return all;
     const auto predicted =
         find_prediction(store.find({predicted_key(request.spec, target)}, ignored), request);
     if (!predicted || !predicted->finished || predicted->worth_timing.empty()) return all;
     is_predicted_ = true;
-    return predicted_candidates(all.front(), predicted->worth_timing, spec, target);
+    std::vector<std::string> named = shipped;
+    std::ranges::copy(predicted->worth_timing, std::back_inserter(named));
+    return predicted_candidates(all.front(), named, spec, target);
+  }
+
+  /// Each plan that ships for this GPU once, at whatever size.
+  std::vector<std::string> shipped_candidates(const Target& target, std::string& problem) const {
+    std::vector<std::string> plans;
+    for (const TunedPlan& plan : shipped_plans(target.name, spec_hash(request_.spec), problem))
+      if (std::ranges::find(plans, plan.plan) == plans.end()) plans.push_back(plan.plan);
+    return plans;
   }
 
   /// What an earlier search has left, by the candidates of this one.
@@ -194,10 +213,14 @@ TuneOutcome tune(const TuneRequest& request, const Target& target, const PlanSto
 }
 
 std::string kernel_label(const CheckedSpec& spec, std::string_view target) {
-  const std::string dims = spec.head_dim == spec.head_dim_v
-                               ? fmt::format("d{}", spec.head_dim)
-                               : fmt::format("d{}v{}", spec.head_dim, spec.head_dim_v);
-  return fmt::format("{} {} {} {}", spec.name, dtype_name(spec.dtype), dims, target);
+  return kernel_label(spec.name, spec.dtype, spec.head_dim, spec.head_dim_v, target);
+}
+
+std::string kernel_label(std::string_view spec, DType dtype, int head_dim, int head_dim_v,
+                         std::string_view target) {
+  const std::string dims =
+      head_dim == head_dim_v ? fmt::format("d{}", head_dim) : fmt::format("d{}v{}", head_dim, head_dim_v);
+  return fmt::format("{} {} {} {}", spec, dtype_name(dtype), dims, target);
 }
 
 }  // namespace fa

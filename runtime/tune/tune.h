@@ -62,5 +62,7 @@ TuneOutcome tune(const TuneRequest& request, const Target& target, const PlanSto
 
 /// "causal bf16 d128 host"
 std::string kernel_label(const CheckedSpec& spec, std::string_view target);
+std::string kernel_label(std::string_view spec, DType dtype, int head_dim, int head_dim_v,
+                         std::string_view target);
 
 }  // namespace fa

@@ -33,8 +33,8 @@ constexpr const char* kExplainFooter = R"(
 Nothing runs: the plan is chosen for --gpu, whatever is in this machine. Without --gpu it is this machine's GPU, or the
 A100 where there is none. --gpu host explains the CPU kernel, as this machine's CPU has it.
 The plan is the compiler's own choice, or that of --plan. "compile takes" says which plan `fa::compile` would build:
-that one, or one that `facet tune` has measured or predicted, and since when it is remembered. Where small calls have
-plans of their own, "plans by call" lists all of them: docs/tuning.md.
+that one, one that `facet tune` has measured or predicted, and since when it is remembered, or one that ships with Facet.
+Where small calls have plans of their own, "plans by call" lists all of them: docs/tuning.md.
 Shared memory is exact; registers are an estimate, and the figure of the built kernel with --build (needs NVRTC, no GPU).
 FLOPs and bytes are those of one forward pass over --q-len and --kv-len: standard attention, which writes and reads
 every score, against the fused kernel; once by exact count, once by the formulas of the FlashAttention paper.

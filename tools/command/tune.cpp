@@ -14,6 +14,7 @@
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
 #include "tools/command/json_option.h"
+#include "tools/command/ship_option.h"
 #include "tools/command/validators.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
@@ -44,12 +45,18 @@ Such a plan is remembered as predicted, for every GPU of that name; a measured o
 the model is asked about B2 H16 N8192. On a machine with that GPU `facet tune` then times only the default and the eight
 most promising plans, unless --exhaustive is given.
 
+Tables of plans ship with Facet, one for each GPU that somebody has tuned or predicted for (docs/tuning.md). They count where
+nothing is remembered that knows more: measured here, measured and shipped, predicted here, predicted and shipped.
+--ship DIR puts what is found into such a table: plans more than 2% faster than the compiler's own.
+
 Examples:
   facet tune specs/causal.fa --q-len 4096
   facet tune specs/*.fa --device host --dtype f32 --head-dim 64 --budget 30s
   facet tune specs/full.fa --exhaustive --json full.json
   facet tune specs/causal.fa --gpu t4,a100,l4,rtx4090 --dtype f16
+  facet tune specs/*.fa --q-len 512,4096 --ship tuned   # for the tables of this checkout
   facet tune --list
+  facet tune --list --shipped --gpu h200
   facet tune --export tuned.jsonl                     # then, elsewhere: facet tune --import tuned.jsonl)";
 
 constexpr double kBudget = 60, kNoLimit = 1e9;  // seconds
@@ -65,6 +72,8 @@ struct TuneArguments {
   bool exhaustive = false;
   bool list = false, forget = false;
   std::string export_to, import_from;
+  bool shipped = false;
+  ShipOption ship;
   JsonOption json;
 };
 
@@ -91,6 +100,11 @@ void declare(CLI::App& command, TuneArguments& arguments) {
       ->type_name("FILE")
       ->check(file_name())
       ->group(kStored);
+  command
+      .add_flag("--shipped", arguments.shipped,
+                "With --list: the plans that ship with Facet, of --gpu alone where given")
+      ->group(kStored);
+  arguments.ship.declare(command);
   arguments.json.declare(command, "the results, with every plan's time,");
 }
 
@@ -157,6 +171,7 @@ class Tuning {
   }
 
   bool on_cuda() const { return options_.device == Device::cuda; }
+  const Target& target() const { return target_; }
 
  private:
   /// "causal: 5 plans timed, 1.08x with tile_q=64 ..., 12 s left"
@@ -185,9 +200,10 @@ void refuse_plan(const TuneArguments& arguments) {
         fmt::format("FA_PLAN='{}' names a plan, and facet tune looks for one: unset it", environment().plan));
 }
 
-int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+int tune_specs(TuneArguments& arguments, const std::vector<Spec>& specs) {
   refuse_plan(arguments);
   Tuning tuning(arguments);
+  arguments.ship.check(tuning.target());
   const Interruptible interruptible;
   std::vector<TuneOutcome> outcomes;
   std::size_t finished = 0;
@@ -203,7 +219,8 @@ int tune_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
         outcomes.push_back(tuning.run(spec, inputs, 1.0 / static_cast<double>(problems.size())));
         const TuneOutcome& outcome = outcomes.back();
         const ProgressHidden hidden;
-        if (arguments.json.shows_text()) print_outcome(outcome);
+        const std::string ships = arguments.ship.add(spec, tuning.target(), outcome.best);
+        if (arguments.json.shows_text()) print_outcome(outcome, ships);
         if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
         all_kept = all_kept && outcome.not_kept.empty();
       }
@@ -255,11 +272,12 @@ std::vector<ProblemInputs> predicted_inputs(const TuneArguments& arguments, cons
   return inputs;
 }
 
-int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs) {
+int predict_specs(TuneArguments& arguments, const std::vector<Spec>& specs) {
   const std::vector<const Target*> targets = predicted_targets(arguments);
   const double budget = arguments.budget.empty() ? kNoLimit : parse_seconds(arguments.budget);
   const Options options = arguments.device.options();
   const PlanStore store = open_plan_store(options.cache_dir);
+  for (const Target* const target : targets) arguments.ship.check(*target);
   const Interruptible interruptible;
   nlohmann::json results = nlohmann::json::array();
   std::size_t finished = 0;
@@ -276,6 +294,10 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
         if (!is_interrupted()) ++finished;
         const ProgressHidden hidden;
         if (arguments.json.shows_text()) print_prediction(outcome, label);
+        for (const PredictOutcome::Found& found : outcome.found) {
+          const std::string ships = arguments.ship.add(spec, *target, found.best);
+          if (arguments.json.shows_text()) print_ships(ships);
+        }
         if (!outcome.not_kept.empty()) report_error("not kept: " + outcome.not_kept);
         all_well = all_well && outcome.not_kept.empty() && !outcome.found.empty();
         for (nlohmann::json& report : prediction_json(outcome, label)) results.push_back(std::move(report));
@@ -303,10 +325,15 @@ int predict_specs(const TuneArguments& arguments, const std::vector<Spec>& specs
   return any_refused ? kBadInput : all_well ? kOk : kFailed;
 }
 
-int run_tune(const TuneArguments& arguments) {
+int run_tune(TuneArguments& arguments) {
   const int asked = (arguments.list ? 1 : 0) + (arguments.forget ? 1 : 0) +
                     (arguments.export_to.empty() ? 0 : 1) + (arguments.import_from.empty() ? 0 : 1);
   if (asked > 1) throw ArgumentError("--list, --forget, --export and --import: give one of them");
+  if (arguments.shipped && !arguments.list)
+    throw ArgumentError("--shipped shows the plans that ship with Facet: write --list --shipped");
+  if (asked > 0 && arguments.ship.asked())
+    throw ArgumentError(
+        "--ship puts into a table what a search finds, and none is asked for: give a SPEC alone");
   if (asked == 0 && arguments.specs.empty())
     throw ArgumentError("facet tune needs a SPEC, or one of --list, --forget, --export and --import");
   arguments.json.check_apart_from(arguments.specs, "SPEC");
@@ -316,6 +343,7 @@ int run_tune(const TuneArguments& arguments) {
   if (asked == 0)
     return arguments.gpus.empty() ? tune_specs(arguments, specs) : predict_specs(arguments, specs);
 
+  if (arguments.shipped) return list_shipped(arguments.gpus, specs, arguments.json);
   const PlanStore store = open_plan_store(environment().cache_dir);
   if (arguments.list) return list_plans(store, specs, arguments.json);
   if (arguments.forget) return forget_plans(store, specs, arguments.json);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "runtime/tune/choice.h"
 #include "runtime/tune/identity.h"
 #include "runtime/tune/plan_store.h"
+#include "runtime/tune/shipped/tables.h"
 
 namespace fa::tools {
 namespace {
@@ -23,23 +25,41 @@ bool is_here(const Target& target, int ordinal) {
   }
 }
 
-/// The keys that `compile` would look for, the first first.
+/// The keys that `compile` would look for of what is remembered, and of what ships, the first first.
 std::vector<TuneKey> keys_of(const Spec& spec, const Target& target, const Options& options,
-                             const std::vector<TunedPlan>& plans) {
+                             const std::vector<TunedPlan>& stored, const std::vector<TunedPlan>& shipped) {
+  // A key names NVRTC's version: where none is asked for it stays closed.
+  if (stored.empty()) return keys_in_order({}, {}, shipped);
   if (target.is_host()) return {tune_key(spec, Device::host, target, options)};
   const TuneKey predicted = predicted_key(spec, target);
-  std::vector<TuneKey> keys;
+  std::vector<TuneKey> measured;
   if (is_here(target, options.cuda_device)) {
-    keys.push_back(tune_key(spec, Device::cuda, target, options));
+    measured.push_back(tune_key(spec, Device::cuda, target, options));
   } else {
-    for (const TunedPlan& plan : plans) {
+    for (const TunedPlan& plan : stored) {
       TuneKey key = predicted;
       key.device = plan.key.device;
-      if (is_of_target(plan.key, target) && key == plan.key) keys.push_back(key);
+      if (is_of_target(plan.key, target) && key == plan.key) measured.push_back(key);
     }
   }
-  keys.push_back(predicted);
-  return keys;
+  return keys_in_order(measured, {predicted}, shipped);
+}
+
+/// The plan, or the plans by call, that were found.
+PlanOrigin origin_of(const TunedChoice& found, const PlanTable& own) {
+  PlanOrigin origin{.source = found.is_shipped     ? PlanSource::shipped
+                              : found.is_predicted ? PlanSource::predicted
+                                                   : PlanSource::measured,
+                    .plan = found.plan,
+                    .why = found.said,
+                    .table = {}};
+  if (found.known.empty()) {
+    origin.table = single_plan({.plan = parse_plan(found.plan, {}), .why = found.said});
+  } else {
+    origin.table = refine(own, found.known);
+    origin.plan = origin.table.back().choice.plan.print();
+  }
+  return origin;
 }
 
 }  // namespace
@@ -52,6 +72,8 @@ std::string_view plan_source_name(PlanSource source) {
       return "measured";
     case PlanSource::predicted:
       return "predicted";
+    case PlanSource::shipped:
+      return "shipped";
     case PlanSource::asked_for:
       return "asked for";
   }
@@ -69,36 +91,41 @@ PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const PlanTabl
   const auto own_plan = [&](std::string why) {
     return PlanOrigin{.source = PlanSource::compiler, .plan = last_plan, .why = std::move(why), .table = own};
   };
-  if (options.tune == Tune::never) return own_plan("FA_TUNE=never: nothing that is remembered counts");
+  if (options.tune == Tune::never)
+    return own_plan("FA_TUNE=never: nothing that is remembered, or ships, counts");
   StoredPlans stored = open_plan_store(options.cache_dir).list();
-  if (!stored.problem.empty()) return own_plan("what is remembered is not used: " + stored.problem);
   const std::string hash = spec_hash(spec);
   std::erase_if(stored.plans, [&](const TunedPlan& plan) { return plan.key.spec != hash; });
-  const char* const kNone = options.tune == Tune::once && target.is_host()
-                                ? "no other is remembered: FA_TUNE=once times some first"
-                                : "no other is remembered";
-  if (stored.plans.empty())
-    return own_plan(kNone);  // and NVRTC, whose version is part of a key, stays closed
-  try {
-    const std::vector<TuneKey> keys = keys_of(spec, target, options, stored.plans);
+  std::string problem = stored.problem, shipped_problem;
+  const std::vector<TunedPlan> shipped =
+      target.is_host() ? std::vector<TunedPlan>() : shipped_plans(target.name, hash, shipped_problem);
+  if (!shipped_problem.empty()) problem += (problem.empty() ? "" : "; ") + shipped_problem;
+  const auto choose = [&] {
+    const std::vector<TuneKey> keys = keys_of(spec, target, options, stored.plans, shipped);
+    std::vector<TunedPlan> all = stored.plans;
+    std::ranges::copy(shipped, std::back_inserter(all));
     const auto describe = [&](const TunedPlan& tuned) {
-      const bool is_elsewhere = is_of_target(tuned.key, target) && !is_here(target, options.cuda_device);
+      const bool is_elsewhere =
+          tuned.shipped.empty() && is_of_target(tuned.key, target) && !is_here(target, options.cuda_device);
       return describe_tuned(tuned) + (is_elsewhere ? ", there alone: " + tuned.key.device : "");
     };
-    const TunedChoice found = choose_remembered(stored.plans, keys, spec.checked(), target, describe);
-    if (found.plan.empty() && found.known.empty()) return own_plan(found.said.empty() ? kNone : found.said);
-    const PlanSource source = found.is_predicted ? PlanSource::predicted : PlanSource::measured;
-    if (found.known.empty()) {
-      PlanTable table = single_plan({.plan = parse_plan(found.plan, {}), .why = found.said});
-      return {.source = source, .plan = found.plan, .why = found.said, .table = std::move(table)};
-    }
-    PlanTable table = refine(own, found.known);
-    std::string taken = table.back().choice.plan.print();
-    return {.source = source, .plan = std::move(taken), .why = found.said, .table = std::move(table)};
+    return choose_remembered(all, keys, spec.checked(), target, describe);
+  };
+  TunedChoice found;
+  try {
+    found = choose();
   } catch (const BuildError& error) {
-    return own_plan(
-        fmt::format("what is remembered holds for an NVRTC, and there is none: {}", error.what()));
+    problem = fmt::format("it holds for an NVRTC, and there is none: {}", error.what());
+    stored.plans.clear();
+    found = choose();
   }
+  if (!problem.empty())
+    found.said += (found.said.empty() ? "" : "; ") + ("what is remembered is not used: " + problem);
+  if (!found.plan.empty() || !found.known.empty()) return origin_of(found, own);
+  if (!found.said.empty()) return own_plan(found.said);
+  return own_plan(options.tune == Tune::once && target.is_host()
+                      ? "no other is remembered: FA_TUNE=once times some first"
+                      : "no other is remembered");
 }
 
 }  // namespace fa::tools

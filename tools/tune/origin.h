@@ -12,9 +12,9 @@
 
 namespace fa::tools {
 
-enum class PlanSource : std::uint8_t { compiler, measured, predicted, asked_for };
+enum class PlanSource : std::uint8_t { compiler, measured, predicted, shipped, asked_for };
 
-/// "compiler", "measured", "predicted", "asked for"
+/// "compiler", "measured", "predicted", "shipped" (measured or predicted by whoever made the table), "asked for"
 std::string_view plan_source_name(PlanSource source);
 
 struct PlanOrigin {
@@ -25,8 +25,8 @@ struct PlanOrigin {
 };
 
 /// `own`: the compiler's own table, or that of the plan that `options.plan` asks for. Reads the plan store and
-/// compiles nothing. A GPU that is not here counts as any of its name: what was timed on one of them, then what
-/// was predicted.
+/// compiles nothing. A GPU that is not here counts as any of its name: what was timed on one of them, then what ships,
+/// then what was predicted.
 PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const PlanTable& own,
                           const Options& options);
 

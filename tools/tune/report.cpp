@@ -14,7 +14,7 @@ std::string print_gain(const TunedPlan& plan) {
   return plan.plan == plan.default_plan ? "the default" : fmt::format("{:.2f}x the default", plan.gain);
 }
 
-void print_outcome(const TuneOutcome& outcome) {
+void print_outcome(const TuneOutcome& outcome, const std::string& ships) {
   const TunedPlan& best = outcome.best;
   std::string how = fmt::format("{} of {} plans timed in {}", best.timed, best.of,
                                 print_milliseconds(outcome.seconds * 1e3));
@@ -24,7 +24,12 @@ void print_outcome(const TuneOutcome& outcome) {
   if (!best.finished) how += ", not to the end";
   fmt::print("{}  {}  {}\n  {}: {} ({})\n", best.label, best.problem, print_milliseconds(best.ms), best.plan,
              print_gain(best), how);
+  print_ships(ships);
   flush_stdout();
+}
+
+void print_ships(const std::string& ships) {
+  if (!ships.empty()) fmt::print("  ships: {}\n", ships);
 }
 
 nlohmann::json plan_json(const TunedPlan& plan) { return nlohmann::json::parse(encode(plan)); }

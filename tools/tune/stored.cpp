@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/build/device_target.h"
 #include "runtime/system/files.h"
 #include "runtime/system/output.h"
 #include "runtime/tune/identity.h"
+#include "runtime/tune/shipped/tables.h"
 #include "tools/command/commands.h"
 #include "tools/console/report.h"
 #include "tools/console/text.h"
@@ -42,6 +44,47 @@ StoredPlans stored_plans(const PlanStore& store, const std::vector<Spec>& specs)
   return stored;
 }
 
+/// What ships for these GPUs, of these specs alone where there are some.
+ShippedTable shipped_of(const std::vector<const Target*>& targets, const std::vector<Spec>& specs) {
+  ShippedTable all;
+  const std::vector<std::string> hashes = hashes_of(specs);
+  for (const Target* const target : targets) {
+    ShippedTable table = shipped_table(target->name);
+    for (ShippedPlan& plan : table.plans)
+      if (hashes.empty() || std::ranges::find(hashes, plan.tuned.key.spec) != hashes.end())
+        all.plans.push_back(std::move(plan));
+    for (std::string& problem : table.problems)  // one of the folder is said once
+      if (std::ranges::find(all.problems, problem) == all.problems.end())
+        all.problems.push_back(std::move(problem));
+  }
+  return all;
+}
+
+std::vector<const Target*> gpus_named(const std::vector<std::string>& names) {
+  std::vector<const Target*> targets;
+  for (const std::string& name : names) targets.push_back(&check_gpu_target(name));
+  if (names.empty())
+    for (const Target& target : all_targets())
+      if (!target.is_host()) targets.push_back(&target);
+  return targets;
+}
+
+void print_plan(const TunedPlan& plan) {
+  const std::string shipped =
+      plan.shipped.empty() ? std::string() : fmt::format(", commit {}", plan.shipped.substr(0, 12));
+  fmt::print("{:%Y-%m-%d}  {}  {}  {}{}\n            {}: {}\n            {}, {}{}\n",
+             fmt::gmtime(static_cast<std::time_t>(plan.date)), plan.label, plan.problem,
+             plan.predicted ? "predicted " : "", print_milliseconds(plan.ms), plan.plan, print_gain(plan),
+             plan.key.device, plan.key.compiler, shipped);
+}
+
+/// "3 plans ship with this Facet" and what is to be said of them, where there are some.
+std::string describe_shipped(const std::vector<Spec>& specs, std::string_view how) {
+  const std::size_t count = shipped_of(gpus_named({}), specs).plans.size();
+  if (count == 0) return {};
+  return fmt::format("{} {} with this Facet{}\n", count, count == 1 ? "plan ships" : "plans ship", how);
+}
+
 int kept(const std::string& problem) {
   if (problem.empty()) return kOk;
   report_error("not kept: " + problem);
@@ -50,6 +93,20 @@ int kept(const std::string& problem) {
 
 }  // namespace
 
+int list_shipped(const std::vector<std::string>& gpus, const std::vector<Spec>& specs,
+                 const JsonOption& json) {
+  const ShippedTable shipped = shipped_of(gpus_named(gpus), specs);
+  for (const std::string& problem : shipped.problems) report_warning(problem);
+  nlohmann::json plans = nlohmann::json::array();
+  for (const ShippedPlan& plan : shipped.plans) plans.push_back(nlohmann::json::parse(encode(plan)));
+  json.write({{"shipped", plans}, {"problems", shipped.problems}});
+  if (json.shows_text()) {
+    for (const ShippedPlan& plan : shipped.plans) print_plan(plan.tuned);
+    if (shipped.plans.empty()) fmt::print("no plans ship with this Facet for what was asked\n");
+  }
+  return shipped.problems.empty() ? kOk : kFailed;
+}
+
 int list_plans(const PlanStore& store, const std::vector<Spec>& specs, const JsonOption& json) {
   const StoredPlans stored = stored_plans(store, specs);
   nlohmann::json plans = nlohmann::json::array();
@@ -57,12 +114,9 @@ int list_plans(const PlanStore& store, const std::vector<Spec>& specs, const Jso
   json.write(
       {{"folder", store.folder()}, {"plans", plans}, {"junk", stored.junk}, {"problem", stored.problem}});
   if (json.shows_text()) {
-    for (const TunedPlan& plan : stored.plans)
-      fmt::print("{:%Y-%m-%d}  {}  {}  {}{}\n            {}: {}\n            {}, {}\n",
-                 fmt::gmtime(static_cast<std::time_t>(plan.date)), plan.label, plan.problem,
-                 plan.predicted ? "predicted " : "", print_milliseconds(plan.ms), plan.plan, print_gain(plan),
-                 plan.key.device, plan.key.compiler);
+    for (const TunedPlan& plan : stored.plans) print_plan(plan);
     if (stored.plans.empty()) fmt::print("no plans in {}\n", store.folder());
+    fmt::print("{}", describe_shipped(specs, ": facet tune --list --shipped"));
   }
   return stored.problem.empty() ? kOk : kFailed;
 }
@@ -72,7 +126,8 @@ int forget_plans(const PlanStore& store, const std::vector<Spec>& specs, const J
   const std::string problem = store.forget(hashes_of(specs), dropped);
   json.write({{"forgotten", dropped}, {"problem", problem}});
   if (json.shows_text() && problem.empty())
-    fmt::print("forgot {} {}\n", dropped, dropped == 1 ? "plan" : "plans");
+    fmt::print("forgot {} {}\n{}", dropped, dropped == 1 ? "plan" : "plans",
+               describe_shipped(specs, ", which stay: FA_TUNE=never leaves them out"));
   return kept(problem);
 }
 

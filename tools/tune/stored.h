@@ -1,4 +1,4 @@
-// facet tune --list, --export, --import, --forget: what is remembered, without timing anything.
+// facet tune --list, --export, --import, --forget: what is remembered, and what ships, without timing anything.
 #pragma once
 
 #include <string>
@@ -9,6 +9,10 @@
 #include "tools/command/json_option.h"
 
 namespace fa::tools {
+
+/// The plans that ship with Facet for these GPUs, for all where none is given; of these specs alone, where some are given.
+int list_shipped(const std::vector<std::string>& gpus, const std::vector<Spec>& specs,
+                 const JsonOption& json);
 
 /// Of these specs alone, where some are given. Each returns the exit status.
 int list_plans(const PlanStore& store, const std::vector<Spec>& specs, const JsonOption& json);

@@ -58,6 +58,7 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
                                {"FA_CACHE_DIR", "/c"},
                                {"FA_CACHE_SIZE", "12345"},
                                {"FA_CACHE_SHARED", "1"},
+                               {"FA_SHIPPED_DIR", "/s"},
                                {"FA_TEMPLATE_DIR", "/t"},
                                {"FA_LIBCUDA", "/l/libcuda.so"},
                                {"FA_NVRTC", "/n"},
@@ -76,11 +77,12 @@ TEST_CASE("every variable reaches its field", "[runtime][options]") {
   CHECK(e.cache_dir == "/c");
   CHECK(e.cache_size == 12345);
   CHECK(e.cache_shared);
+  CHECK(e.shipped_dir == "/s");
   CHECK(e.template_dir == "/t");
   CHECK(e.libcuda == "/l/libcuda.so");
   CHECK(e.nvrtc == "/n");
   CHECK(e.nvrtc_flags == "-lineinfo");
-  CHECK(environment_variables().size() == 18);
+  CHECK(environment_variables().size() == 19);
 }
 
 TEST_CASE("FA_CPU takes three levels", "[runtime][options]") {

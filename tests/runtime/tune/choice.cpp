@@ -82,3 +82,99 @@ TEST_CASE("what cannot be built is left out", "[tune][bucket]") {
   CHECK(none.said.find("not used: plan 'nonsense': ") == 0);
   CHECK(choice_of({}).said.empty());
 }
+
+namespace {
+
+/// `plan` as a table would have it: found by others, at a commit.
+TunedPlan shipped(TunedPlan plan) {
+  plan.key.code = "any";
+  plan.shipped = "0123456789abcdef0123456789abcdef01234567";
+  return plan;
+}
+
+std::string plan_of(int tile_q) {
+  return "sm80 q_outer tile_q=" + std::to_string(tile_q) +
+         " tile_kv=64 warps=" + std::to_string(tile_q / 16) + " stages=1 q_in_registers=0 min_ctas=1";
+}
+
+/// The tile_q of the plan that a call of a length gets; the model's is 256.
+int tile_at(const TunedChoice& choice, int length) {
+  if (!choice.plan.empty()) return parse_plan(choice.plan, {}).tile_q;
+  const PlanTable own = single_plan({.plan = parse_plan(plan_of(256), {}), .why = "the model's"});
+  const PlanTable taken = choice.known.empty() ? own : refine(own, choice.known);
+  return line_for(taken, size_of({.q_len = length, .kv_len = length})).choice.plan.tile_q;
+}
+
+TunedChoice choice_with(const std::vector<TunedPlan>& stored, const std::vector<TunedPlan>& table) {
+  std::vector<TunedPlan> all = stored;
+  all.insert(all.end(), table.begin(), table.end());
+  return choose_remembered(all, keys_in_order({kMeasured}, {kPredicted}, table),
+                           plain_spec(64, 0, DType::f16), find_target("a100"));
+}
+
+}  // namespace
+
+TEST_CASE("measured here comes before measured and shipped, predicted here, predicted and shipped",
+          "[tune][shipped]") {
+  // Whatever the dates: the later, the less they know here.
+  const TunedPlan measured = record(plan_of(16), 4096, 1), predicted = record(plan_of(64), 4096, 3, true);
+  const TunedPlan measured_elsewhere = shipped(record(plan_of(32), 4096, 2));
+  const TunedPlan predicted_elsewhere = shipped(record(plan_of(128), 4096, 4, true));
+  const std::vector<TunedPlan> both{predicted_elsewhere, measured_elsewhere};
+  CHECK(tile_at(choice_with({predicted, measured}, both), 4096) == 16);
+  CHECK(tile_at(choice_with({measured}, both), 4096) == 16);
+  CHECK(tile_at(choice_with({predicted}, both), 4096) == 32);
+  CHECK(tile_at(choice_with({predicted}, {predicted_elsewhere}), 4096) == 64);
+  CHECK(tile_at(choice_with({}, {predicted_elsewhere}), 4096) == 128);
+  CHECK(tile_at(choice_with({}, {}), 4096) == 256);
+  CHECK(choice_with({}, both).is_shipped);
+  CHECK_FALSE(choice_with({predicted}, both).is_shipped);
+  CHECK(choice_with({}, {predicted_elsewhere}).is_predicted);
+
+  // A plan for every call that was measured here leaves no room for others; a predicted one does for a measured one.
+  CHECK(tile_at(choice_with({record(plan_of(16), 0, 1)}, both), 4096) == 16);
+  CHECK(tile_at(choice_with({record(plan_of(16), 0, 9, true)}, both), 4096) == 32);
+  CHECK(tile_at(choice_with({record(plan_of(16), 0, 1, true)}, {predicted_elsewhere}), 4096) == 16);
+}
+
+TEST_CASE("plans that ship for several sizes have a bucket each, beside what was measured here",
+          "[tune][shipped][bucket]") {
+  const std::vector<TunedPlan> table{shipped(record(kSmall, 512, 5)), shipped(record(kLarge, 8192, 5))};
+  const TunedChoice alone = choice_with({}, table);
+  CHECK(alone.is_shipped);
+  CHECK_FALSE(alone.is_predicted);
+  CHECK(tile_at(alone, 512) == 64);
+  CHECK(tile_at(alone, 8192) == 128);
+  CHECK(
+      alone.said.find("1.25x the default plan's speed at N8192, timed 1970-01-01, shipped with Facet (commit "
+                      "0123456789ab, NVRTC 13.0, Fake A100 as a100)") != std::string::npos);
+
+  const TunedChoice beside = choice_with({record(plan_of(16), 8192, 1)}, table);
+  CHECK_FALSE(beside.is_shipped);
+  CHECK(tile_at(beside, 512) == 64);
+  CHECK(tile_at(beside, 8192) == 16);
+}
+
+TEST_CASE("a shipped plan that is not legal any more is passed over, and said", "[tune][shipped]") {
+  const std::vector<TunedPlan> table{shipped(record("sm80 tile_q=7", 512, 9)),
+                                     shipped(record(kLarge, 8192, 5, true))};
+  const auto keys = keys_in_order({}, {}, table);
+  const CheckedSpec spec = plain_spec(64, 0, DType::f16);
+  const TunedChoice one = choose_remembered(table, keys, spec, find_target("a100"));
+  REQUIRE(one.known.size() == 1);
+  CHECK(one.known[0].choice.plan.print() == kLarge);
+  CHECK(one.is_predicted);
+  CHECK(one.said.find("; not used: shipped plan 'sm80 tile_q=7': ") != std::string::npos);
+  const TunedChoice none = choose_remembered({table[0]}, keys, spec, find_target("a100"));
+  CHECK(none.known.empty());
+  CHECK(none.plan.empty());
+  CHECK(none.said.starts_with("not used: shipped plan 'sm80 tile_q=7': "));
+
+  // One that was measured here and cannot be built leaves the place to those that ship.
+  std::vector<TunedPlan> both = table;
+  both.push_back(record("nonsense", 8192, 9));
+  const TunedChoice other =
+      choose_remembered(both, keys_in_order({kMeasured}, {}, table), spec, find_target("a100"));
+  REQUIRE(other.known.size() == 1);
+  CHECK(other.said.find("not used: plan 'nonsense': ") != std::string::npos);
+}
