@@ -42,8 +42,7 @@ using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& s
 
 /// `plans` begins with the default, the compiler's own choice; there is at least that one. Another plan
 /// replaces it only where the compiler would consider that plan and its predicted time is shorter by more than
-/// 2%, which the model is no better than; by anything where the default spills in its loops. Never where the
-/// default was measured to be the best (schedule/measured).
+/// 2%, which the model is no better than; by anything where the default spills in its loops.
 Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& spec, const Facts& facts,
                       const Target& target, const std::vector<ProblemSize>& sizes,
                       const ShareOfTiles& share_of_tiles);
