@@ -5,10 +5,10 @@
 #include <bit>
 #include <optional>
 
-#include "compiler/schedule/band_share.h"
 #include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/host_plan.h"
+#include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
 
@@ -16,11 +16,6 @@ namespace fa {
 namespace {
 
 constexpr std::string_view kAskedFor = "asked for";
-constexpr int kLongHook = 10;  // operations an element
-// How many keys a row keeps side by side, where that is not known (specs/ at N8192: BigBird, tree and the 2-D
-// neighbourhood 10 to 220; documents and layouts 130 to 1000).
-constexpr double kKeysOfRange = 1000, kKeysOfRangeOfLongMask = 250;
-
 // Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
 // measurement does.
 bool is_plainer(const Plan& a, const Plan& b) {
@@ -42,26 +37,13 @@ struct Question {
   const ProblemSize& size;
 };
 
-/// Whether a mask takes so long that what tiles at its edge cost decides. A thread has two rows of each of its columns.
-bool has_long_mask(const Facts& facts) {
-  return facts.has_mask && !facts.mask_is_always_true && facts.element_ops + facts.column_ops / 2 > kLongHook;
-}
-
-/// By how much more a kernel computes than a mask keeps: tiles at its edge are whole, so that a row has tile_q + tile_kv
-/// keys more for each range of keys that it keeps. 1 where the model counts tiles itself.
-double excess_at_edges(const Plan& plan, const Question& question) {
-  const Facts& facts = question.facts;
-  if (!facts.has_mask || facts.mask_is_always_true || facts.mask_band) return 1;
-  return 1 + (plan.tile_q + plan.tile_kv) / (has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange);
-}
-
 template <typename Accept>
 std::optional<Candidate> cheapest(const Question& question, const std::vector<Plan>& plans, Accept accept) {
   std::optional<Candidate> best;
   for (const Plan& plan : plans) {
     if (!accept(plan)) continue;
     const Cost cost = predict(plan, question.spec, question.facts, question.target, question.size);
-    const double rank = cost.ms * excess_at_edges(plan, question);
+    const double rank = cost.ms * excess_at_edges(question.facts, plan);
     if (!best || rank < best->rank || (rank == best->rank && is_plainer(plan, best->plan)))
       best = {plan, cost, rank};
   }

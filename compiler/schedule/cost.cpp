@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/schedule/band_share.h"
+#include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/product.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/traffic.h"
@@ -31,10 +31,11 @@
 namespace fa {
 namespace {
 
-constexpr double kSchedulers = 4;               // of an SM; warps beyond these hide one another's waits
-constexpr double kExposedAmongCtas = 0.5;       // share of the shorter units that shows: two CTAs or more,
-constexpr double kExposedInOneCta = 0.535;      // one CTA, whose warps wait at the same barriers
-constexpr double kExposedInOneCtaOfF32 = 0.75;  // and split what they multiply before they do
+constexpr double kSchedulers = 4;           // of an SM; warps beyond these hide one another's waits
+constexpr double kExposedAmongCtas = 0.5;   // share of the shorter units that shows: two CTAs or more,
+constexpr double kExposedInOneCta = 0.535;  // one CTA, whose warps wait at the same barriers
+// The same where they have work of their own before products: f32 is split first, sm_75's warps copy the tiles themselves.
+constexpr double kExposedInBusyCta = 0.75;
 // Where warpgroups multiply, one's products run during the softmax of the others. Fitted to an H200, d64 to d256.
 constexpr double kWarpsOfWarpgroup = 4;
 constexpr double kExposedByWarpgroups = 1.9;
@@ -75,11 +76,13 @@ double diagonal_instructions(const Facts& facts) {
 }
 
 double exposed_share(const Plan& plan, DType dtype, int ctas) {
-  if (const double warpgroups = ctas * plan.warps / kWarpsOfWarpgroup; traits_of(plan.family).has_warpgroups)
+  const FamilyTraits& traits = traits_of(plan.family);
+  if (const double warpgroups = ctas * plan.warps / kWarpsOfWarpgroup; traits.has_warpgroups)
     return std::min(1.0, kExposedByWarpgroups / warpgroups);
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
-  const double in_one = dtype == DType::f32 ? kExposedInOneCtaOfF32 : kExposedInOneCta;
+  const bool is_busy = dtype == DType::f32 || !traits.has_async_copies;
+  const double in_one = is_busy ? kExposedInBusyCta : kExposedInOneCta;
   return std::max(ctas == 1 ? in_one : kExposedAmongCtas, 1 / warps_per_scheduler);
 }
 
@@ -145,9 +148,13 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   cost.l2 = kv_bytes / target.l2_bytes_per_clock_per_sm;
   // A warpgroup's products read shared memory themselves: the slower of the two counts.
   const double products = by_warpgroups ? std::max(cost.tensor, cost.smem) : cost.tensor + cost.smem;
-  const double longest = std::max(by_warpgroups ? products : cost.tensor, cost.softmax);
+  const bool reads_ahead = traits_of(plan.family).has_async_copies;
+  const double longest =
+      std::max({by_warpgroups ? products : cost.tensor, cost.softmax, reads_ahead ? 0 : cost.smem});
   const double others = products + cost.softmax - longest;
-  const double busy = std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
+  // A scheduler's units serve its own warps alone.
+  const double idle = std::max(1.0, kSchedulers / (ctas * plan.warps));
+  const double busy = idle * std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
                       step_latency(plan, ctas);
   cost.total = std::max(busy * (spills ? kSpillRisk : 1),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it

@@ -8,6 +8,7 @@
 
 #include "compiler/schedule/buckets/plan_table.h"
 #include "compiler/schedule/cost.h"
+#include "compiler/schedule/mask_tiles.h"
 
 namespace fa {
 namespace {
@@ -34,7 +35,7 @@ ProblemSize sample(int ctas, int kv_len) {
   return {.batch = batch, .num_q_heads = of_one, .num_kv_heads = of_one, .q_len = q_len, .kv_len = kv_len};
 }
 
-/// A plan, and the logarithm of its time at each sample: rows of kCtasAnSm, columns of kKvLens.
+/// A plan, and the logarithm of its time at each sample, as choose.cpp ranks plans: rows of kCtasAnSm, columns of kKvLens.
 struct Timed {
   Plan plan;
   std::array<double, kNumSamples> log_ms;
@@ -123,8 +124,7 @@ class Buckets {
  public:
   Buckets(const CheckedSpec& spec, const Facts& facts, const Target& target, const Choice& choice)
       : spec_(spec), facts_(facts), target_(target), single_(choice) {
-    for (const Plan& plan : candidates())
-      plans_.push_back(timed(plan, plan == choice.plan ? std::log(ahead()) : 0));
+    for (const Plan& plan : candidates()) plans_.push_back(timed(plan));
   }
 
   PlanTable table() const {
@@ -138,10 +138,6 @@ class Buckets {
   }
 
  private:
-  /// How much faster than the model's best plan the chosen one must be, where `choose` knows more of masks than the
-  /// model has in its times: that holds for other sizes, too.
-  double ahead() const { return std::max(1.0, single_.predicted_ms / best_ms_); }
-
   /// The chosen plan, then those that `choose` would consider. Of plans that the model finds alike the plainest.
   std::vector<Plan> candidates() {
     struct Candidate {
@@ -155,11 +151,9 @@ class Buckets {
     };
     const auto complexity = [](const Plan& plan) { return 2 * plan.stages + (plan.q_in_registers ? 1 : 0); };
     const bool is_masked = facts_.has_mask && !facts_.mask_is_always_true;
-    best_ms_ = single_.predicted_ms;
     for (const Plan& plan : legal_plans(spec_, target_)) {
       if (!is_preferable(plan, spec_, facts_) || (is_masked && plan.tile_kv > kMostColumnsOfMask)) continue;
       const double ms = predict(plan, spec_, facts_, target_, {}).ms;
-      best_ms_ = std::min(best_ms_, ms);
       const auto alike =
           std::ranges::find_if(kept, [&](const Candidate& other) { return is_alike(other.plan, plan); });
       if (alike == kept.end()) {
@@ -174,10 +168,11 @@ class Buckets {
     return plans;
   }
 
-  Timed timed(const Plan& plan, double log_ahead) const {
+  Timed timed(const Plan& plan) const {
     Timed result{.plan = plan, .log_ms = {}};
     Samples{}.for_each([&](std::size_t at) {
-      result.log_ms[at] = std::log(predict(plan, spec_, facts_, target_, shape(at)).ms) - log_ahead;
+      result.log_ms[at] =
+          std::log(predict(plan, spec_, facts_, target_, shape(at)).ms * excess_at_edges(facts_, plan));
     });
     return result;
   }
@@ -209,7 +204,6 @@ class Buckets {
   const Facts& facts_;
   const Target& target_;
   const Choice& single_;
-  double best_ms_ = 0;  // of the candidates, by the model
   std::vector<Timed> plans_;
 };
 
