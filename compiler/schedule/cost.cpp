@@ -10,8 +10,8 @@
 // - waits: two barriers and the latency of its loads.
 //
 // Units overlap only as far as other warps have work for them. Products or softmax, whichever takes longer, count in
-// full; shared memory does not, as fragments are read ahead of the products that need them, unless it takes longer than
-// all. Of the others a share shows: all with one warp per scheduler, half with two or more. CTAs on an SM share the waiting,
+// full; shared memory does not, as fragments are read ahead of the products that need them (not on sm_75), unless it
+// takes longer than all. Of the others a share shows: all with one warp per scheduler, half with two or more. CTAs on an SM share the waiting,
 // which shows only while none of the others works. A CTA's rows of Q and O come from and go to memory while it has nothing
 // else to do. The problem takes as long as the busiest SM's CTAs (so a last, thin wave costs), and never less than its
 // HBM traffic.
