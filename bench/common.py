@@ -70,12 +70,22 @@ def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=2
         return json.load(open(out.name, encoding="utf-8"))
 
 
+def portable(command):
+    """A command as records have it. Of a file that it names by an absolute path it keeps the name: folders differ from machine to machine."""
+    def name(word):
+        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        return option + equals + (os.path.basename(value) if os.path.isabs(value) else value)
+
+    script, *words = command
+    return shlex.join(["bench/" + os.path.basename(script), *map(name, words)])
+
+
 def save(options, content):
     """Writes the record: `content`, the command, commit and date, if --json names a file. Long runs save after each row:
     one that is stopped keeps what it has measured."""
     if not options.json:
         return
-    record = {"command": shlex.join(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+    record = {"command": portable(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
               "commit": options.commit, **content}
     path = os.path.realpath(options.json)  # a link stays one
     if os.path.exists(path) and not os.path.isfile(path):  # so do a device and a pipe

@@ -4,8 +4,7 @@
     bench/time_and_memory.py --facet build/release/facet --json results.json [--length 512 ... 65536] [--head-dim 64] [--batch 1]
                              [--heads 16] [--dtype bf16] [--device cuda] [--impl facet standard flash1]
 
-Memory is that of q, k, v, o and lse, once, and of the call's workspace. Where that does not fit the row says so. Baselines run on GPUs
-alone: on a host the rows are Facet's.
+Memory is that of q, k, v, o and lse, once, and of the call's workspace. Where that does not fit the row says so.
 """
 import common
 
@@ -35,12 +34,12 @@ def main():
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--dtype", choices=("f32", "bf16", "f16"), default="bf16")
     parser.add_argument("--device", choices=("host", "cuda"), default="cuda")
-    parser.add_argument("--impl", nargs="+", choices=IMPLS, help="those of all that the device runs")
+    parser.add_argument("--impl", nargs="+", choices=IMPLS, default=IMPLS, help="all three")
     arguments = parser.parse_args()
     rows, origin = [], {}
     for length in arguments.length:
         shape = (arguments.batch, arguments.heads, length, arguments.head_dim)
-        for impl in arguments.impl or (IMPLS if arguments.device == "cuda" else IMPLS[:1]):
+        for impl in arguments.impl:
             report = common.facet_bench(arguments.facet, "full", shape, arguments.dtype, "--every-score", "--impl", impl,
                                         device=arguments.device, milliseconds=50, may_fail=True)
             rows.append(row_of(shape, impl, report["results"][0]))

@@ -7,6 +7,7 @@ import statistics
 from typing import NamedTuple
 
 RESULTS = "bench/results"
+ABSOLUTE = re.compile(r"(?:^|[\s=])(/\S+)")  # a path that only the machine that measured has
 # What a source line leaves out of a command: it differs from machine to machine, or stands beside it.
 LEFT_OUT = re.compile(r"\s--(?:facet|json|commit)[ =]\S+")
 
@@ -61,6 +62,8 @@ def check_origin(run):
     for key in ("command", "date", "commit"):
         if not run[key] or not isinstance(run[key], str):
             raise Problem(f"{run.file}: {key!r} is {run[key]!r}; it has to be a text (the scripts take --commit)")
+    if found := ABSOLUTE.search(run["command"]):
+        raise Problem(f"{run.file}: 'command' names {found[1]}, which other machines do not have; leave its folder out")
     if not re.match(r"\d{4}-\d\d-\d\d", run["date"]):
         raise Problem(f"{run.file}: the date {run['date']!r} does not begin as 2026-01-31 does")
     if not versions(run):

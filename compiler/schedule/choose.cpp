@@ -66,18 +66,20 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
           .predicted_ms = cost.ms};
 }
 
-// Keeps the best plan of each tile. The plans of one tile stand next to each other and differ only in
+// The best plan of each tile, the fastest first. The plans of one tile stand next to each other and differ only in
 // min_ctas.
 std::vector<Choice> rank_tiles(const Question& question) {
-  std::vector<Choice> ranked;
+  std::vector<Candidate> tiles;
   const std::vector<Plan> plans = legal_plans(question.spec, question.target);
   for (auto begin = plans.begin(); begin != plans.end();) {
     const auto end =
         std::find_if(begin + 1, plans.end(), [](const Plan& plan) { return plan.min_ctas == 1; });
-    const auto best = cheapest(question, {begin, end}, [](const Plan&) { return true; });
-    ranked.push_back(explain(question, *best, "ranked by the model"));
+    tiles.push_back(*cheapest(question, {begin, end}, [](const Plan&) { return true; }));
     begin = end;
   }
+  std::ranges::stable_sort(tiles, {}, &Candidate::rank);
+  std::vector<Choice> ranked;
+  for (const Candidate& tile : tiles) ranked.push_back(explain(question, tile, "ranked by the model"));
   return ranked;
 }
 
@@ -159,7 +161,6 @@ std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, cons
   } else {
     ranked = rank_tiles({spec, facts, target, size});
   }
-  std::ranges::stable_sort(ranked, {}, &Choice::predicted_ms);
   std::ranges::stable_partition(ranked, [&](const Choice& choice) { return choice.plan == chosen.plan; });
   return ranked;
 }

@@ -10,11 +10,11 @@
 // - waits: two barriers and the latency of its loads.
 //
 // Units overlap only as far as other warps have work for them. Products or softmax, whichever takes longer, count in
-// full; shared memory does not, as fragments are read ahead of the products that need them (not on sm_75), unless it
-// takes longer than all. Of the others a share shows: all with one warp per scheduler, half with two or more. CTAs on an SM share the waiting,
-// which shows only while none of the others works. A CTA's rows of Q and O come from and go to memory while it has nothing
-// else to do. The problem takes as long as the busiest SM's CTAs (so a last, thin wave costs), and never less than its
-// HBM traffic.
+// full. Shared memory does not, unless it takes longer than all: fragments are read ahead of the products that need them
+// (not on sm_75). Of the others a share shows: all with one warp per scheduler, half with two or more. CTAs on an SM share
+// the waiting, which shows only while none of the others works. A CTA's rows of Q and O come from and go to memory while it
+// has nothing else to do. The problem takes as long as the busiest SM's CTAs (so a last, thin wave costs), and never less
+// than its HBM traffic.
 //
 // tests/compiler/schedule/regret.cpp compares the choices with measured times: FA2's tables for A100, H100
 // and sm_86/89, and times on an H200. Where they disagree, change the constants or what the model counts.
@@ -42,8 +42,8 @@ constexpr double kExposedByWarpgroups = 1.9;
 // Cycles of a step: barriers, waits for cp.async. More where a scheduler has one warp, or waits for a warpgroup's barriers.
 constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
 constexpr double kCtaLatency = 1500;  // cycles: set-up, first products and epilogue of a CTA
-constexpr double kCtaLatencyOfWarpgroups =
-    3000;  // the same with barriers, a hand-over of registers, no CTA beside it
+// The same of warpgroups, which set up barriers and hand over registers, and have no CTA beside them.
+constexpr double kCtaLatencyOfWarpgroups = 3000;
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
@@ -198,7 +198,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
              const ProblemSize& size, std::optional<double> share_of_tiles) {
   return predict_with(plan, spec, facts, target, size,
-                      share_of_tiles.value_or(share_of_band(facts, plan, size)), plan.min_ctas,
+                      share_of_tiles ? *share_of_tiles : share_of_band(facts, plan, size), plan.min_ctas,
                       may_spill(plan, spec, facts, target));
 }
 

@@ -25,6 +25,14 @@ def test_missing_modules(script):
     assert done.stderr.startswith(script + " needs ") and "pip install" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_records_name_no_folder_of_a_machine():
+    sys.path.insert(0, str(BENCH))
+    import common
+
+    command = ["/home/x/bench/plans.py", "--facet", "/opt/my facet", "--json=/tmp/a.json", "--plan", "tile_q=64", "--spec", "specs/full.fa"]
+    assert common.portable(command) == "bench/plans.py --facet 'my facet' --json=a.json --plan tile_q=64 --spec specs/full.fa"
+
+
 def test_block_sparsity_changes_the_layout_alone():
     """The spec that bench/block_sparsity.py times is specs/block_sparse.fa with a layout of its own."""
     sys.path.insert(0, str(BENCH))

@@ -28,11 +28,11 @@ struct SweptPlan {
 /// Throws ArgumentError where `forced`, the text of a plan that is asked for, sets the field.
 void check_apart_from_plan(const Sweep& sweep, const std::string& forced);
 
-/// The plans of a sweep around `base`, the plan that a call takes without one, where `forced` is asked for. The other fields are
-/// those of `base`, but for min_ctas, which the model picks anew where `forced` does not say it. Where that cannot run, the model completes
-/// the value and the other side of the tile, or else the value alone, with `forced`, as it does for --plan, by the same family of kernels.
-/// Without values of its own a sweep has those of the legal plans, in increasing order, and no errors. Throws ArgumentError where plans
-/// of the target have no such field.
+/// The plans of a sweep. `base` is the plan that the call has without it, `forced` the text of one that was asked for. Other
+/// fields stay as in `base`; but the model chooses min_ctas for each plan, unless `forced` says it. Where such a plan cannot run,
+/// the model completes a text, as it does for --plan, by the same family of kernels: first the value and `base`'s other side of
+/// the tile with `forced`, then the value with `forced` alone. A sweep without values has those that legal plans have, in
+/// increasing order, and no errors. Throws ArgumentError where plans of the target have no such field.
 std::vector<SweptPlan> plans_of_sweep(const Sweep& sweep, const Plan& base, std::string_view forced,
                                       const CheckedSpec& spec, const Facts& facts, const Target& target);
 

@@ -45,15 +45,9 @@ void emit_finish_entry(const HostModule& host, const Parts& parts) {
   HostBuilder build(host, entry<EntryArgs>(host, kHostFinishSymbol));
   const auto args = arguments_of<EntryArgs>(*build.function());
   const StepRows rows = rows_in_workspace(build, host.shape, args.workspace, args.first_q);
-  call<FinishArgs>(build.ir(), parts.finish,
-                   {.params = args.params,
-                    .o = parts.step.products->finish(build, args.workspace, rows.o),
-                    .row_max = rows.row_max,
-                    .row_sum = rows.row_sum,
-                    .b = args.b,
-                    .h = args.h,
-                    .first_q = args.first_q,
-                    .rows = count_rows(host, build, args.params, args.first_q)});
+  const StepPlace place{
+      .params = args.params, .workspace = args.workspace, .b = args.b, .h = args.h, .first_kv = nullptr};
+  finish_rows(host, build, parts.finish, *parts.step.products, place, rows);
   build.ir().CreateRetVoid();
 }
 

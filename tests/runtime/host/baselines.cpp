@@ -1,6 +1,5 @@
 // The host's baselines at the level of their passes: tiles that are ragged, masks, sinks' rows, dropout, every way to
 // multiply, and that a call stays within the workspace it asks for (compare() of problem.h guards it).
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -32,25 +31,11 @@ HostCase baseline_case(LoopOrder order, const CheckedSpec& spec, int tile_q = 96
           .baseline = load_host_baseline(host_object(baseline_code(spec, order, tile_q, tile_kv)))};
 }
 
-struct MaskKind {
-  const char* items;
-  Meaning meaning;
-};
-
-const std::vector<MaskKind>& mask_kinds() {
-  static const std::vector<MaskKind> all = {
-      {"", {}},
-      {"mask_mod = q_idx >= kv_idx\n", {{}, [](int, int, int q, int kv) { return q >= kv; }}},
-      {"score_mod = 9 * tanh(score / 9)\nmask_mod = q_idx >= kv_idx and q_idx - kv_idx < 20\n",
-       {[](double s, int, int, int, int) { return 9 * std::tanh(s / 9); },
-        [](int, int, int q, int kv) { return q >= kv && q - kv < 20; }}},
-      {"score_mod = score + 0.01 * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx + 9\n",
-       {[](double s, int, int, int q, int kv) { return s + 0.01 * (kv - q); },
-        [](int, int, int q, int kv) { return q >= kv + 9; }}},
-      {"mask_mod = q_idx % 3 == 0 and kv_idx % 7 == 0\n",
-       {{}, [](int, int, int q, int kv) { return q % 3 == 0 && kv % 7 == 0; }}},
-      {"mask_mod = q_idx < 0\n", {{}, [](int, int, int, int) { return false; }}},
-  };
+std::vector<MeantItems> all_items() {
+  std::vector<MeantItems> all = items_that_keep_little();
+  all.push_back({"", {}});
+  all.push_back({"mask_mod = q_idx >= kv_idx\n", {{}, [](int, int, int q, int kv) { return q >= kv; }}});
+  all.push_back({"mask_mod = q_idx < 0\n", {{}, [](int, int, int, int) { return false; }}});
   return all;
 }
 
@@ -58,7 +43,7 @@ const std::vector<MaskKind>& mask_kinds() {
 
 TEST_CASE("host baselines: masks, scores, and rows that keep little or nothing", "[runtime][baseline]") {
   for (const LoopOrder order : kOrders)
-    for (const MaskKind& kind : mask_kinds()) {
+    for (const MeantItems& kind : all_items()) {
       const HostCase host = baseline_case(order, spec_of(DType::f32, kind.items));
       for (const auto& [q_len, kv_len] : kBaselineLengths) {
         INFO(loop_order_name(order) << " " << kind.items << "q_len " << q_len << " kv_len " << kv_len);
@@ -109,7 +94,7 @@ TEST_CASE("host baselines: dropout leaves out what the fused kernel does", "[run
 TEST_CASE("host baselines: bf16 by pairs and by tiles", "[runtime][baseline]") {
   for (const EmulatedWay& way : emulated_ways())
     for (const LoopOrder order : kOrders)
-      for (const MaskKind& kind : mask_kinds()) {
+      for (const MeantItems& kind : all_items()) {
         const CheckedSpec spec = spec_of(DType::bf16, kind.items, 72, 40);
         const EmitFor emit = [&](const HostCpu& cpu) { return baseline_code(spec, order, 40, 96, cpu); };
         const HostCase host{

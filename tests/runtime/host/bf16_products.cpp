@@ -1,6 +1,5 @@
 // Host kernels that multiply bf16 by AVX512_BF16's pairs or AMX's tiles, whatever this CPU has: the
 // instructions are emulated (tests/runtime/host/emulated.h).
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -69,22 +68,8 @@ TEST_CASE("host: bf16 by pairs and by tiles, every head_dim, layouts and plans")
 }
 
 TEST_CASE("host: bf16 by pairs and by tiles under every kind of score, and rows that keep little") {
-  struct Kind {
-    std::string items;
-    Meaning meaning;
-  };
-  const Kind kinds[] = {
-      {"score_mod = 9 * tanh(score / 9)\nmask_mod = q_idx >= kv_idx and q_idx - kv_idx < 20\n",
-       {[](double s, int, int, int, int) { return 9 * std::tanh(s / 9); },
-        [](int, int, int q, int kv) { return q >= kv && q - kv < 20; }}},
-      {"score_mod = score + 0.01 * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx + 9\n",
-       {[](double s, int, int, int q, int kv) { return s + 0.01 * (kv - q); },
-        [](int, int, int q, int kv) { return q >= kv + 9; }}},
-      {"mask_mod = q_idx % 3 == 0 and kv_idx % 7 == 0\n",
-       {{}, [](int, int, int q, int kv) { return q % 3 == 0 && kv % 7 == 0; }}},
-  };
   for (const EmulatedWay& way : emulated_ways())
-    for (const Kind& kind : kinds) {
+    for (const MeantItems& kind : items_that_keep_little()) {
       const HostCase host = case_of(way, bf16_spec(kind.items));
       for (const auto& [q_len, kv_len] : kLengths) {
         INFO(way.name << " " << kind.items << "q_len " << q_len << " kv_len " << kv_len);

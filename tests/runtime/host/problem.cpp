@@ -10,6 +10,21 @@
 #include "templates/common/philox.h"
 
 namespace fa::test {
+
+const std::vector<MeantItems>& items_that_keep_little() {
+  static const std::vector<MeantItems> all = {
+      {"score_mod = 9 * tanh(score / 9)\nmask_mod = q_idx >= kv_idx and q_idx - kv_idx < 20\n",
+       {[](double s, int, int, int, int) { return 9 * std::tanh(s / 9); },
+        [](int, int, int q, int kv) { return q >= kv && q - kv < 20; }}},
+      {"score_mod = score + 0.01 * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx + 9\n",
+       {[](double s, int, int, int q, int kv) { return s + 0.01 * (kv - q); },
+        [](int, int, int q, int kv) { return q >= kv + 9; }}},
+      {"mask_mod = q_idx % 3 == 0 and kv_idx % 7 == 0\n",
+       {{}, [](int, int, int q, int kv) { return q % 3 == 0 && kv % 7 == 0; }}},
+  };
+  return all;
+}
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -38,6 +38,14 @@ struct Meaning {
   std::function<bool(int b, int h, int q, int kv)> mask = {};
 };
 
+/// Hooks of a spec, and what they mean.
+struct MeantItems {
+  const char* items;
+  Meaning meaning;
+};
+/// A window under a soft cap, rows without keys under a linear addend, and few keys of few rows.
+const std::vector<MeantItems>& items_that_keep_little();
+
 struct HostResult {
   std::vector<double> o;    // [batch, q_heads, q_len, head_dim_v]
   std::vector<double> lse;  // [batch, q_heads, q_len]

@@ -105,7 +105,7 @@ TEST_CASE("the tables under tuned/ are sound, of specs and GPUs that are there, 
       CHECK(plan.tuned.key.compiler.starts_with("NVRTC "));
     }
   }
-  // What is built in is what lies in the folder.
+  // Every file of the folder is built in, and no other.
   std::size_t files = 0;
   std::error_code none;  // git keeps no empty folder
   for (const auto& entry : std::filesystem::directory_iterator(FA_SOURCE_DIR "/tuned", none))

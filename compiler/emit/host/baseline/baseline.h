@@ -15,8 +15,8 @@ namespace fa {
 struct HostBaselineInfo {
   HostRoom room;
   std::uint32_t passes;
-  std::uint32_t
-      head_passes;  // of so many, the first, an item is a head of a batch entry; of the others a tile of its query rows
+  /// Of these, the first, an item is a head of a batch entry. Of the others it is a tile of a head's query rows.
+  std::uint32_t head_passes;
 };
 
 constexpr const char* kHostBaselineInfoSymbol = "facet_host_baseline_info";

@@ -60,15 +60,9 @@ void emit_division(const HostModule& host, const StepParts& parts, int number) {
   HostBuilder build(host, pass_entry(host, number));
   const auto args = arguments_of<PassArgs>(*build.function());
   const StepRows rows = rows_at(build, sum_room(host.shape), args.kept, args.first_q);
-  call<FinishArgs>(build.ir(), finish,
-                   {.params = args.params,
-                    .o = parts.products->finish(build, args.workspace, rows.o),
-                    .row_max = rows.row_max,
-                    .row_sum = rows.row_sum,
-                    .b = args.b,
-                    .h = args.h,
-                    .first_q = args.first_q,
-                    .rows = count_rows(host, build, args.params, args.first_q)});
+  const StepPlace place{
+      .params = args.params, .workspace = args.workspace, .b = args.b, .h = args.h, .first_kv = nullptr};
+  finish_rows(host, build, finish, *parts.products, place, rows);
   build.ir().CreateRetVoid();
 }
 

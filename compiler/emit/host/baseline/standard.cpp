@@ -1,6 +1,6 @@
 // Standard attention, algorithm 0 of the FlashAttention paper: S whole in memory, its rows' softmax in place, O = P V.
-// Three passes over tiles of query rows. Their blocks are panels', so that S lies as the fused kernel's steps have it,
-// one kv tile after the other.
+// Three passes over tiles of query rows. A block of the workspace holds one panel of rows, kv tile after kv tile: the order in
+// which the fused kernel's steps read and write S.
 #include <cstddef>
 
 #include "compiler/emit/host/baseline/passes.h"

@@ -35,6 +35,19 @@ void pack_rows(const HostModule& host, HostBuilder& build, HostProducts& product
   products.begin(build, place.workspace, first, row_bytes, count_rows(host, build, place.params, first_q));
 }
 
+void finish_rows(const HostModule& host, HostBuilder& build, llvm::Function* finish, HostProducts& products,
+                 const StepPlace& place, const StepRows& rows) {
+  call<FinishArgs>(build.ir(), finish,
+                   {.params = place.params,
+                    .o = products.finish(build, place.workspace, rows.o),
+                    .row_max = rows.row_max,
+                    .row_sum = rows.row_sum,
+                    .b = place.b,
+                    .h = place.h,
+                    .first_q = rows.first_q,
+                    .rows = count_rows(host, build, place.params, rows.first_q)});
+}
+
 void each_panel(const HostModule& host, HostBuilder& build, llvm::Value* params, llvm::Value* first_q,
                 const std::function<void(llvm::Value*)>& body) {
   llvm::IRBuilder<>& ir = build.ir();

@@ -34,6 +34,9 @@ llvm::Value* count_rows(const HostModule& host, HostBuilder& build, llvm::Value*
 /// Packs the rows of Q from `first_q` on.
 void pack_rows(const HostModule& host, HostBuilder& build, HostProducts& products, const StepPlace& place,
                llvm::Value* first_q);
+/// Calls `finish` (emit_finish) on the rows of the tile that there are. `place` needs no kv tile.
+void finish_rows(const HostModule& host, HostBuilder& build, llvm::Function* finish, HostProducts& products,
+                 const StepPlace& place, const StepRows& rows);
 /// Calls body(first row in the tile, i32) for each panel of query rows that there is.
 void each_panel(const HostModule& host, HostBuilder& build, llvm::Value* params, llvm::Value* first_q,
                 const std::function<void(llvm::Value*)>& body);

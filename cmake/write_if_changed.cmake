@@ -1,0 +1,10 @@
+# A file that is written again without a change would be compiled again.
+function(write_if_changed file text)
+  set(old "")
+  if(EXISTS ${file})
+    file(READ ${file} old)
+  endif()
+  if(NOT "${old}" STREQUAL "${text}")
+    file(WRITE ${file} "${text}")
+  endif()
+endfunction()
