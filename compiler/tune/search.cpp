@@ -90,8 +90,9 @@ class Search {
 
   /// Brings each of `plans` to `runs` runs, in turns with the leader. False where the search has to stop.
   bool time_all(const std::vector<std::size_t>& plans, int runs) {
-    double before =
-        0;  // the leader's seconds just before the next candidate; 0: it was not timed just before
+    timer_.expect(plans);
+    // The leader's seconds just before the next candidate; 0: it was not timed just before.
+    double before = 0;
     for (const std::size_t candidate : plans) {
       const int missing = runs - scores_[candidate].runs;
       if (candidate == leader_ || scores_[candidate].failed || missing <= 0) continue;
@@ -138,6 +139,8 @@ class Search {
   }
 
   bool rounds() {
+    std::vector<std::size_t> pool = first_pool();
+    timer_.expect(pool);
     // The default is what all else is compared with: it leads first, and where it fails the next one is the
     // default.
     while (!is_timed(leader_)) {
@@ -151,7 +154,6 @@ class Search {
         proven_ = default_ = ++leader_;
       }
     }
-    std::vector<std::size_t> pool = first_pool();
     for (int runs = settings_.first_runs;; runs *= 2) {
       if (!time_all(pool, runs)) return false;
       rank(pool);

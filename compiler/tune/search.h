@@ -39,6 +39,8 @@ class PlanTimer {
   /// Seconds that one run of the candidate takes, found by that many runs. Nothing where it cannot be built or
   /// run, or where the search is stopped meanwhile.
   virtual std::optional<double> time(std::size_t candidate, int runs) = 0;
+  /// These candidates will be timed next, in this order: what can be made ready for them may begin.
+  virtual void expect(const std::vector<std::size_t>&) {}
   /// Seconds since the search began.
   virtual double elapsed() = 0;
   /// Whether the user wants the search to end now.

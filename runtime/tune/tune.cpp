@@ -12,6 +12,7 @@
 #include "compiler/tune/predict.h"
 #include "runtime/tune/choice.h"
 #include "runtime/tune/identity.h"
+#include "runtime/tune/made_ahead.h"
 #include "runtime/tune/shipped/tables.h"
 
 namespace fa {
@@ -48,7 +49,7 @@ class Tuner final : public PlanTimer {
         label_(kernel_label(request.spec.checked(), target.name)),
         key_(tune_key(request.spec, request.options.device, target, request.options)),
         plans_(candidates(request, target, store)),
-        kernels_(plans_.size()) {}
+        kernels_(plans_.size(), request.builders, [this](std::size_t plan) { return compile_plan(plan); }) {}
 
   TuneOutcome run() {
     const std::vector<PlanScore> known = stored();
@@ -73,15 +74,7 @@ class Tuner final : public PlanTimer {
 
   std::optional<double> time(std::size_t candidate, int runs) override {
     try {
-      std::optional<Kernel>& kernel = kernels_[candidate];
-      if (!kernel) {
-        Options options = request_.options;
-        options.plan = plans_[candidate].print();
-        options.tune = Tune::never;
-        options.memory_cache = false;  // most of these kernels are never called again
-        kernel = compile(request_.spec, options);
-      }
-      return timer_.seconds(*kernel, runs);
+      return timer_.seconds(kernels_.get(candidate), runs);
     } catch (const BuildError& error) {
       failure_ = error.what();
     } catch (const DeviceError& error) {
@@ -89,6 +82,8 @@ class Tuner final : public PlanTimer {
     }
     return {};
   }
+
+  void expect(const std::vector<std::size_t>& candidates) override { kernels_.expect(candidates); }
 
   double elapsed() override {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -120,6 +115,15 @@ class Tuner final : public PlanTimer {
   }
 
  private:
+  /// Called by several threads.
+  Kernel compile_plan(std::size_t candidate) const {
+    Options options = request_.options;
+    options.plan = plans_[candidate].print();
+    options.tune = Tune::never;
+    options.memory_cache = false;  // most of these kernels are never called again
+    return compile(request_.spec, options);
+  }
+
   /// Where a prediction for this GPU came to its end, the plans that it found worth timing; else all.
   std::vector<Plan> candidates(const TuneRequest& request, const Target& target, const PlanStore& store) {
     const CheckedSpec& spec = request.spec.checked();
@@ -198,11 +202,11 @@ class Tuner final : public PlanTimer {
   const TuneKey key_;
   bool is_predicted_ = false;  // before plans_, whose making sets it
   const std::vector<Plan> plans_;
-  std::vector<std::optional<Kernel>> kernels_;
   std::vector<bool> timed_ = std::vector<bool>(plans_.size());
   PlanScore leader_;
   std::string not_kept_, failure_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  MadeAhead<Kernel> kernels_;  // last: its threads use what is above
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Finds the fastest plan of a spec by timing, and remembers it: the search (compiler/tune) over kernels that
-// are
+// Finds the fastest plan of a spec by timing, and remembers it: the search (compiler/tune) over kernels that are
 // compiled and run, its measurements kept in the plan store one by one.
 #pragma once
 
@@ -28,8 +27,10 @@ struct TuneRequest {
   ProblemSize size;     // what the cost model is asked about
   std::string problem;  // what is timed, in words: measurements are kept under it
   SearchSettings search;
-  bool is_for_size =
-      false;  // the plan is kept for calls of about `size`, of which alone it was timed; else for all
+  // The plan is kept for calls of about `size`, of which alone it was timed; else for all.
+  bool is_for_size = false;
+  // Compile kernels ahead of the timing. 0 where what is timed needs the CPU's cores itself.
+  int builders = 0;
 };
 
 /// How far it is, after each candidate.

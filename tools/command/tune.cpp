@@ -10,6 +10,7 @@
 
 #include "runtime/build/device_target.h"
 #include "runtime/host/jit.h"
+#include "runtime/host/pool.h"
 #include "runtime/system/options.h"
 #include "tools/command/arguments.h"
 #include "tools/command/commands.h"
@@ -164,13 +165,17 @@ class Tuning {
                               .size = inputs.front().size,
                               .problem = describe_timed(spec, inputs),
                               .search = search_,
-                              .is_for_size = on_cuda()};
+                              .is_for_size = on_cuda(),
+                              .builders = on_cuda() ? builders() : 0};
     const TuneWatch watch{.progress = [&](const TuneProgress& at) { show(progress, spec, at); },
                           .is_stopped = is_interrupted};
     return tune(request, target_, store_, timer, watch);
   }
 
   bool on_cuda() const { return options_.device == Device::cuda; }
+
+  /// All cores but the one that times.
+  int builders() const { return (options_.num_threads > 0 ? options_.num_threads : usable_cores()) - 1; }
   const Target& target() const { return target_; }
 
  private:

@@ -29,9 +29,14 @@ struct Machine final : PlanTimer {
   int calls = 0;
   std::vector<PlanScore> noted;
   std::vector<std::size_t> leaders;
+  std::vector<std::size_t> expected;  // what will be timed next, of which each is told before
+  std::size_t unexpected = 0;
 
+  void expect(const std::vector<std::size_t>& candidates) override { expected = candidates; }
   std::optional<double> time(std::size_t candidate, int runs) override {
     ++calls;
+    const bool is_new = std::ranges::find(noted, candidate, &PlanScore::candidate) == noted.end();
+    if (is_new && std::ranges::find(expected, candidate) == expected.end()) ++unexpected;
     if (broken.contains(candidate)) return {};
     std::uniform_real_distribution<double> unit(0, 1);
     double best = 1e9;
@@ -251,6 +256,19 @@ TEST_CASE("a finished search that is run again only compares the two best", "[tu
   CHECK(again.is_finished);
   CHECK(again.best == first.best);
   CHECK(machine.calls <= 8);
+}
+
+TEST_CASE("a plan is expected before it is timed for the first time", "[tune][search]") {
+  for (const bool exhaustive : {false, true}) {
+    Machine machine = valley(19, 16, 16);
+    const auto next_to = [](std::size_t of) {
+      return of + 1 < 256 ? std::vector<std::size_t>{of + 1} : std::vector<std::size_t>{};
+    };
+    machine.broken = {0, 3};
+    search(256, next_to, {.exhaustive = exhaustive}, machine);
+    CHECK(machine.unexpected == 0);
+    CHECK(machine.noted.size() > 8);
+  }
 }
 
 TEST_CASE("leaders are told after each round", "[tune][search]") {

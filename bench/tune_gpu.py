@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""How good the plans are that `facet tune` finds on one NVIDIA GPU, and how well the cost model orders plans before anything is timed.
+
+    bench/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s] [--rounds 2]
+
+Each case is tuned twice, with stores of their own: as a user would, and with --exhaustive, which times every legal plan. Then the
+default plan, the tuned one and the three that the exhaustive search found fastest are timed in turns; the best plan is the fastest
+of these. The model orders the candidates: `spearman` is the rank correlation of that order with the exhaustive search's times,
+`of_top_3` the time of the best of the model's first three over the best plan's.
+"""
+import json
+import math
+import os
+import subprocess
+import tempfile
+
+import common
+
+CASES = (  # spec, dtype, head_dim, batch, heads, length, target (None: the GPU's own, whose plans include those of older families)
+    ("full", "bf16", 128, 2, 16, 8192, None),
+    ("causal", "bf16", 64, 32, 16, 512, None),
+    ("causal", "bf16", 128, 2, 16, 8192, None),
+    ("sliding_window", "bf16", 64, 2, 32, 8192, None),
+    ("document", "bf16", 128, 2, 16, 8192, None),
+    ("softcap", "f16", 64, 1, 8, 4096, None),
+    ("full", "f16", 256, 1, 8, 4096, None),
+    ("full", "f32", 128, 1, 8, 4096, None),
+    ("causal", "f32", 64, 4, 16, 1024, None),
+    ("causal", "bf16", 128, 2, 16, 4096, "a100"),
+    ("sliding_window", "f16", 64, 2, 32, 4096, "a100"),
+    ("softcap", "bf16", 128, 32, 16, 512, "a100"),
+    ("document", "bf16", 64, 2, 32, 4096, "a100"),
+    ("causal", "f16", 64, 2, 16, 4096, "t4"),
+    ("full", "f16", 128, 32, 16, 512, "t4"),
+    ("sliding_window", "f16", 128, 2, 16, 4096, "t4"),
+)
+
+
+def tune(facet, spec, arguments, environment, *extra):
+    """What one search found, as its JSON has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        done = subprocess.run([facet, "tune", os.path.join(common.SPECS, spec + ".fa"), *arguments, *extra, "--json", out],
+                              capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
+        if done.returncode != 0:
+            raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
+        report = json.load(open(out, encoding="utf-8"))
+        return report["results"][0], report
+
+
+def medians(facet, spec, arguments, environment, plans, rounds):
+    """By plan: milliseconds, the least median of its processes, which take turns."""
+    best, report = dict.fromkeys(plans, math.inf), None
+    for turn in range(rounds):
+        for plan in plans if turn % 2 == 0 else reversed(plans):
+            with tempfile.NamedTemporaryFile(suffix=".json") as out:
+                done = subprocess.run([facet, "bench", os.path.join(common.SPECS, spec + ".fa"), *arguments, "--plan", plan, "--time", "60",
+                                       "--json", out.name], capture_output=True, text=True, env=environment)
+                if done.returncode != 0:
+                    raise SystemExit(f"facet bench {spec} --plan '{plan}'\n{(done.stdout + done.stderr).strip()[-600:]}")
+                report = json.load(open(out.name, encoding="utf-8"))
+            best[plan] = min(best[plan], report["results"][0]["time_ms"]["median"])
+    return best, report
+
+
+def ranks(values):
+    """Ranks from 0; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result, at = [0.0] * len(values), 0
+    while at < len(order):
+        end = at
+        while end < len(order) and values[order[end]] == values[order[at]]:
+            end += 1
+        for i in order[at:end]:
+            result[i] = (at + end - 1) / 2
+        at = end
+    return result
+
+
+def spearman(x, y):
+    """Spearman's rank correlation."""
+    a, b = ranks(x), ranks(y)
+    mean = (len(x) - 1) / 2
+    return sum((i - mean) * (j - mean) for i, j in zip(a, b)) / math.sqrt(
+        sum((i - mean) ** 2 for i in a) * sum((j - mean) ** 2 for j in b))
+
+
+def measure(options, case):
+    spec, dtype, head_dim, batch, heads, length, target = case
+    environment = {**os.environ, **({"FA_TARGET": target} if target else {})}
+    arguments = ["--device", "cuda", "--dtype", dtype, "--head-dim", str(head_dim), "--batch", str(batch), "--heads", str(heads),
+                 "--q-len", str(length)]
+    tuned, _ = tune(options.facet, spec, arguments, environment, "--budget", options.budget)
+    every, _ = tune(options.facet, spec, arguments, environment, "--exhaustive", "--budget", options.budget)
+    timings = [timing for timing in every["timings"] if not timing.get("failed")]  # in the model's order
+    fastest = sorted(timings, key=lambda timing: timing["ratio"])
+    plans = list(dict.fromkeys([tuned["default_plan"], tuned["plan"], every["plan"], *(timing["plan"] for timing in fastest[:3])]))
+    best, report = medians(options.facet, spec, arguments, environment, plans, options.rounds)
+    winner = min(best, key=best.get)
+    row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "batch": batch, "heads": heads, "length": length, "target": target,
+           "default": tuned["default_plan"], "tuned": tuned["plan"], "best": winner, "ms": best, "timed": tuned["timed"],
+           "legal": every["of"], "failed": every["failed"], "is_whole": every["timed"] + every["failed"] >= every["of"],
+           "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
+           "spearman": spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
+           "of_top_3": min(timing["ratio"] for timing in timings[:3]) / fastest[0]["ratio"]}
+    print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {target or 'own':5}: tuned / best {best[row['tuned']] / best[winner]:.3f}, "
+          f"default / tuned {best[row['default']] / best[row['tuned']]:.3f}, {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s "
+          f"(all{'' if row['is_whole'] else ', not to the end,'} {row['exhaustive_seconds']:.0f} s), Spearman {row['spearman']:.2f}, "
+          f"the model's first three {row['of_top_3']:.3f}", flush=True)
+    return row, report, timings
+
+
+def main():
+    parser = common.parser(__doc__)
+    parser.add_argument("--only", type=int, nargs="+", choices=range(1, len(CASES) + 1), metavar="N", help="numbers of cases, from 1")
+    parser.add_argument("--budget", default="120s", help="most to spend on each search")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--timings", help="write the exhaustive searches' times here: of each case all plans, in the model's order")
+    options = parser.parse_args()
+    rows, timings = [], []
+    for number, case in enumerate(CASES, 1):
+        if options.only and number not in options.only:
+            continue
+        row, report, of_case = measure(options, case)
+        rows.append(row)
+        if options.timings:
+            timings.append({"case": case, "timings": of_case})
+            with open(options.timings, "w", encoding="utf-8") as out:
+                json.dump(timings, out)
+        common.save(options, {"device": report["device"], "versions": report["versions"], "rows": rows})
+    gain = math.exp(sum(math.log(row["ms"][row["default"]] / row["ms"][row["tuned"]]) for row in rows) / len(rows))
+    print(f"{len(rows)} cases: default / tuned {gain:.3f} in the geometric mean, tuned within 2% of the best in "
+          f"{sum(row['ms'][row['tuned']] <= 1.02 * row['ms'][row['best']] for row in rows)}, at most a quarter timed in "
+          f"{sum(row['timed'] <= max(8, 0.25 * row['legal']) for row in rows)}, Spearman 0.8 or more in "
+          f"{sum(row['spearman'] >= 0.8 for row in rows)}, a plan within 5% among the model's first three in "
+          f"{sum(row['of_top_3'] <= 1.05 for row in rows)}")
+
+
+if __name__ == "__main__":
+    main()
