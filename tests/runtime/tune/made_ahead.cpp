@@ -16,7 +16,7 @@ using namespace fa;
 
 namespace {
 
-void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 std::vector<std::size_t> first(std::size_t count) {
   std::vector<std::size_t> all(count);
@@ -56,12 +56,12 @@ TEST_CASE("what is expected is made before anyone asks, by several threads at on
     for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
     }
     // Ends as soon as two others have begun, however slow the machine is.
-    for (int i = 0; i < 2000 && most < 3; ++i) pause();
+    for (int i = 0; i < 2000 && most < 3; ++i) wait_a_little();
     --at_once;
     return ++made;
   });
   ahead.expect(first(6));
-  for (int i = 0; i < 20000 && made < 6; ++i) pause();
+  for (int i = 0; i < 20000 && made < 6; ++i) wait_a_little();
   CHECK(made == 6);
   CHECK(most == 3);
 }
@@ -74,14 +74,14 @@ TEST_CASE("what is no longer expected does not begin", "[tune][builds]") {
     MadeAhead<int> ahead(20, 1, [&](std::size_t which) {
       was_made[which] = true;
       ++begun;
-      while (!may_end) pause();
+      while (!may_end) wait_a_little();
       return 0;
     });
     ahead.expect(first(10));
-    while (begun < 1) pause();
+    while (begun < 1) wait_a_little();
     ahead.expect({15});
     may_end = true;
-    while (begun < 2) pause();
+    while (begun < 2) wait_a_little();
     CHECK(ahead.get(15) == 0);
   }
   for (const std::size_t which : first(20)) CHECK(was_made[which] == (which == 0 || which == 15));
