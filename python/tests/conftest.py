@@ -19,3 +19,22 @@ def seeded():
     import torch
 
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def gpu():
+    """Skips a test where PyTorch finds no NVIDIA GPU; with FA_REQUIRE_GPU=1 in the environment it fails instead."""
+    import torch
+
+    if not torch.cuda.is_available():
+        if os.environ.get("FA_REQUIRE_GPU") == "1":
+            pytest.fail("FA_REQUIRE_GPU=1, and PyTorch finds no NVIDIA GPU")
+        pytest.skip("PyTorch finds no NVIDIA GPU")
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    """Each device that kernels run on."""
+    if request.param == "cuda":
+        request.getfixturevalue("gpu")
+    return request.param
