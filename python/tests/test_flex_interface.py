@@ -48,6 +48,12 @@ def test_a_block_mask_has_what_pytorchs_has():
         ours.sparse
 
 
+def test_without_a_device_a_block_mask_is_where_the_machine_computes():
+    block_mask = create_block_mask(causal, None, None, L, L)  # a PyTorch built for CUDA may be on a machine without a GPU
+    assert block_mask.device.type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert block_mask.sparsity() == pytorch.create_block_mask(causal, None, None, L, L, "cpu").sparsity()
+
+
 @pytest.mark.parametrize("mask", [causal, noop_mask, lambda b, h, q, k: (q + h * 7 - k).abs() < 40 + b])
 def test_pytorchs_block_masks_are_taken(mask):
     q, k, v = inputs()

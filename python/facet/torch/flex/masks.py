@@ -59,7 +59,7 @@ def create_block_mask(mask_mod: Callable, B: Optional[int], H: Optional[int], Q_
     to what PyTorch's BlockMask would say of it alone; the others are ignored.
     """
     if device is None:
-        device = torch.accelerator.current_accelerator() or "cpu"
+        device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
     block_size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else (*BLOCK_SIZE,)
     if pytorch._get_mod_type(mask_mod) != pytorch._ModificationType.MASK_MOD:
         raise ArgumentError(f"create_block_mask takes a mask_mod(b, h, q_idx, kv_idx), not {mask_mod}")
