@@ -3,10 +3,11 @@
 
     bench/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s] [--rounds 2]
 
-Each case is tuned twice, with stores of their own: as a user would, and with --exhaustive, which times every legal plan. Then the
-default plan, the tuned one and the three that the exhaustive search found fastest are timed in turns; the best plan is the fastest
-of these. The model orders the candidates: `spearman` is the rank correlation of that order with the exhaustive search's times,
-`of_top_3` the time of the best of the model's first three over the best plan's.
+Each case is tuned twice, by all kernels that the GPU runs or by one family's (FA_TARGET=h200:sm80), with stores of their own: as a user
+would, and with --exhaustive, which times every legal plan. Then the default plan, the tuned one and the three that the exhaustive
+search found fastest are timed in turns; the best plan is the fastest of these. The model orders the candidates: `spearman` is the
+rank correlation of that order with the exhaustive search's times, `of_top_3` the time of the best of the model's first three over
+that of the fastest.
 """
 import json
 import math
@@ -16,7 +17,7 @@ import tempfile
 
 import common
 
-CASES = (  # spec, dtype, head_dim, batch, heads, length, target (None: the GPU's own, whose plans include those of older families)
+CASES = (  # spec, dtype, head_dim, batch, heads, length, family of kernels (None: all that the GPU runs)
     ("full", "bf16", 128, 2, 16, 8192, None),
     ("causal", "bf16", 64, 32, 16, 512, None),
     ("causal", "bf16", 128, 2, 16, 8192, None),
@@ -26,13 +27,13 @@ CASES = (  # spec, dtype, head_dim, batch, heads, length, target (None: the GPU'
     ("full", "f16", 256, 1, 8, 4096, None),
     ("full", "f32", 128, 1, 8, 4096, None),
     ("causal", "f32", 64, 4, 16, 1024, None),
-    ("causal", "bf16", 128, 2, 16, 4096, "a100"),
-    ("sliding_window", "f16", 64, 2, 32, 4096, "a100"),
-    ("softcap", "bf16", 128, 32, 16, 512, "a100"),
-    ("document", "bf16", 64, 2, 32, 4096, "a100"),
-    ("causal", "f16", 64, 2, 16, 4096, "t4"),
-    ("full", "f16", 128, 32, 16, 512, "t4"),
-    ("sliding_window", "f16", 128, 2, 16, 4096, "t4"),
+    ("causal", "bf16", 128, 2, 16, 4096, "sm80"),
+    ("sliding_window", "f16", 64, 2, 32, 4096, "sm80"),
+    ("softcap", "bf16", 128, 32, 16, 512, "sm80"),
+    ("document", "bf16", 64, 2, 32, 4096, "sm80"),
+    ("causal", "f16", 64, 2, 16, 4096, "sm75"),
+    ("full", "f16", 128, 32, 16, 512, "sm75"),
+    ("sliding_window", "f16", 128, 2, 16, 4096, "sm75"),
 )
 
 
@@ -86,8 +87,8 @@ def spearman(x, y):
 
 
 def measure(options, case):
-    spec, dtype, head_dim, batch, heads, length, target = case
-    environment = {**os.environ, **({"FA_TARGET": target} if target else {})}
+    spec, dtype, head_dim, batch, heads, length, family = case
+    environment = {**os.environ, **({"FA_TARGET": f"{options.gpu}:{family}"} if family else {})}
     arguments = ["--device", "cuda", "--dtype", dtype, "--head-dim", str(head_dim), "--batch", str(batch), "--heads", str(heads),
                  "--q-len", str(length)]
     tuned, _ = tune(options.facet, spec, arguments, environment, "--budget", options.budget)
@@ -97,13 +98,13 @@ def measure(options, case):
     plans = list(dict.fromkeys([tuned["default_plan"], tuned["plan"], every["plan"], *(timing["plan"] for timing in fastest[:3])]))
     best, report = medians(options.facet, spec, arguments, environment, plans, options.rounds)
     winner = min(best, key=best.get)
-    row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "batch": batch, "heads": heads, "length": length, "target": target,
+    row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "batch": batch, "heads": heads, "length": length, "family": family,
            "default": tuned["default_plan"], "tuned": tuned["plan"], "best": winner, "ms": best, "timed": tuned["timed"],
            "legal": every["of"], "failed": every["failed"], "is_whole": every["timed"] + every["failed"] >= every["of"],
            "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
            "spearman": spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
            "of_top_3": min(timing["ratio"] for timing in timings[:3]) / fastest[0]["ratio"]}
-    print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {target or 'own':5}: tuned / best {best[row['tuned']] / best[winner]:.3f}, "
+    print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {family or 'all':4}: tuned / best {best[row['tuned']] / best[winner]:.3f}, "
           f"default / tuned {best[row['default']] / best[row['tuned']]:.3f}, {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s "
           f"(all{'' if row['is_whole'] else ', not to the end,'} {row['exhaustive_seconds']:.0f} s), Spearman {row['spearman']:.2f}, "
           f"the model's first three {row['of_top_3']:.3f}", flush=True)
@@ -117,6 +118,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--timings", help="write the exhaustive searches' times here: of each case all plans, in the model's order")
     options = parser.parse_args()
+    device = common.facet_bench(options.facet, "full", (1, 1, 64, 64), "f16", milliseconds=1)["device"]
+    options.gpu = device.rpartition(" as ")[2]  # "NVIDIA H200, as h200"
     rows, timings = [], []
     for number, case in enumerate(CASES, 1):
         if options.only and number not in options.only:

@@ -58,10 +58,24 @@ constexpr double kSpillRisk = 1.2;  // and counts as this much slower
 // heavy hooks included, is above 204.
 constexpr int kBeyondEstimateOnSm75 = 48;
 
+// Steps of plans that is_preferable leaves out, which only a tuner tries, take longer than what is counted here (measured on
+// an H100, d64 to d256): one warp or two that load K and V alone; warps of more than 32 rows; f32 with Q in registers, where
+// ptxas splits all of Q ahead and spills.
+constexpr double kLoneWarp = 1.1, kTwoWarps = 1.05, kManyRows = 1.08, kSplitQ = 1.5;
+
 // Lanes that compute by FFMA share what they read of a row or column, but a 16-byte read still serves eight
 // lanes at a time.
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
+
+double handicap(const Plan& plan, DType dtype) {
+  if (traits_of(plan.family).has_warpgroups) return 1;
+  return (plan.warps == 1   ? kLoneWarp
+          : plan.warps == 2 ? kTwoWarps
+                            : 1) *
+         (row_tiles_per_warp(plan) > 2 ? kManyRows : 1) *
+         (dtype == DType::f32 && plan.q_in_registers ? kSplitQ : 1);
+}
 
 double dropout_instructions(const Plan& plan) {
   return plan.tile_kv % kDropoutColumns == 0 ? kDropoutInstructions : 2 * kDropoutInstructions;
@@ -156,7 +170,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double idle = std::max(1.0, kSchedulers / (ctas * plan.warps));
   const double busy = idle * std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
                       step_latency(plan, ctas);
-  cost.total = std::max(busy * (spills ? kSpillRisk : 1),
+  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec.dtype),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
 }

@@ -14,8 +14,10 @@ enum class Family : std::uint8_t { sm75, sm80, sm90, host };
 struct FamilyTraits {
   Family family = Family::host;
   std::string_view name;        // "sm80"; of a GPU also its folder in templates/
+  int compute_capability = 0;   // of the first GPUs that run them: 80; 0 on the host
   std::string_view why_none{};  // empty where it has kernels; else why not, as the end of "sm90 kernels ..."
   bool has_async_copies = false;  // global to shared memory past the registers, so that two stages make sense
+  bool has_bf16 = false;
   bool has_tf32_products = false;  // f32 is multiplied on tensor cores; else by FFMA alone
   bool multiplies_f32 = true;
   bool has_warpgroups = false;     // four warps multiply together, 64 rows: wgmma

@@ -6,7 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
 #include <tuple>
+
+#include "fa/error.h"
 
 namespace fa {
 namespace {
@@ -211,6 +216,40 @@ constexpr Target kHost{
 
 constexpr std::array kTargets{kT4, kA100, smaller_a100(), kA10, kL4, kRtx4090, kH100, larger_h100(), kHost};
 
+/// The GPU as it would be if it knew no kernels but those of one family.
+Target restricted(Target target, const FamilyTraits& traits) {
+  static constexpr std::array kAlone{Family::sm75, Family::sm80, Family::sm90};
+  target.families = std::span(std::ranges::find(kAlone, traits.family), 1);
+  target.has_bf16 = target.has_bf16 && traits.has_bf16;
+  target.has_tf32 = target.has_tf32 && traits.has_tf32_products;
+  return target;
+}
+
+/// "h200:sm80", whose parts these are. Throws ArgumentError.
+const Target& find_restricted(const std::string& name, const Target& gpu, std::string_view family) {
+  const auto traits = std::ranges::find(all_families(), family, &FamilyTraits::name);
+  if (traits == all_families().end() || traits->family == Family::host || gpu.is_host())
+    throw ArgumentError("target '" + name +
+                        "': after the colon of a GPU stands a family of kernels, sm75, sm80 or sm90");
+  if (traits->compute_capability > gpu.compute_capability)
+    throw ArgumentError("target '" + name + "': " + std::string(gpu.name) +
+                        " is older than the GPUs that run kernels of " + std::string(family));
+  struct Owned {
+    std::string name;
+    Target target;
+  };
+  static std::mutex mutex;
+  static auto& known =
+      *new std::map<std::string, Owned>;  // kernels that outlive static objects refer to them
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = known.try_emplace(name);
+  if (is_new) {
+    at->second = {.name = name, .target = restricted(gpu, *traits)};
+    at->second.target.name = at->second.name;
+  }
+  return at->second.target;
+}
+
 }  // namespace
 
 bool Target::runs(Family family) const { return std::ranges::find(families, family) != families.end(); }
@@ -218,9 +257,12 @@ bool Target::runs(Family family) const { return std::ranges::find(families, fami
 std::span<const Target> all_targets() { return kTargets; }
 
 const Target& find_target(std::string_view name) {
+  const std::size_t colon = name.find(':');
   std::string names;
   for (const Target& target : kTargets) {
     if (target.name == name) return target;
+    if (colon != std::string_view::npos && target.name == name.substr(0, colon))
+      return find_restricted(std::string(name), target, name.substr(colon + 1));
     names += (names.empty() ? "" : ", ") + std::string(target.name);
   }
   throw ArgumentError("no target is called '" + std::string(name) + "'; the targets are " + names);

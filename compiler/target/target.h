@@ -47,7 +47,8 @@ struct Target {
 };
 
 std::span<const Target> all_targets();
-/// The target with this name ("h100", "t4", "host"). Throws Error with the list of names.
+/// The target with this name ("h100", "t4", "host"), or a GPU that runs the kernels of one family alone: "h200:sm80". Throws
+/// ArgumentError with the list of names, or with why the GPU does not run them.
 const Target& find_target(std::string_view name);
 /// The target for a device: the same compute capability, then the nearest SM count (a MIG slice, a PCIe
 /// card), then the nearest memory size (all that tells H200 from H100; 0: unknown). nullptr where none fits.

@@ -174,8 +174,12 @@ class Tuning {
 
   bool on_cuda() const { return options_.device == Device::cuda; }
 
-  /// All cores but the one that times.
-  int builders() const { return (options_.num_threads > 0 ? options_.num_threads : usable_cores()) - 1; }
+  /// All cores but the one that times. None where kernels are PTX that the driver compiles when it loads it: launches wait
+  /// meanwhile.
+  int builders() const {
+    if (target_.nvrtc_arch.starts_with("compute")) return 0;
+    return (options_.num_threads > 0 ? options_.num_threads : usable_cores()) - 1;
+  }
   const Target& target() const { return target_; }
 
  private:

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
+#include <iterator>
 
 #include "tools/console/interrupt.h"
 #include "tools/measure/copies.h"
@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds kMostOfOne{1000};
 }  // namespace
 
 SessionTimer::SessionTimer(const Spec& spec, const std::vector<ProblemInputs>& inputs, Device device,
-                           int cuda_device, const Target& target) {
+                           int cuda_device, const Target& target)
+    : is_gpu_(device == Device::cuda) {
   for (const ProblemInputs& input : inputs) {
     stop_if_interrupted();
     Timed timed;
@@ -34,26 +35,28 @@ SessionTimer::SessionTimer(const Spec& spec, const std::vector<ProblemInputs>& i
   }
 }
 
-double SessionTimer::fastest(Timed& timed, const Kernel& kernel, int runs) {
+double SessionTimer::seconds_at(Timed& timed, const Kernel& kernel, int runs) const {
   // The first launch finds caches, clocks and threads as another kernel left them.
   const double first = std::max(1e-4, timed.session->time(kernel, 1)[0]);
   if (timed.launches == 0)
     timed.launches = static_cast<int>(std::clamp(std::ceil(kLeastRunMs / first), 1.0, kMostLaunches));
-  double best = std::numeric_limits<double>::infinity();
+  std::vector<double> all;
   const auto start = std::chrono::steady_clock::now();
   for (int run = 0; run < runs; ++run) {
-    // What disturbs a kernel only ever makes it slower, so the fastest launch counts.
-    const auto milliseconds = timed.session->time(kernel, timed.launches);
-    best = std::min(best, std::ranges::min(milliseconds));
+    std::ranges::copy(timed.session->time(kernel, timed.launches), std::back_inserter(all));
     if (std::chrono::steady_clock::now() - start > kMostOfOne) break;
   }
-  return std::max(1e-9, best * 1e-3);
+  // What disturbs a kernel on the host only ever makes it slower, so the fastest launch counts. A GPU's first launches are
+  // the fastest, until its power limit lowers the clock, by a tenth and more and not for all plans alike: there the median.
+  const auto counts = is_gpu_ ? all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2) : all.begin();
+  std::ranges::nth_element(all, counts);
+  return std::max(1e-9, *counts * 1e-3);
 }
 
 std::optional<double> SessionTimer::seconds(const Kernel& kernel, int runs) {
   try {
     double sum = 0;
-    for (Timed& timed : sizes_) sum += std::log(fastest(timed, kernel, runs));
+    for (Timed& timed : sizes_) sum += std::log(seconds_at(timed, kernel, runs));
     return std::exp(sum / static_cast<double>(sizes_.size()));
   } catch (const Interrupted&) {
     return {};

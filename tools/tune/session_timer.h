@@ -27,8 +27,9 @@ class SessionTimer final : public KernelTimer {
     std::unique_ptr<Session> session;
     int launches = 0;  // in a run, so that it is long enough for the clock; 0: not known yet
   };
-  static double fastest(Timed& timed, const Kernel& kernel, int runs);
+  double seconds_at(Timed& timed, const Kernel& kernel, int runs) const;
 
+  bool is_gpu_ = false;
   std::vector<Timed> sizes_;
 };
 
