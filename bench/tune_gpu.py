@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """How good the plans are that `facet tune` finds on one NVIDIA GPU, and how well the cost model orders plans before anything is timed.
 
-    bench/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s] [--rounds 2]
+    bench/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s]
 
 Each case is tuned twice, by all kernels that the GPU runs or by one family's (FA_TARGET=h200:sm80), with stores of their own: as a user
-would, and with --exhaustive, which times every legal plan. Then the default plan, the tuned one and the three that the exhaustive
-search found fastest are timed in turns; the best plan is the fastest of these. The model orders the candidates: `spearman` is the
-rank correlation of that order with the exhaustive search's times, `of_top_3` the time of the best of the model's first three over
-that of the fastest.
+would, and with --exhaustive, which times every legal plan. `of_best` is the tuned plan's time in the exhaustive search over that of
+the plan that it found fastest, `gain` the default's over the tuned plan's, as the user's search found it. The model orders the
+candidates: `spearman` is the rank correlation of that order with the exhaustive search's times, `of_top_3` the time of the best of
+the model's first three over that of the fastest.
 """
 import json
 import math
@@ -45,23 +45,7 @@ def tune(facet, spec, arguments, environment, *extra):
                               capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
         if done.returncode != 0:
             raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
-        report = json.load(open(out, encoding="utf-8"))
-        return report["results"][0], report
-
-
-def medians(facet, spec, arguments, environment, plans, rounds):
-    """By plan: milliseconds, the least median of its processes, which take turns."""
-    best, report = dict.fromkeys(plans, math.inf), None
-    for turn in range(rounds):
-        for plan in plans if turn % 2 == 0 else reversed(plans):
-            with tempfile.NamedTemporaryFile(suffix=".json") as out:
-                done = subprocess.run([facet, "bench", os.path.join(common.SPECS, spec + ".fa"), *arguments, "--plan", plan, "--time", "60",
-                                       "--json", out.name], capture_output=True, text=True, env=environment)
-                if done.returncode != 0:
-                    raise SystemExit(f"facet bench {spec} --plan '{plan}'\n{(done.stdout + done.stderr).strip()[-600:]}")
-                report = json.load(open(out.name, encoding="utf-8"))
-            best[plan] = min(best[plan], report["results"][0]["time_ms"]["median"])
-    return best, report
+        return json.load(open(out, encoding="utf-8"))["results"][0]
 
 
 def ranks(values):
@@ -91,49 +75,46 @@ def measure(options, case):
     environment = {**os.environ, **({"FA_TARGET": f"{options.gpu}:{family}"} if family else {})}
     arguments = ["--device", "cuda", "--dtype", dtype, "--head-dim", str(head_dim), "--batch", str(batch), "--heads", str(heads),
                  "--q-len", str(length)]
-    tuned, _ = tune(options.facet, spec, arguments, environment, "--budget", options.budget)
-    every, _ = tune(options.facet, spec, arguments, environment, "--exhaustive", "--budget", options.budget)
+    tuned = tune(options.facet, spec, arguments, environment, "--budget", options.budget)
+    every = tune(options.facet, spec, arguments, environment, "--exhaustive", "--budget", options.budget)
     timings = [timing for timing in every["timings"] if not timing.get("failed")]  # in the model's order
-    fastest = sorted(timings, key=lambda timing: timing["ratio"])
-    plans = list(dict.fromkeys([tuned["default_plan"], tuned["plan"], every["plan"], *(timing["plan"] for timing in fastest[:3])]))
-    best, report = medians(options.facet, spec, arguments, environment, plans, options.rounds)
-    winner = min(best, key=best.get)
+    best = min(timings, key=lambda timing: timing["ratio"])
+    of_best = next(timing["ratio"] for timing in timings if timing["plan"] == tuned["plan"]) / best["ratio"]
     row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "batch": batch, "heads": heads, "length": length, "family": family,
-           "default": tuned["default_plan"], "tuned": tuned["plan"], "best": winner, "ms": best, "timed": tuned["timed"],
-           "legal": every["of"], "failed": every["failed"], "is_whole": every["timed"] + every["failed"] >= every["of"],
+           "default": tuned["default_plan"], "tuned": tuned["plan"], "best": best["plan"], "ms": tuned["ms"], "gain": tuned["gain"],
+           "of_best": of_best, "timed": tuned["timed"], "legal": every["of"], "failed": every["failed"], "is_whole": every["timed"] + every["failed"] >= every["of"],
            "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
            "spearman": spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
-           "of_top_3": min(timing["ratio"] for timing in timings[:3]) / fastest[0]["ratio"]}
-    print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {family or 'all':4}: tuned / best {best[row['tuned']] / best[winner]:.3f}, "
-          f"default / tuned {best[row['default']] / best[row['tuned']]:.3f}, {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s "
+           "of_top_3": min(timing["ratio"] for timing in timings[:3]) / best["ratio"]}
+    print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {family or 'all':4}: tuned / best {of_best:.3f}, "
+          f"default / tuned {row['gain']:.3f}, {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s "
           f"(all{'' if row['is_whole'] else ', not to the end,'} {row['exhaustive_seconds']:.0f} s), Spearman {row['spearman']:.2f}, "
           f"the model's first three {row['of_top_3']:.3f}", flush=True)
-    return row, report, timings
+    return row, timings
 
 
 def main():
     parser = common.parser(__doc__)
     parser.add_argument("--only", type=int, nargs="+", choices=range(1, len(CASES) + 1), metavar="N", help="numbers of cases, from 1")
     parser.add_argument("--budget", default="120s", help="most to spend on each search")
-    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--timings", help="write the exhaustive searches' times here: of each case all plans, in the model's order")
     options = parser.parse_args()
-    device = common.facet_bench(options.facet, "full", (1, 1, 64, 64), "f16", milliseconds=1)["device"]
-    options.gpu = device.rpartition(" as ")[2]  # "NVIDIA H200, as h200"
+    report = common.facet_bench(options.facet, "full", (1, 1, 64, 64), "f16", milliseconds=1)
+    options.gpu = report["device"].rpartition(" as ")[2]  # "NVIDIA H200, as h200"
     rows, timings = [], []
     for number, case in enumerate(CASES, 1):
         if options.only and number not in options.only:
             continue
-        row, report, of_case = measure(options, case)
+        row, of_case = measure(options, case)
         rows.append(row)
         if options.timings:
             timings.append({"case": case, "timings": of_case})
             with open(options.timings, "w", encoding="utf-8") as out:
                 json.dump(timings, out)
         common.save(options, {"device": report["device"], "versions": report["versions"], "rows": rows})
-    gain = math.exp(sum(math.log(row["ms"][row["default"]] / row["ms"][row["tuned"]]) for row in rows) / len(rows))
+    gain = math.exp(sum(math.log(row["gain"]) for row in rows) / len(rows))
     print(f"{len(rows)} cases: default / tuned {gain:.3f} in the geometric mean, tuned within 2% of the best in "
-          f"{sum(row['ms'][row['tuned']] <= 1.02 * row['ms'][row['best']] for row in rows)}, at most a quarter timed in "
+          f"{sum(row['of_best'] <= 1.02 for row in rows)}, at most a quarter timed in "
           f"{sum(row['timed'] <= max(8, 0.25 * row['legal']) for row in rows)}, Spearman 0.8 or more in "
           f"{sum(row['spearman'] >= 0.8 for row in rows)}, a plan within 5% among the model's first three in "
           f"{sum(row['of_top_3'] <= 1.05 for row in rows)}")

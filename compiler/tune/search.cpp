@@ -7,7 +7,11 @@
 namespace fa {
 namespace {
 
-constexpr int kDuelTurns = 4;  // turns of the last comparison, of the best plan with the default
+constexpr std::size_t kCenters = 3;  // plans whose neighbours join
+constexpr int kDuelTurns = 4;        // turns of the last comparison, of the best plan with the default
+// Runs of a plan before the other one's turn comes: a GPU's clock follows the power that a plan takes, and in long turns
+// each would have a clock of its own.
+constexpr int kMostRunsOfTurn = 16;
 
 class Search {
  public:
@@ -88,6 +92,29 @@ class Search {
     timer_.note(score);
   }
 
+  /// `runs` runs of a candidate, in turns with the leader, whose seconds just before are `before` (0: it was not timed).
+  /// False where the leader fails or the search has to stop; what is known then counts.
+  bool time_in_turns(std::size_t candidate, int runs, double& before) {
+    double sum = 0;  // of the ratios' logarithms, by runs
+    int done = 0;
+    bool goes_on = true;
+    while (done < runs && goes_on) {
+      const int now = std::min(runs - done, kMostRunsOfTurn);
+      double seconds = 0, after = 0;
+      if (before == 0 && !time(leader_, now, before)) return false;
+      if (!time(candidate, now, seconds)) return !timer_.is_stopped();
+      // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
+      goes_on = time(leader_, now, after);
+      if (!goes_on) break;
+      sum += now * std::log(seconds / std::sqrt(before * after));
+      done += now;
+      before = after;
+      goes_on = done == runs || !must_stop();
+    }
+    if (done > 0) add(candidate, done, std::exp(sum / done));
+    return goes_on;
+  }
+
   /// Brings each of `plans` to `runs` runs, in turns with the leader. False where the search has to stop.
   bool time_all(const std::vector<std::size_t>& plans, int runs) {
     timer_.expect(plans);
@@ -97,13 +124,7 @@ class Search {
       const int missing = runs - scores_[candidate].runs;
       if (candidate == leader_ || scores_[candidate].failed || missing <= 0) continue;
       if (must_stop()) return false;
-      double seconds = 0, after = 0;
-      if (before == 0 && !time(leader_, missing, before)) return false;
-      if (!time(candidate, missing, seconds)) continue;
-      // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
-      if (!time(leader_, missing, after)) return false;
-      add(candidate, missing, seconds / std::sqrt(before * after));
-      before = after;
+      if (!time_in_turns(candidate, missing, before)) return false;
     }
     PlanScore& leader = scores_[leader_];
     if (leader.runs < runs) {
@@ -122,12 +143,15 @@ class Search {
     return pool;
   }
 
-  /// Plans next to the leader that nobody has timed, as many as still may be.
-  std::vector<std::size_t> around_leader() const {
+  /// Plans next to the best of a ranked pool that nobody has timed, as many as still may be.
+  std::vector<std::size_t> around_best(const std::vector<std::size_t>& pool) const {
     std::vector<std::size_t> fresh;
     const std::size_t before = touched();
-    for (const std::size_t candidate : neighbours_(leader_))
-      if (!is_touched(candidate) && before + fresh.size() < most_) fresh.push_back(candidate);
+    for (std::size_t i = 0; i < std::min(pool.size(), kCenters); ++i)
+      for (const std::size_t candidate : neighbours_(pool[i]))
+        if (!is_touched(candidate) && std::ranges::find(fresh, candidate) == fresh.end() &&
+            before + fresh.size() < most_)
+          fresh.push_back(candidate);
     return fresh;
   }
 
@@ -157,7 +181,7 @@ class Search {
     for (int runs = settings_.first_runs;; runs *= 2) {
       if (!time_all(pool, runs)) return false;
       rank(pool);
-      for (std::vector<std::size_t> fresh = around_leader(); !fresh.empty(); fresh = around_leader()) {
+      for (std::vector<std::size_t> fresh = around_best(pool); !fresh.empty(); fresh = around_best(pool)) {
         if (!time_all(fresh, runs)) return false;
         pool.insert(pool.end(), fresh.begin(), fresh.end());
         rank(pool);
@@ -174,14 +198,14 @@ class Search {
     const std::size_t best = leader_;
     if (best == default_) return true;
     leader_ = default_;
+    const int runs = std::min(last_runs_, kMostRunsOfTurn);
     std::array<double, kDuelTurns> ratios{};  // as logarithms
     for (int turn = 1; turn <= kDuelTurns; ++turn) {
       if (must_stop()) return false;
       double of_best = 0, of_default = 0;
       // The one that begins changes: what comes second may find a warmer cache.
-      const bool ok = turn % 2 == 0
-                          ? time(best, last_runs_, of_best) && time(default_, last_runs_, of_default)
-                          : time(default_, last_runs_, of_default) && time(best, last_runs_, of_best);
+      const bool ok = turn % 2 == 0 ? time(best, runs, of_best) && time(default_, runs, of_default)
+                                    : time(default_, runs, of_default) && time(best, runs, of_best);
       if (!ok) return false;
       ratios[static_cast<std::size_t>(turn - 1)] = std::log(of_best / of_default);
     }
@@ -189,7 +213,7 @@ class Search {
     std::ranges::sort(ratios);
     const double ratio = (ratios[(kDuelTurns - 1) / 2] + ratios[kDuelTurns / 2]) / 2;
     scores_[best].ratio = std::exp(ratio) * scores_[default_].ratio;
-    scores_[best].runs += kDuelTurns * last_runs_;
+    scores_[best].runs += kDuelTurns * runs;
     timer_.note(scores_[best]);
     prove(best);
     return true;
