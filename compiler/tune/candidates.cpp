@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include "compiler/schedule/cost.h"
 
 namespace fa {
 namespace {
@@ -22,11 +25,19 @@ double distance(const Plan& a, const Plan& b) {
 }  // namespace
 
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
-                                    const ProblemSize& size) {
+                                    const ProblemSize& size, const ShareOfTiles& share_of_tiles) {
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target, size)) plans.push_back(choice.plan);
+  const Plan first = plans.front();
+  // The tiles of a mask that reads tensors are known only to who has these.
+  if (share_of_tiles && !target.is_host() && facts.has_mask && !facts.mask_band) {
+    std::vector<std::pair<double, Plan>> timed;
+    for (const Plan& plan : plans)
+      timed.emplace_back(predict(plan, spec, facts, target, size, share_of_tiles(plan, size)).ms, plan);
+    std::ranges::stable_sort(timed.begin() + 1, timed.end(), {}, &std::pair<double, Plan>::first);
+    std::ranges::transform(timed, plans.begin(), &std::pair<double, Plan>::second);
+  }
   if (target.is_host()) {
-    const Plan first = plans.front();
     std::ranges::stable_sort(plans, {}, [&](const Plan& plan) { return distance(plan, first); });
   }
   return plans;

@@ -2,17 +2,21 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "compiler/schedule/plan.h"
 
 namespace fa {
 
-/// Every tile that is legal, the default plan first. On a GPU the model orders the rest; the host has no
-/// model,
-/// so plans whose tiles differ least from the default's come first.
+/// What the mask leaves of a plan's tiles at one of the sizes.
+using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& size)>;
+
+/// Every tile that is legal, the default plan first. On a GPU the model orders the rest, by the tiles that a mask leaves where
+/// `share_of_tiles` is given and Facts do not know them; the host has no model, so plans whose tiles differ least from the
+/// default's come first.
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
-                                    const ProblemSize& size);
+                                    const ProblemSize& size, const ShareOfTiles& share_of_tiles = {});
 
 /// Those that differ from plan `of` in one field, by one step among the values that the others have.
 /// Not in min_ctas, which is the model's answer to the other fields.

@@ -1,12 +1,12 @@
 // Which plan is fastest on a GPU that is not here: by the cost model and what the built kernels really take.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/schedule/cost.h"
+#include "compiler/tune/candidates.h"
 
 namespace fa {
 
@@ -36,9 +36,6 @@ struct Prediction {
   std::vector<RankedPlan> ranked;  // those that are worth measuring, the most promising first
   std::size_t dropped = 0;         // plans that spill at the price of their time
 };
-
-/// What the mask leaves of a plan's tiles at one of the sizes.
-using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& size)>;
 
 /// `plans` begins with the default, the compiler's own choice; there is at least that one. Another plan
 /// replaces it only where the compiler would consider that plan and its predicted time is shorter by more than

@@ -128,7 +128,8 @@ class Tuner final : public PlanTimer {
   std::vector<Plan> candidates(const TuneRequest& request, const Target& target, const PlanStore& store) {
     const CheckedSpec& spec = request.spec.checked();
     const Compiled compiled = compile_front_end(spec, target);
-    std::vector<Plan> all = tuning_candidates(spec, compiled.facts, target, request.size);
+    std::vector<Plan> all =
+        tuning_candidates(spec, compiled.facts, target, request.size, request.share_of_tiles);
     const bool on_cuda = request.options.device == Device::cuda;
     std::string ignored;  // an unreadable store is said where the result is kept
     // What ships is timed in any case: this machine's measurement is to replace it, and may be worse at a short search.

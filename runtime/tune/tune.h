@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/schedule/plan.h"
+#include "compiler/tune/candidates.h"
 #include "compiler/tune/search.h"
 #include "fa/kernel.h"
 #include "runtime/tune/plan_store.h"
@@ -27,6 +28,7 @@ struct TuneRequest {
   ProblemSize size;     // what the cost model is asked about
   std::string problem;  // what is timed, in words: measurements are kept under it
   SearchSettings search;
+  ShareOfTiles share_of_tiles = {};  // of `size` and its tensors, which order the candidates; may be empty
   // The plan is kept for calls of about `size`, of which alone it was timed; else for all.
   bool is_for_size = false;
   // Compile kernels ahead of the timing. 0 where what is timed needs the CPU's cores itself.

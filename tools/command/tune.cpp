@@ -26,6 +26,7 @@
 #include "tools/tune/predict.h"
 #include "tools/tune/report.h"
 #include "tools/tune/session_timer.h"
+#include "tools/tune/shares.h"
 #include "tools/tune/stored.h"
 
 namespace fa::tools {
@@ -160,13 +161,16 @@ class Tuning {
     Progress progress(fmt::format("{}: making tensors", spec.name()));
     SessionTimer timer(spec, inputs, options_.device, options_.cuda_device, target_);
     progress.relabel(fmt::format("{}: compiling", spec.name()));
-    const TuneRequest request{.spec = spec,
-                              .options = options_,
-                              .size = inputs.front().size,
-                              .problem = describe_timed(spec, inputs),
-                              .search = search_,
-                              .is_for_size = on_cuda(),
-                              .builders = on_cuda() ? builders() : 0};
+    Shares shares(spec, inputs);
+    const TuneRequest request{
+        .spec = spec,
+        .options = options_,
+        .size = inputs.front().size,
+        .problem = describe_timed(spec, inputs),
+        .search = search_,
+        .share_of_tiles = [&](const Plan& plan, const ProblemSize& size) { return shares.of(plan, size); },
+        .is_for_size = on_cuda(),
+        .builders = on_cuda() ? builders() : 0};
     const TuneWatch watch{.progress = [&](const TuneProgress& at) { show(progress, spec, at); },
                           .is_stopped = is_interrupted};
     return tune(request, target_, store_, timer, watch);

@@ -4,54 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "runtime/host/pool.h"
 #include "tools/console/interrupt.h"
 #include "tools/console/progress.h"
 #include "tools/console/standard_streams.h"
 #include "tools/console/text.h"
-#include "tools/tiles/tile_share.h"
 #include "tools/tune/report.h"
 #include "tools/tune/session_timer.h"
+#include "tools/tune/shares.h"
 
 namespace fa::tools {
 namespace {
-
-/// What the mask leaves of each tile size, counted once. Plans are compared, so where one size cannot be
-/// counted, none is: every tile then counts.
-class Shares {
- public:
-  Shares(const Spec& spec, const std::vector<ProblemInputs>& inputs) : spec_(spec), inputs_(inputs) {}
-
-  double of(const Plan& plan, const ProblemSize& size) {
-    if (!is_countable(size)) return 1;
-    return counted(size, plan.tile_q, plan.tile_kv).value_or(1);
-  }
-
- private:
-  static constexpr int kSmallest = 16;  // tiles of 16 x 16 are the most that a plan has
-
-  bool is_countable(const ProblemSize& size) { return counted(size, kSmallest, kSmallest).has_value(); }
-
-  std::optional<double> counted(const ProblemSize& size, int tile_q, int tile_kv) {
-    const auto key = std::tuple{size.q_len, size.kv_len, tile_q, tile_kv};
-    if (const auto found = shares_.find(key); found != shares_.end()) return found->second;
-    const auto input = std::ranges::find_if(inputs_, [&](const ProblemInputs& one) {
-      return one.size.q_len == size.q_len && one.size.kv_len == size.kv_len;
-    });
-    const std::optional<double> share =
-        input == inputs_.end() ? std::nullopt : share_of_tiles(spec_, *input, tile_q, tile_kv);
-    shares_.emplace(key, share);
-    return share;
-  }
-
-  const Spec& spec_;
-  const std::vector<ProblemInputs>& inputs_;
-  std::map<std::tuple<int, int, int, int>, std::optional<double>> shares_;
-};
 
 /// "256 mma, 96 ffma": what the loops of a kernel consist of.
 std::string print_mix(const SassMix& mix) {

@@ -1,8 +1,12 @@
 // What a search tries, in which order, and which plans are next to one.
 #include "compiler/tune/candidates.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "compiler/compile.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
 
@@ -38,4 +42,27 @@ TEST_CASE("plans next to one differ by a step in one field", "[tune]") {
   CHECK(next ==
         std::set<std::string>{"host q_outer tile_q=64 tile_kv=64", "host q_outer tile_q=128 tile_kv=64",
                               "host q_outer tile_q=96 tile_kv=32", "host q_outer tile_q=96 tile_kv=128"});
+}
+
+TEST_CASE("the tiles that a mask leaves order the candidates where Facts do not know them",
+          "[tune][candidates]") {
+  const Target& target = find_target("h200");
+  const ProblemSize size{.batch = 2, .num_q_heads = 32, .num_kv_heads = 32, .q_len = 4096, .kv_len = 4096};
+  const auto ordered = [&](const std::string& mask, const ShareOfTiles& share) {
+    const Spec spec = Spec::parse("attention t\nhead_dim 64\ndtype bf16\ntensor id : i32[kv_len]\n" + mask);
+    return tuning_candidates(spec.checked(), compile_front_end(spec.checked(), target).facts, target, size,
+                             share);
+  };
+  const std::string document = "mask_mod = id[q_idx] == id[kv_idx]\n",
+                    causal = "mask_mod = q_idx >= kv_idx\n";
+  // A mask that leaves a few scores of each tile: the smaller the tile, the fewer there are.
+  const auto area = [](const Plan& plan, const ProblemSize&) { return plan.tile_q * plan.tile_kv / 65536.0; };
+  const std::vector<Plan> plain = ordered(document, {}), by_area = ordered(document, area);
+  REQUIRE(plain.size() == by_area.size());
+  CHECK(plain.front() == by_area.front());  // the default
+  const auto scores = [](const Plan& plan) { return plan.tile_q * plan.tile_kv; };
+  CHECK(scores(by_area[1]) < scores(plain[1]));
+  CHECK(scores(by_area[2]) < scores(plain[2]));
+  CHECK(std::ranges::is_permutation(plain, by_area));
+  CHECK(ordered(causal, {}) == ordered(causal, area));  // a band is known
 }
