@@ -10,7 +10,7 @@ import facet
 import facet.torch
 import reference
 from facet.torch import attention, run
-from facet.torch.ops import attention_op
+from facet.torch.ops import attention_op, one_line
 
 ALIBI = """
     attention learned_alibi
@@ -148,7 +148,7 @@ def test_opcheck(device):
     q, k, v = tensors(device=device)
     text = facet.Spec(ALIBI).with_head_dim(24).text
     slopes, tau = torch.rand(4, device=device, requires_grad=True), torch.tensor(1.3, requires_grad=True)
-    torch.library.opcheck(attention_op, (q, k, v, text, [slopes], [tau], [1], [20.0, 1.0], None, None, "facet"))
+    torch.library.opcheck(attention_op, (q, k, v, one_line(text), [slopes], [tau], [1], [20.0, 1.0], None, None, "facet"))
 
 
 def test_fullgraph_compile(device):
@@ -163,6 +163,24 @@ def test_fullgraph_compile(device):
     torch.testing.assert_close(o, expected)
     found = torch.autograd.grad(o.sum(), (q, k, v, slopes))
     torch.testing.assert_close(found, torch.autograd.grad(expected.sum(), (q, k, v, slopes)))
+
+
+def test_a_traced_operator_has_no_line_break(device):
+    """The compiler prints arguments into comments of the Triton code that it writes."""
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    q, k, v = tensors(grad=False, device=device)
+    text = "# a \\ and a \\n\n" + ALIBI.lstrip()
+    slopes = torch.rand(4, device=device)
+    o = torch.compile(lambda: attention(q, k, v, text, slopes=slopes, window=20), fullgraph=True, backend=backend)()
+    torch.testing.assert_close(o, attention(q, k, v, text, slopes=slopes, window=20))
+    texts = [argument for node in graphs[0].graph.nodes for argument in node.args if isinstance(argument, str)]
+    assert any("score_mod" in text for text in texts)
+    assert all("\n" not in text for text in texts)
 
 
 def test_func_transforms():

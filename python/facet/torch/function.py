@@ -9,14 +9,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from . import run
-from .ops import attention_op
+from .ops import attention_op, one_line
 
 
 def attend(call: run.Call, q: Tensor, k: Tensor, v: Tensor, tensors: List[Tensor], scalars: List[Tensor],
            seed: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
     """o and lse, the cheapest way that whoever is watching allows."""
     if torch.compiler.is_compiling() or _is_watched(q):
-        return attention_op(q, k, v, call.spec, tensors, scalars, list(call.scalar_params), list(call.numbers), call.dropout, seed,
+        return attention_op(q, k, v, one_line(call.spec), tensors, scalars, list(call.scalar_params), list(call.numbers), call.dropout, seed,
                             call.impl)
     if torch._C._are_functorch_transforms_active():
         return Attention.apply(call, len(tensors), seed, q, k, v, *tensors, *scalars)

@@ -1,11 +1,12 @@
 """The operators facet::attention and facet::attention_backward: what PyTorch's tracers see of attention.
 
-Every argument is what they understand: tensors, numbers, and the spec as its text (`run.Call`). Without a tracer `function`
-does the same at less cost.
+Every argument is what they understand: tensors, numbers, and the spec as its text on one line (`one_line`, `run.Call`). Without a
+tracer `function` does the same at less cost.
 """
 
 from __future__ import annotations
 
+import re
 from typing import List, Optional, Tuple, cast
 
 import torch
@@ -15,9 +16,20 @@ from ..kernel import Impl
 from . import kernels, run
 
 
+def one_line(text: str) -> str:
+    """A spec's text as the operators take it. PyTorch's compiler prints the arguments of operators into comments of the code that it
+    writes, where a line break would end the comment."""
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _text(line: str) -> str:
+    """What `one_line` was given."""
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], line)
+
+
 def _call(spec: str, scalar_params: List[int], numbers: List[float], dropout: Optional[float], impl: str) -> run.Call:
     """The arguments of the operator, whose schema knows an Impl as a string."""
-    return run.Call(spec, scalar_params, numbers, dropout, cast(Impl, impl))
+    return run.Call(_text(spec), scalar_params, numbers, dropout, cast(Impl, impl))
 
 
 @torch.library.custom_op("facet::attention", mutates_args=())
@@ -38,13 +50,13 @@ def backward_op(d_o: Tensor, d_lse: Optional[Tensor], q: Tensor, k: Tensor, v: T
                 tensors: List[Tensor], scalars: List[Tensor], scalar_params: List[int], numbers: List[float],
                 dropout: Optional[float], seed: Optional[Tensor]) -> List[Tensor]:
     """The gradients by q, k, v, then by each tensor and each param that the spec marks `grad`, in its order."""
-    call = run.Call(spec, scalar_params, numbers, dropout)
+    call = _call(spec, scalar_params, numbers, dropout, "facet")
     return run.backward(call, d_o, d_lse, q, k, v, o, lse, tensors, scalars, seed)
 
 
 @backward_op.register_fake
 def _(d_o, d_lse, q, k, v, o, lse, spec, tensors, scalars, scalar_params, numbers, dropout, seed):
-    parsed = kernels.spec_of(spec)
+    parsed = kernels.spec_of(_text(spec))
     captured = [tensor.new_empty(tensor.shape) for info, tensor in zip(parsed.tensors, tensors) if info.grad]
     captured += [q.new_empty((), dtype=torch.float32) for info in parsed.params if info.grad]
     return [torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), *captured]
@@ -66,8 +78,8 @@ def _differentiate(ctx, d_o, d_lse):
     tensors, scalars = rest[:ctx.num_tensors], rest[ctx.num_tensors:]
     if d_o is None:
         d_o = torch.zeros_like(o)
-    d_q, d_k, d_v, *captured = backward_op(d_o, d_lse, q, k, v, o, lse, call.spec, tensors, scalars, call.scalar_params,
-                                           call.numbers, call.dropout, seed)
+    d_q, d_k, d_v, *captured = backward_op(d_o, d_lse, q, k, v, o, lse, one_line(call.spec), tensors, scalars,
+                                           call.scalar_params, call.numbers, call.dropout, seed)
     d_tensors, d_scalars = run.arranged(call, captured, scalars)
     # PyTorch takes an empty list of numbers for one of tensors.
     return (d_q, d_k, d_v, None, d_tensors, d_scalars, None if call.scalar_params else [], None if call.numbers else [], None,
