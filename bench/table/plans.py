@@ -1,4 +1,4 @@
-"""Tables of bench/tables.py that have a plan's rate for each tile_q and tile_kv (bench/plans.py)."""
+"""Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/plans.py), what the tuner finds (bench/tune_gpu.py)."""
 import re
 
 from table.records import Body, newest, runs_of
@@ -29,3 +29,17 @@ def host(root, runs):
 
 def gpu(root, runs):
     return table(runs, 1)
+
+
+def tuned(root, runs):
+    """What a search finds on a GPU beside the exhaustive one, and how the model orders plans."""
+    key = lambda row: tuple(row[name] for name in ("spec", "dtype", "head_dim", "batch", "heads", "length", "family"))
+    pairs = newest(runs, "rows", key)
+
+    def cells(row):
+        return [f"{row['spec']} {row['dtype']} d{row['head_dim']}", f"B{row['batch']} H{row['heads']} N{row['length']}", row["family"] or "all",
+                f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}", f"{row['exhaustive_seconds']:.0f}", f"{row['of_best']:.3f}",
+                f"{row['gain']:.2f}", f"{row['spearman']:.2f}", f"{row['of_top_3']:.2f}"]
+
+    return Body(["spec", "problem", "kernels", "plans timed", "s", "all plans, s", "tuned / fastest", "default / tuned", "Spearman",
+                 "model's first three / fastest"], [cells(row) for _, row in pairs], runs_of(pairs))
