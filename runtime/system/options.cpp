@@ -126,10 +126,12 @@ constexpr EnvironmentVariable kVariables[] = {
            return std::string();
          }},
     {.name = "FA_TARGET",
-     .value = "a target's name, as `facet explain --help` lists them",
+     .value = "a target's name, as `facet explain --help` lists them, or one with a family of kernels: "
+              "`h200:sm80`",
      .initial = "the GPU's own",
-     .meaning =
-         "runs the kernels of another GPU, no newer than the one that is there, to test or compare them",
+     .meaning = "runs the kernels of another GPU, no newer than the one that is there, to test or compare "
+                "them; with a family its "
+                "kernels alone, with plans for that GPU",
      .read =
          [](std::string_view t, Environment& e) {
            e.target = t;
