@@ -70,6 +70,17 @@ def facet_bench(facet, spec, shape, dtype, *extra, device="cuda", milliseconds=2
         return json.load(open(out.name, encoding="utf-8"))
 
 
+def facet_tune(facet, spec, arguments, environment, *extra):
+    """What one search by `facet tune` found for a spec of specs/, as its JSON has it; its store is its own. Raises SystemExit where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        done = subprocess.run([facet, "tune", os.path.join(SPECS, spec + ".fa"), *arguments, *extra, "--json", out],
+                              capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
+        if done.returncode != 0:
+            raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
+        return json.load(open(out, encoding="utf-8"))["results"][0]
+
+
 def portable(command):
     """A command as records have it. Of a file that it names by an absolute path it keeps the name: folders differ from machine to machine."""
     def name(word):

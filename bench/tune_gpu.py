@@ -12,8 +12,7 @@ the model's first three over that of the fastest.
 import json
 import math
 import os
-import subprocess
-import tempfile
+import statistics
 
 import common
 
@@ -37,17 +36,6 @@ CASES = (  # spec, dtype, head_dim, batch, heads, length, family of kernels (Non
 )
 
 
-def tune(facet, spec, arguments, environment, *extra):
-    """What one search found, as its JSON has it."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        done = subprocess.run([facet, "tune", os.path.join(common.SPECS, spec + ".fa"), *arguments, *extra, "--json", out],
-                              capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
-        if done.returncode != 0:
-            raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
-        return json.load(open(out, encoding="utf-8"))["results"][0]
-
-
 def ranks(values):
     """Ranks from 0; equal values share the mean of theirs."""
     order = sorted(range(len(values)), key=values.__getitem__)
@@ -64,10 +52,7 @@ def ranks(values):
 
 def spearman(x, y):
     """Spearman's rank correlation."""
-    a, b = ranks(x), ranks(y)
-    mean = (len(x) - 1) / 2
-    return sum((i - mean) * (j - mean) for i, j in zip(a, b)) / math.sqrt(
-        sum((i - mean) ** 2 for i in a) * sum((j - mean) ** 2 for j in b))
+    return statistics.correlation(ranks(x), ranks(y))
 
 
 def measure(options, case):
@@ -75,15 +60,15 @@ def measure(options, case):
     environment = {**os.environ, **({"FA_TARGET": f"{options.gpu}:{family}"} if family else {})}
     arguments = ["--device", "cuda", "--dtype", dtype, "--head-dim", str(head_dim), "--batch", str(batch), "--heads", str(heads),
                  "--q-len", str(length)]
-    tuned = tune(options.facet, spec, arguments, environment, "--budget", options.budget)
-    every = tune(options.facet, spec, arguments, environment, "--exhaustive", "--budget", options.budget)
+    tuned = common.facet_tune(options.facet, spec, arguments, environment, "--budget", options.budget)
+    every = common.facet_tune(options.facet, spec, arguments, environment, "--exhaustive", "--budget", options.budget)
     timings = [timing for timing in every["timings"] if not timing.get("failed")]  # in the model's order
     best = min(timings, key=lambda timing: timing["ratio"])
     of_best = next(timing["ratio"] for timing in timings if timing["plan"] == tuned["plan"]) / best["ratio"]
     row = {"spec": spec, "dtype": dtype, "head_dim": head_dim, "batch": batch, "heads": heads, "length": length, "family": family,
            "default": tuned["default_plan"], "tuned": tuned["plan"], "best": best["plan"], "ms": tuned["ms"], "gain": tuned["gain"],
-           "of_best": of_best, "timed": tuned["timed"], "legal": every["of"], "failed": every["failed"], "is_whole": every["timed"] + every["failed"] >= every["of"],
-           "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
+           "of_best": of_best, "timed": tuned["timed"], "legal": every["of"], "failed": every["failed"],
+           "is_whole": every["timed"] + every["failed"] >= every["of"], "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
            "spearman": spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
            "of_top_3": min(timing["ratio"] for timing in timings[:3]) / best["ratio"]}
     print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {family or 'all':4}: tuned / best {of_best:.3f}, "
@@ -102,15 +87,20 @@ def main():
     report = common.facet_bench(options.facet, "full", (1, 1, 64, 64), "f16", milliseconds=1)
     options.gpu = report["device"].rpartition(" as ")[2]  # "NVIDIA H200, as h200"
     rows, timings = [], []
+
+    def keep_timings():
+        if options.timings:
+            with open(options.timings, "w", encoding="utf-8") as out:
+                json.dump(timings, out)
+
+    keep_timings()  # a file that cannot be written is found before minutes of timing
     for number, case in enumerate(CASES, 1):
         if options.only and number not in options.only:
             continue
         row, of_case = measure(options, case)
         rows.append(row)
-        if options.timings:
-            timings.append({"case": case, "timings": of_case})
-            with open(options.timings, "w", encoding="utf-8") as out:
-                json.dump(timings, out)
+        timings.append({"case": case, "timings": of_case})
+        keep_timings()
         common.save(options, {"device": report["device"], "versions": report["versions"], "rows": rows})
     gain = math.exp(sum(math.log(row["gain"]) for row in rows) / len(rows))
     print(f"{len(rows)} cases: default / tuned {gain:.3f} in the geometric mean, tuned within 2% of the best in "

@@ -25,17 +25,6 @@ CASES = (  # spec, dtype, head_dim, heads, length, level, more arguments
 )
 
 
-def tune(facet, spec, arguments, environment, *extra):
-    """What one search found, as its JSON gives it."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out.json")
-        done = subprocess.run([facet, "tune", os.path.join(common.SPECS, spec + ".fa"), *arguments, *extra, "--json", out],
-                              capture_output=True, text=True, env={**environment, "FA_TUNE_DIR": os.path.join(folder, "tuned")})
-        if done.returncode != 0:
-            raise SystemExit(f"facet tune {spec}\n{(done.stdout + done.stderr).strip()[-600:]}")
-        return json.load(open(out, encoding="utf-8"))["results"][0]
-
-
 def fastest_runs(facet, spec, arguments, environment, plans, rounds):
     """By plan: the milliseconds of its fastest run, and the report of the last one."""
     best, report = dict.fromkeys(plans, float("inf")), None
@@ -61,8 +50,8 @@ def main():
         environment = {**os.environ, **common.LEVELS.get(level, {})}
         arguments = ["--device", "host", "--threads", str(options.threads), "--dtype", dtype, "--head-dim", str(head_dim),
                      "--heads", str(heads), "--q-len", str(length), *extra]
-        tuned = tune(options.facet, spec, arguments, environment)
-        every = tune(options.facet, spec, arguments, environment, "--exhaustive")
+        tuned = common.facet_tune(options.facet, spec, arguments, environment)
+        every = common.facet_tune(options.facet, spec, arguments, environment, "--exhaustive")
         ranked = sorted((timing for timing in every["timings"] if not timing.get("failed")), key=lambda timing: timing["ratio"])
         plans = list(dict.fromkeys([tuned["default_plan"], tuned["plan"], every["plan"], *(timing["plan"] for timing in ranked[:3])]))
         best, report = fastest_runs(options.facet, spec, arguments, environment, plans, options.rounds)

@@ -130,8 +130,7 @@ constexpr EnvironmentVariable kVariables[] = {
               "`h200:sm80`",
      .initial = "the GPU's own",
      .meaning = "runs the kernels of another GPU, no newer than the one that is there, to test or compare "
-                "them; with a family its "
-                "kernels alone, with plans for that GPU",
+                "them; with a family its kernels alone, with plans for that GPU",
      .read =
          [](std::string_view t, Environment& e) {
            e.target = t;

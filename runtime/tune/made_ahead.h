@@ -2,7 +2,6 @@
 // compiles the next kernels while it times one.
 #pragma once
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>

@@ -16,8 +16,8 @@ def attend(call: run.Call, q: Tensor, k: Tensor, v: Tensor, tensors: List[Tensor
            seed: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
     """o and lse, the cheapest way that whoever is watching allows."""
     if torch.compiler.is_compiling() or _is_watched(q):
-        return attention_op(q, k, v, one_line(call.spec), tensors, scalars, list(call.scalar_params), list(call.numbers), call.dropout, seed,
-                            call.impl)
+        return attention_op(q, k, v, one_line(call.spec), tensors, scalars, list(call.scalar_params), list(call.numbers),
+                            call.dropout, seed, call.impl)
     if torch._C._are_functorch_transforms_active():
         return Attention.apply(call, len(tensors), seed, q, k, v, *tensors, *scalars)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (q, k, v, *tensors, *scalars)):

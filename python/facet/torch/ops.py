@@ -19,12 +19,12 @@ from . import kernels, run
 def one_line(text: str) -> str:
     """A spec's text as the operators take it. PyTorch's compiler prints the arguments of operators into comments of the code that it
     writes, where a line break would end the comment."""
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _text(line: str) -> str:
     """What `one_line` was given."""
-    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], line)
+    return re.sub(r"\\(.)", lambda found: {"n": "\n", "r": "\r"}.get(found[1], found[1]), line)
 
 
 def _call(spec: str, scalar_params: List[int], numbers: List[float], dropout: Optional[float], impl: str) -> run.Call:
