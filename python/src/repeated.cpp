@@ -102,6 +102,32 @@ class Describer {
   const ExchangeTable* table_ = nullptr;
 };
 
+/// PyTorch's own words on whether somebody watches a call or changes it.
+struct Watchers {
+  nb::object tensor;            // the class: its subclasses have operators of their own
+  std::vector<nb::object> any;  // functions; each says whether a mode, transform or autocast is there
+  nb::object is_grad_enabled;
+
+  /// Whether nobody does.
+  bool are_away(const std::array<nb::handle, 3>& tensors) const {
+    for (const nb::handle each : tensors)
+      if (!each.type().is(tensor)) return false;
+    for (const nb::object& is_there : any)
+      if (is_true(is_there())) return false;
+    if (!is_true(is_grad_enabled())) return true;
+    for (const nb::handle each : tensors)
+      if (is_true(each.attr("requires_grad"))) return false;
+    return true;
+  }
+
+ private:
+  static bool is_true(const nb::object& value) {
+    const int truth = PyObject_IsTrue(value.ptr());
+    if (truth < 0) throw nb::python_error();
+    return truth != 0;
+  }
+};
+
 /// A call that was checked.
 struct Known {
   nb::str text;
@@ -121,9 +147,10 @@ class RepeatedCalls {
  public:
   /// `exchange`: Tensor.__dlpack_c_exchange_api__ or None. The functions are torch.get_num_threads, and those of
   /// torch._C that name the current GPU and its stream (None without GPUs). `byte`: torch.uint8.
-  RepeatedCalls(const nb::object& exchange, nb::object num_threads, nb::object current_gpu,
+  RepeatedCalls(Watchers watchers, const nb::object& exchange, nb::object num_threads, nb::object current_gpu,
                 nb::object current_stream, nb::object byte)
-      : describe_(exchange),
+      : watchers_(std::move(watchers)),
+        describe_(exchange),
         num_threads_(std::move(num_threads)),
         current_gpu_(std::move(current_gpu)),
         current_stream_(std::move(current_stream)),
@@ -131,9 +158,13 @@ class RepeatedCalls {
   RepeatedCalls(const RepeatedCalls&) = delete;
   RepeatedCalls& operator=(const RepeatedCalls&) = delete;
 
-  /// o, where the call repeats one that was added; else None.
+  /// Whether nobody watches a call of these tensors, or changes it. Tracers of Python code are not asked.
+  bool is_plain(nb::handle q, nb::handle k, nb::handle v) const { return watchers_.are_away({q, k, v}); }
+
+  /// o, where the call is plain and repeats one that was added; else None.
   nb::object call(const nb::str& text, const nb::tuple& numbers, nb::handle q, nb::handle k,
                   nb::handle v) const {
+    if (!is_plain(q, k, v)) return nb::none();
     const std::optional<Asked> asked = ask(text, numbers, q, k, v);
     const auto found = asked ? find(*asked, text) : known_.end();
     if (found == known_.end()) return nb::none();
@@ -248,6 +279,7 @@ class RepeatedCalls {
     return bits % kGpuAlignment == 0;
   }
 
+  Watchers watchers_;
   Describer describe_;
   nb::object num_threads_, current_gpu_, current_stream_, byte_;
   Table known_;
@@ -257,9 +289,21 @@ class RepeatedCalls {
 
 void bind_repeated(nb::module_& module) {
   nb::class_<RepeatedCalls>(module, "RepeatedCalls")
-      .def(nb::init<const nb::object&, nb::object, nb::object, nb::object, nb::object>(),
-           nb::arg("exchange").none(), nb::arg("num_threads"), nb::arg("current_gpu").none(),
-           nb::arg("current_stream").none(), nb::arg("byte"))
+      .def(
+          "__init__",
+          [](RepeatedCalls* self, nb::object tensor, std::vector<nb::object> watchers,
+             nb::object is_grad_enabled, const nb::object& exchange, nb::object num_threads,
+             nb::object current_gpu, nb::object current_stream, nb::object byte) {
+            new (self) RepeatedCalls({.tensor = std::move(tensor),
+                                      .any = std::move(watchers),
+                                      .is_grad_enabled = std::move(is_grad_enabled)},
+                                     exchange, std::move(num_threads), std::move(current_gpu),
+                                     std::move(current_stream), std::move(byte));
+          },
+          nb::arg("tensor"), nb::arg("watchers"), nb::arg("is_grad_enabled"), nb::arg("exchange").none(),
+          nb::arg("num_threads"), nb::arg("current_gpu").none(), nb::arg("current_stream").none(),
+          nb::arg("byte"))
+      .def("is_plain", &RepeatedCalls::is_plain, nb::arg("q"), nb::arg("k"), nb::arg("v"))
       .def("call", &RepeatedCalls::call, nb::arg("text"), nb::arg("numbers"), nb::arg("q"), nb::arg("k"),
            nb::arg("v"))
       .def("add", &RepeatedCalls::add, nb::arg("text"), nb::arg("numbers"), nb::arg("q"), nb::arg("k"),

@@ -123,7 +123,7 @@ def test_many_calls_do_not_fill_memory(monkeypatch):
 
 
 def test_without_the_table_of_functions_tensors_are_asked_for_their_attributes(monkeypatch):
-    none = repeated._core.RepeatedCalls(None, torch.get_num_threads, None, None, torch.uint8)
+    none = repeated.new_calls(None)
     monkeypatch.setattr(repeated, "_calls", none)
     for length in (20, 21):
         for _ in range(2):
