@@ -220,10 +220,12 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
     facts.mask_mod = result_depends(*hooks.mask_mod);
     facts.mask_is_relative = is_relative(*hooks.mask_mod);
     MaskSamples samples(spec, *hooks.mask_mod, kLongSequence);
-    if (facts.mask_is_relative)
+    if (facts.mask_is_relative) {
       facts.mask_band = estimate_band(samples);
-    else
+    } else {
       facts.global_tokens = find_global_tokens(samples);
+      facts.mask_blocks = find_mask_blocks(*hooks.mask_mod);
+    }
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
       facts.mask_is_always_true = constant->isOne();
@@ -273,6 +275,9 @@ std::string Facts::print() const {
   else
     text += fmt::format("mask_mod: depends on {}{}{}\n", mask_mod.print(), mask_is_relative ? kRelative : "",
                         width ? fmt::format(", keeps keys among {} neighbours", *width) : "");
+  if (mask_blocks.queries > 1 || mask_blocks.keys > 1)
+    text += fmt::format("  by blocks: of {} queries, of {} keys{}\n", mask_blocks.queries, mask_blocks.keys,
+                        mask_blocks.has_line ? "; and by single tokens" : "");
   if (global_tokens.see) text += "  the first tokens see far more tokens than others\n";
   if (global_tokens.are_seen) text += "  the first tokens are seen by far more tokens than others\n";
   if (has_sink) text += "sink: one more logit a head, added after the last tile\n";

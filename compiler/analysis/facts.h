@@ -9,6 +9,7 @@
 #include "compiler/analysis/band.h"
 #include "compiler/analysis/global_tokens.h"
 #include "compiler/analysis/logits.h"
+#include "compiler/analysis/mask_blocks.h"
 #include "compiler/ir/depends_on.h"
 #include "compiler/ir/hook_ir.h"
 
@@ -49,6 +50,7 @@ struct Facts {
   bool has_sink = false;
   std::optional<Band> mask_band;  // of a relative mask
   GlobalTokens global_tokens;
+  MaskBlocks mask_blocks;            // of a mask that is not relative
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;

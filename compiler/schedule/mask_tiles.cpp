@@ -13,6 +13,13 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeOfLongMask = 250;
 
+/// How many of a tile's rows or columns lie beyond the block of the mask that the first one is in.
+int beyond_block(int tile, int block) {
+  if (block == 1) return tile;
+  if (block % tile == 0) return 0;
+  return tile % block == 0 ? tile - block : tile;
+}
+
 }  // namespace
 
 double share_of_band(const Facts& facts, const Plan& plan, const ProblemSize& size) {
@@ -39,7 +46,14 @@ bool has_long_mask(const Facts& facts) {
 
 double excess_at_edges(const Facts& facts, const Plan& plan) {
   if (!facts.has_mask || facts.mask_is_always_true || facts.mask_band) return 1;
-  return 1 + (plan.tile_q + plan.tile_kv) / (has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange);
+  const MaskBlocks& blocks = facts.mask_blocks;
+  const double keys_of_range = has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange;
+  const bool is_by_blocks = blocks.queries > 1 || blocks.keys > 1;
+  const int at_line = is_by_blocks && blocks.has_line ? plan.tile_q + plan.tile_kv : 0;
+  return 1 +
+         (beyond_block(plan.tile_q, blocks.queries) + beyond_block(plan.tile_kv, blocks.keys)) /
+             keys_of_range +
+         at_line / kKeysOfRange;
 }
 
 }  // namespace fa

@@ -15,7 +15,8 @@ double share_of_band(const Facts& facts, const Plan& plan, const ProblemSize& si
 bool has_long_mask(const Facts& facts);
 
 /// By how much more a kernel computes than a mask keeps: tiles at its edge are whole, so that a row has tile_q + tile_kv
-/// keys more for each range of keys that it keeps. 1 where share_of_band counts tiles.
+/// keys more for each range of keys that it keeps, but where it lies inside a block of the mask. 1 where share_of_band counts
+/// tiles.
 double excess_at_edges(const Facts& facts, const Plan& plan);
 
 }  // namespace fa

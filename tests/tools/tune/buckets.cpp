@@ -19,7 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kShort =
-    "sm75 q_outer tile_q=64 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2";
+    "sm75 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=2";
 constexpr const char* kLong =
     "sm75 q_outer tile_q=128 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=2";
 const std::vector<std::string> kSpec = {"--head-dim", "64", "--dtype", "f16"};
