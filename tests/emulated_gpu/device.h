@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -26,7 +27,16 @@
 struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
-static Index3 threadIdx, blockIdx, blockDim, gridDim;
+#pragma GCC visibility push(hidden)  // as in block.h
+extern Index3 threadIdx, blockIdx, blockDim, gridDim;
+namespace fa {
+extern thread_local unsigned char shared[];
+}  // namespace fa
+namespace fa::emulated {
+/// Ends the launch: `address` is not that of 16 bytes of the block's shared memory.
+[[noreturn]] void refuse_piece(unsigned address);
+}  // namespace fa::emulated
+#pragma GCC visibility pop
 
 struct alignas(8) int2 {
   int x, y;
@@ -44,19 +54,11 @@ inline float2 make_float2(float x, float y) { return {x, y}; }
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
-namespace fa {
-extern thread_local unsigned char shared[];
-alignas(1024) thread_local unsigned char shared[emulated::kMostSharedMemory];
-}  // namespace fa
-
 namespace fa::emulated {
 
 /// The 16-byte piece of shared memory at an address.
 inline unsigned char* piece_at(unsigned address) {
-  if (address % 16 != 0) block.fail("16 bytes of shared memory at address " + std::to_string(address));
-  if (address + 16 > block.launch().shared_memory)
-    block.fail("shared memory ends at " + std::to_string(block.launch().shared_memory) + ", asked for " +
-               std::to_string(address));
+  if (address % 16 != 0 || address + 16 > block.launch().shared_memory) refuse_piece(address);
   return shared + address;
 }
 
@@ -88,34 +90,7 @@ inline unsigned ballot(unsigned mask, bool mine, const char* name) {
   return exchange.result;
 }
 
-inline void Block::begin() {
-  block.body_(block.context_);
-  block.end();
-}
-
-inline void Block::resume(unsigned number) {
-  current_ = number;
-  threadIdx = {number, 0, 0};
-  facet_switch(&main_, threads_[number].stack);
-}
-
 }  // namespace fa::emulated
-
-/// Runs a launch, one block after the other; of type fa::emulated::Run.
-extern "C" __attribute__((visibility("default"))) const char* facet_emulate(
-    const fa::emulated::Launch& launch, void (*body)(void*), void* context) {
-  using namespace fa::emulated;
-  gridDim = {launch.blocks[0], launch.blocks[1], launch.blocks[2]};
-  blockDim = {launch.threads, 1, 1};
-  const unsigned count = gridDim.x * gridDim.y * gridDim.z;
-  for (unsigned i = 0; i < count; ++i) {
-    const unsigned number = launch.last_first ? count - 1 - i : i;
-    blockIdx = {number % gridDim.x, number / gridDim.x % gridDim.y, number / gridDim.x / gridDim.y};
-    std::memset(fa::shared, 0xff, kMostSharedMemory);  // NaN, in 16 and 32 bits
-    if (const char* error = block.run(launch, body, context)) return error;
-  }
-  return nullptr;
-}
 
 inline void __syncthreads() { fa::emulated::block.barrier(); }
 inline void __syncwarp() { fa::emulated::ballot(0xffffffffu, true, "__syncwarp"); }

@@ -1,11 +1,9 @@
 #include "tests/emulated_gpu/kernel.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -14,53 +12,11 @@
 #include "fa/error.h"
 #include "runtime/call/kernel_state.h"
 #include "tests/emulated_gpu/launch.h"
+#include "tests/emulated_gpu/library.h"
 #include "tests/skip.h"
-#include "tests/tools/temporary.h"
 
 namespace fa::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// What g++ makes of a kernel's source.
-class Library {
- public:
-  explicit Library(const Source& source) {
-    const tools::TemporaryFolder folder;
-    for (const SourceHeader& header : source.headers) {
-      fs::create_directories(fs::path(folder.file(header.path)).parent_path());
-      folder.write(header.path, header.text);
-    }
-    folder.write("kernel.cpp", source.text);
-    const std::string emulation = FA_SOURCE_DIR "/tests/emulated_gpu";
-    // Headers of the emulation come before the templates' own.
-    const std::string command = fmt::format(
-        "'{}' -std=c++20 -O1 -w -fPIC -shared -fvisibility=hidden -fno-gnu-unique -fno-extern-tls-init "
-        "-ffp-contract=off "
-        "-include '{}/device.h' -I '{}/templates' -I '{}' -I '{}' -o '{}' '{}' 2> '{}'",
-        FA_CXX, emulation, emulation, folder.file(""), FA_SOURCE_DIR, folder.file("kernel.so"),
-        folder.file("kernel.cpp"), folder.file("log"));
-    if (std::system(command.c_str()) != 0)
-      throw BuildError("g++ refused an emulated kernel", tools::read_file(folder.file("log")));
-    handle_ = dlopen(folder.file("kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) throw BuildError("an emulated kernel does not load", dlerror());
-  }
-  ~Library() {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  template <class Function>
-  Function* find(const std::string& name) const {
-    void* const symbol = dlsym(handle_, name.c_str());
-    if (symbol == nullptr) throw BuildError("an emulated kernel has no function " + name, {});
-    return reinterpret_cast<Function*>(symbol);
-  }
-
- private:
-  void* handle_ = nullptr;
-};
 
 /// One pass, with arguments of that type.
 template <class Params>
