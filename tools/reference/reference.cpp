@@ -35,6 +35,7 @@ double dot(const float* a, const float* b, int n) {
 struct KvHead {
   std::int64_t index = -1;  // b * num_kv_heads + kv head
   std::vector<float> k, v;
+  double largest_k = 0;       // the square of the longest key's norm
   std::vector<int> odd_keys;  // whose v holds a NaN or an infinity
 
   void load(const Problem& problem, std::int64_t wanted) {
@@ -47,6 +48,12 @@ struct KvHead {
     };
     widen(problem.k, k);
     widen(problem.v, v);
+    const std::int64_t head_dim = problem.k.shape[3];
+    largest_k = 0;
+    for (int j = 0; j < problem.size.kv_len; ++j) {
+      const float* const key = k.data() + j * head_dim;
+      largest_k = std::max(largest_k, dot(key, key, static_cast<int>(head_dim)));
+    }
     odd_keys.clear();
     const auto width = static_cast<std::size_t>(problem.v.shape[3]);
     for (int j = 0; j < problem.size.kv_len; ++j) {
@@ -105,16 +112,14 @@ class RowReference {
 
  private:
   void compute_logits(const RowId& row) {
-    double largest_k = 0;
     for (int j = 0; j < kv_len_; ++j) {
       const float* const k = kv_.k.data() + std::int64_t{j} * head_dim_;
       logits_[static_cast<std::size_t>(j)] = checked_.scale * dot(q_.data(), k, head_dim_);
-      largest_k = std::max(largest_k, dot(k, k, head_dim_));
     }
     // The error of head_dim products added in f32 in any order: sixteen roundings, the square root of the
     // largest head_dim, 256.
     constexpr double kOfNorms = 0x1p-20;
-    const double norms = std::sqrt(dot(q_.data(), q_.data(), head_dim_) * largest_k);
+    const double norms = std::sqrt(dot(q_.data(), q_.data(), head_dim_) * kv_.largest_k);
     hooks_.set_row(row, kOfNorms * checked_.scale * norms);
     for (int first = 0; first < kv_len_; first += Interpreter::kLanes) {
       const int lanes = std::min(Interpreter::kLanes, kv_len_ - first);
