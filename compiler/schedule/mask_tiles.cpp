@@ -12,6 +12,8 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // How many keys a row keeps side by side, where that is not known: of specs/ at N8192, BigBird, tree and the 2-D
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeOfLongMask = 250;
+// Of blocks, layouts keep one or a few side by side (BigBird, block routing).
+constexpr double kBlocksOfRange = 2;
 
 /// How many of a tile's rows or columns lie beyond the block of the mask that the first one is in.
 int beyond_block(int tile, int block) {
@@ -44,16 +46,32 @@ bool has_long_mask(const Facts& facts) {
   return facts.has_mask && !facts.mask_is_always_true && facts.element_ops + facts.column_ops / 2 > kLongHook;
 }
 
-double excess_at_edges(const Facts& facts, const Plan& plan) {
-  if (!facts.has_mask || facts.mask_is_always_true || facts.mask_band) return 1;
+double MaskEdges::excess(int tile_q, int tile_kv) const {
+  return 1 + (beyond_block(tile_q, queries) + beyond_block(tile_kv, keys)) / keys_of_range +
+         (tile_q + tile_kv) / keys_of_line;
+}
+
+MaskEdges edges_of(const Facts& facts) {
+  MaskEdges edges;
+  if (!facts.has_mask || facts.mask_is_always_true) return edges;
+  if (facts.mask_band) {
+    edges.is_band = true;
+    if (const std::optional<int> width = facts.mask_band->width()) edges.keys_of_range = *width;
+    return edges;
+  }
+  edges.keys_of_range = has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange;
   const MaskBlocks& blocks = facts.mask_blocks;
-  const double keys_of_range = has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange;
-  const bool is_by_blocks = blocks.queries > 1 || blocks.keys > 1;
-  const int at_line = is_by_blocks && blocks.has_line ? plan.tile_q + plan.tile_kv : 0;
-  return 1 +
-         (beyond_block(plan.tile_q, blocks.queries) + beyond_block(plan.tile_kv, blocks.keys)) /
-             keys_of_range +
-         at_line / kKeysOfRange;
+  edges.queries = blocks.queries;
+  edges.keys = blocks.keys;
+  if (blocks.queries == 1 && blocks.keys == 1) return edges;
+  if (blocks.queries > 1 && blocks.keys > 1)
+    edges.keys_of_range = std::min(edges.keys_of_range, kBlocksOfRange * blocks.keys);
+  if (blocks.has_line) edges.keys_of_line = kKeysOfRange;
+  return edges;
+}
+
+double excess_at_edges(const Facts& facts, const Plan& plan) {
+  return facts.mask_band ? 1 : edges_of(facts).excess(plan.tile_q, plan.tile_kv);
 }
 
 }  // namespace fa

@@ -1,6 +1,8 @@
 // What is known of the tiles that a mask leaves, before its tensors are: for the cost model and for choosing.
 #pragma once
 
+#include <limits>
+
 #include "compiler/schedule/plan.h"
 
 namespace fa {
@@ -14,9 +16,23 @@ double share_of_band(const Facts& facts, const Plan& plan, const ProblemSize& si
 /// Whether a mask takes so long that what tiles at its edge cost decides. A thread has two rows of each of its columns.
 bool has_long_mask(const Facts& facts);
 
-/// By how much more a kernel computes than a mask keeps: tiles at its edge are whole, so that a row has tile_q + tile_kv
-/// keys more for each range of keys that it keeps, but where it lies inside a block of the mask. 1 where share_of_band counts
-/// tiles.
+/// What of a mask cuts tiles, as far as it is known before its tensors are.
+struct MaskEdges {
+  // Queries and keys of the aligned blocks that the mask keeps as a whole; 1: it keeps single tokens.
+  int queries = 1, keys = 1;
+  // How many keys a row keeps side by side, and how many between lines that cut blocks, too; infinite: no edges.
+  double keys_of_range = std::numeric_limits<double>::infinity();
+  double keys_of_line = std::numeric_limits<double>::infinity();
+  bool is_band = false;  // every row keeps one range, at the same distance
+
+  /// By how much more a kernel computes than the mask keeps: tiles at its edge are whole, so that a row has tile_q + tile_kv
+  /// keys more for each range of keys that it keeps, but where these lie inside a block.
+  double excess(int tile_q, int tile_kv) const;
+};
+
+MaskEdges edges_of(const Facts& facts);
+
+/// The excess of a plan's tiles; 1 where share_of_band counts tiles.
 double excess_at_edges(const Facts& facts, const Plan& plan);
 
 }  // namespace fa

@@ -157,40 +157,56 @@ double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_d
   // A tile: warps that share keys wait until dS and P are there.
   constexpr double kExchange = 80000;
   constexpr double kOneStage = 1.09;  // copies that nothing hides: dQ's part does where it comes after them
+  constexpr double kFewWarps = 1.05;  // of CTAs of four, two on an SM
   constexpr double kSecondBarrier =
       1.02;  // warps wait once more before dQ's part, but where the wait for dS was theirs, too
   const double exchange = keys.column_warps > 1 ? kExchange / (keys.tile_q * keys.tile_kv) : 0;
   return (shared_bytes_of_pair(spec, keys) + kProducts * (spec.head_dim + spec.head_dim_v) + exchange) *
-         (keys.stages == 1 && delays_dq ? kOneStage : 1) *
+         (keys.stages == 1 && delays_dq ? kOneStage : 1) * (keys.warps < 8 ? kFewWarps : 1) *
          (keys.column_warps == 1 && !delays_dq ? kSecondBarrier : 1);
+}
+
+/// By how much more than the mask keeps the pass computes. Where that is no band, whose edges are known, tiles count as if
+/// square: of as many keys, fewer query rows brought nothing (`tree` and `neighbourhood_2d` at d64, an H100: 1.00 to 1.07 of the
+/// time, but 0.77 and 0.89 by tiles of half the keys).
+double excess_of(const MaskEdges& edges, const TilePass& keys) {
+  return edges.excess(edges.is_band ? keys.tile_q : keys.tile_kv, keys.tile_kv);
 }
 
 /// The tiles of that pass, and whether it delays dQ, that cost least of those that fit, if any do. In 16 bits.
 template <class Fits>
-std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, BackwardPlan& plan, Fits fits) {
-  constexpr int kWarps = 8;
+std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, const Target& target, BackwardPlan& plan,
+                                      const MaskEdges& edges, Fits fits) {
+  constexpr int kWarps = 8;                // on an SM
+  constexpr int kMostKeysOfFewWarps = 64;  // larger tiles by four warps were not timed
   std::optional<TilePass> best;
   double least = 0;
   bool best_delays = false;
   struct Sharing {
-    int columns, queries;
+    int columns, queries, warps;
+  };
+  const auto fits_an_sm = [&](const TilePass& pass) {
+    const int bytes = keys_shared_memory(plan, spec) + target.reserved_smem_per_block;
+    return kWarps / pass.warps * bytes <= target.max_smem_per_sm;
   };
   for (const int stages : {2, 1})
     for (const int tile_kv : {128, 64})
       for (const int tile_q : {128, 64, 32})
-        for (const Sharing sharing : {Sharing{1, 1}, {1, 2}, {2, 1}, {4, 1}}) {
+        for (const Sharing sharing :
+             {Sharing{1, 1, kWarps}, {1, 2, kWarps}, {2, 1, kWarps}, {4, 1, kWarps}, {1, 1, kWarps / 2}}) {
           TilePass pass = {.tile_q = tile_q,
                            .tile_kv = tile_kv,
-                           .warps = kWarps,
+                           .warps = sharing.warps,
                            .column_warps = sharing.columns,
                            .query_warps = sharing.queries,
                            .stages = stages};
           if (sharing.columns == 1 && scores_registers(pass) > kMostScores) pass.parts = 2;
+          if (pass.warps < kWarps && tile_kv > kMostKeysOfFewWarps) continue;
           if (tile_q > tile_kv || scores_registers(pass) > kMostScores) continue;
           for (const bool delays : {false, plan.dq_by_sums}) {
             plan.delays_dq = delays;
-            if (!fits(pass)) continue;
-            const double cost = cost_of_keys(spec, pass, delays);
+            if (!fits(pass) || !fits_an_sm(pass)) continue;
+            const double cost = cost_of_keys(spec, pass, delays) * excess_of(edges, pass);
             if (best && cost >= least) continue;
             best = pass;
             least = cost;
@@ -241,7 +257,7 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
   };
   std::optional<TilePass> keys;
   if (plan.family == Family::sm80 && spec.dtype != DType::f32 && !needs.captures)
-    keys = cheapest_keys(spec, plan, fits);
+    keys = cheapest_keys(spec, target, plan, needs.edges, fits);
   if (!keys) {
     constexpr TilePass kLeast = {.tile_q = 32, .tile_kv = kRowsOfWarp, .warps = 1};
     BackwardPlan together;

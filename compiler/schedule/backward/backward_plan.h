@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/schedule/mask_tiles.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
 
@@ -64,6 +65,7 @@ struct BackwardNeeds {
   bool rows = false;      // whether some go to elements of the query row, which the queries' pass adds up
   bool computes_distances = false;  // hooks evaluate more than a little of each element's distance
   bool deterministic = false;       // asked for
+  MaskEdges edges = {};             // of the mask
 };
 
 /// And of what is captured, beside the first.

@@ -275,6 +275,7 @@ BackwardNeeds needs_of(const CheckedSpec& spec, const Derivatives& derivatives, 
   constexpr int kDiagonalRegisters = 8;  // what has been summed of the diagonals under way
   BackwardNeeds needs;
   needs.deterministic = deterministic;
+  needs.edges = edges_of(facts);
   needs.computes_distances = facts.diagonal_ops > kFewOperations;
   const std::vector<Adjoint>& adjoints = derivatives.score_mod.adjoints;
   needs.captures = !adjoints.empty();

@@ -63,6 +63,30 @@ TEST_CASE("a plan of a backward pass says all that it decides", "[schedule][back
   CHECK_FALSE(choose_backward(plain_spec(64, 0, DType::f16), find_target("a100"), {.rows = true}).dq_by_sums);
 }
 
+TEST_CASE("a mask that is mostly edge has tiles of fewer keys in the backward pass", "[schedule][backward]") {
+  const auto keys_of = [](const MaskEdges& edges, int head_dim, const char* target) {
+    return choose_backward(plain_spec(head_dim, 0, DType::bf16), find_target(target), {.edges = edges}).keys;
+  };
+  const MaskEdges blocks_of_64 = {.queries = 64, .keys = 64, .keys_of_range = 128};
+  const MaskEdges blocks_of_128 = {.queries = 128, .keys = 128, .keys_of_range = 256};
+  const MaskEdges narrow = {.keys_of_range = 128, .is_band = true},
+                  wide = {.keys_of_range = 1024, .is_band = true};
+  for (const char* target : {"h100", "a100"})
+    for (const int head_dim : {64, 128}) {
+      INFO(target << " " << head_dim);
+      for (const MaskEdges& edges : {blocks_of_64, narrow, MaskEdges{.keys_of_range = 250}}) {
+        const TilePass keys = keys_of(edges, head_dim, target);
+        CHECK(keys.tile_kv == 64);
+        CHECK(keys.warps == 4);
+      }
+      for (const MaskEdges& edges : {MaskEdges{}, blocks_of_128, wide, MaskEdges{.keys_of_range = 2000}})
+        CHECK(keys_of(edges, head_dim, target) == keys_of({}, head_dim, target));
+      CHECK(keys_of({}, head_dim, target).tile_kv == 128);
+    }
+  // Four warps alone leave half of an SM idle where a second CTA has no room.
+  CHECK(keys_of(blocks_of_64, 128, "rtx4090").warps == 8);
+}
+
 TEST_CASE("a backward plan's text is read back, whole or in parts", "[schedule][backward]") {
   const CheckedSpec spec = plain_spec(128, 0, DType::bf16);
   const Target& target = find_target("h100");
