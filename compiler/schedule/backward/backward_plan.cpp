@@ -166,19 +166,23 @@ double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_d
          (keys.column_warps == 1 && !delays_dq ? kSecondBarrier : 1);
 }
 
-/// By how much more than the mask keeps the pass computes. Where that is no band, whose edges are known, tiles count as if
-/// square: of as many keys, fewer query rows brought nothing (`tree` and `neighbourhood_2d` at d64, an H100: 1.00 to 1.07 of the
-/// time, but 0.77 and 0.89 by tiles of half the keys).
+/// By how much more than the mask keeps the pass computes. But for a band, fewer query rows brought nothing (`tree` and `neighbourhood_2d` at
+/// d64, an H100: 1.00 to 1.07 of the time, but 0.77 and 0.89 by tiles of half the keys), and neither did fewer keys where eight
+/// warps share them, but for masks by blocks (an A100's plans at d128: `gpt_oss` 1.13 and `neighbourhood_2d` 1.16 of the time,
+/// `bigbird` 0.83).
 double excess_of(const MaskEdges& edges, const TilePass& keys) {
-  return edges.excess(edges.is_band ? keys.tile_q : keys.tile_kv, keys.tile_kv);
+  constexpr int kKeysOfEightWarps = 128;
+  const int tile_kv = keys.warps < 8 || edges.keys > 1 ? keys.tile_kv : kKeysOfEightWarps;
+  return edges.excess(edges.is_band ? keys.tile_q : tile_kv, tile_kv);
 }
 
 /// The tiles of that pass, and whether it delays dQ, that cost least of those that fit, if any do. In 16 bits.
 template <class Fits>
 std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, const Target& target, BackwardPlan& plan,
                                       const MaskEdges& edges, Fits fits) {
-  constexpr int kWarps = 8;                // on an SM
-  constexpr int kMostKeysOfFewWarps = 64;  // larger tiles by four warps were not timed
+  constexpr int kWarps = 8;  // on an SM
+  // The tile of four warps: larger ones were not timed, smaller ones and those of one stage spill (gpt_oss, tree at d128).
+  constexpr int kSideOfFewWarps = 64;
   std::optional<TilePass> best;
   double least = 0;
   bool best_delays = false;
@@ -201,7 +205,8 @@ std::optional<TilePass> cheapest_keys(const CheckedSpec& spec, const Target& tar
                            .query_warps = sharing.queries,
                            .stages = stages};
           if (sharing.columns == 1 && scores_registers(pass) > kMostScores) pass.parts = 2;
-          if (pass.warps < kWarps && tile_kv > kMostKeysOfFewWarps) continue;
+          if (pass.warps < kWarps && (tile_q != kSideOfFewWarps || tile_kv != kSideOfFewWarps || stages != 2))
+            continue;
           if (tile_q > tile_kv || scores_registers(pass) > kMostScores) continue;
           for (const bool delays : {false, plan.dq_by_sums}) {
             plan.delays_dq = delays;
