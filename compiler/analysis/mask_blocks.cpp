@@ -69,8 +69,8 @@ struct IndexUses {
     const std::int64_t bound = constant->getSExtValue() + (is_after ? 1 : 0);
     if (of == Of::index)
       bounds.push_back(bound);
-    else  // indices that differ in bits below 2^n alone are in one block of 2^n
-      block = std::gcd(block, bound);
+    else  // the bits below the bound's lowest decide nothing, so that blocks of so many tokens are alike
+      block = std::gcd(block, bound & -bound);
   }
 
   /// What `user` divides the index by; 0 where it does something else.

@@ -166,10 +166,10 @@ double cost_of_keys(const CheckedSpec& spec, const TilePass& keys, bool delays_d
          (keys.column_warps == 1 && !delays_dq ? kSecondBarrier : 1);
 }
 
-/// By how much more than the mask keeps the pass computes. But for a band, fewer query rows brought nothing (`tree` and `neighbourhood_2d` at
-/// d64, an H100: 1.00 to 1.07 of the time, but 0.77 and 0.89 by tiles of half the keys), and neither did fewer keys where eight
-/// warps share them, but for masks by blocks (an A100's plans at d128: `gpt_oss` 1.13 and `neighbourhood_2d` 1.16 of the time,
-/// `bigbird` 0.83).
+/// By how much more than the mask keeps the pass computes. Timed on an H100: but for a band, fewer query rows brought nothing
+/// (`tree` and `neighbourhood_2d` at d64: 1.00 to 1.07 of the time, but 0.77 and 0.89 by tiles of half the keys), and neither
+/// did fewer keys where eight warps share them, but for masks by blocks (an A100's plans at d128: `gpt_oss` 1.13 and
+/// `neighbourhood_2d` 1.16 of the time, `bigbird` 0.83).
 double excess_of(const MaskEdges& edges, const TilePass& keys) {
   constexpr int kKeysOfEightWarps = 128;
   const int tile_kv = keys.warps < 8 || edges.keys > 1 ? keys.tile_kv : kKeysOfEightWarps;
