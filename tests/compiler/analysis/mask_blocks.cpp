@@ -49,6 +49,7 @@ TEST_CASE("the blocks of a mask are what it divides the indices by", "[analysis]
           Case{"layout[q_idx / 64, kv_idx / 128] or kv_idx < 4", {64, 128, true}},
           // Bits in which the indices differ.
           Case{"(q_idx ^ kv_idx) < 32", {32, 32, false}},
+          Case{"(q_idx ^ kv_idx) < 96", {32, 32, false}},
           // One side alone; neither: by a number that is not known, by a token's own value, by its place in a block.
           Case{"q_idx / 64 == ids[kv_idx]", {64, 1, false}},
           Case{"q_idx / size == kv_idx / size", {1, 1, false}},

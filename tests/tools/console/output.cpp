@@ -149,7 +149,9 @@ TEST_CASE("bundles in devices, pipes and links, and by several commands at once"
   if (tests::skip_without_nvrtc()) return;
   const TemporaryFolder folder;
   const std::string build = "\"$FACET\" build \"$SPECS\"/full.fa --arch sm_80 --dtype f16 --head-dim 64 ";
-  REQUIRE(in_folder(folder, build + "-o good && mkfifo p && mkdir a && ln -s a/b link").status == 0);
+  const CommandResult built = in_folder(folder, build + "-o good && mkfifo p && mkdir a && ln -s a/b link");
+  INFO(built.out << built.err);
+  REQUIRE(built.status == 0);
   const auto is_good = [&](const std::string& name) {
     return in_folder(folder, "cmp good " + name).status == 0;  // what is built twice is the same
   };
