@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/llvm.h"
@@ -24,8 +26,10 @@ struct IndexUses {
   bool is_divided_or_compared = true;  // and used in no other way
   bool has_line = false;
   std::vector<std::int64_t> bounds;  // constants that it is compared with: the first token after each
+  std::set<std::pair<const llvm::Value*, Of>> seen;
 
   void collect(const llvm::Value& value, Of of) {
+    if (!seen.insert({&value, of}).second) return;  // chains of sums have paths without number
     for (const llvm::User* user : value.users())
       if (is_divided_or_compared) add(value, *llvm::cast<llvm::Instruction>(user), of);
   }

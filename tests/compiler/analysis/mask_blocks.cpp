@@ -1,6 +1,8 @@
 // Which blocks a mask asks for, as plans are chosen by them.
 #include "compiler/analysis/mask_blocks.h"
 
+#include <fmt/format.h>
+
 #include "compiler/analysis/facts.h"
 #include "compiler/ir/import/import.h"
 #include "compiler/schedule/mask_tiles.h"
@@ -63,6 +65,17 @@ TEST_CASE("the blocks of a mask are what it divides the indices by", "[analysis]
     CHECK(found.keys == blocks.keys);
     CHECK(found.has_line == blocks.has_line);
   }
+}
+
+TEST_CASE("a long chain of sums of an index is looked at once", "[analysis][long]") {
+  std::string text = "attention a\nhead_dim 64\ndtype bf16\nlet x0 = q_idx + kv_idx\n";
+  constexpr int kLong = 40;
+  for (int i = 1; i < kLong; ++i)
+    text += fmt::format("let x{} = min(x{} + kv_idx, x{} + q_len)\n", i, i - 1, i - 1);
+  const MaskBlocks blocks =
+      facts_of(Spec::parse(text + fmt::format("mask_mod = x{} > 5\n", kLong - 1))).mask_blocks;
+  CHECK(blocks.queries == 1);
+  CHECK(blocks.has_line);
 }
 
 TEST_CASE("the shipped layouts' blocks are found, and no others", "[analysis]") {
