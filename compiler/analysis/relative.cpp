@@ -3,6 +3,7 @@
 // multiple of q_idx - kv_idx, a relative value comes out; anything else of a linear value is not known.
 #include "compiler/analysis/relative.h"
 
+#include <cstdlib>
 #include <optional>
 #include <unordered_map>
 
@@ -82,7 +83,7 @@ class Forms {
     Form form = difference(*a, *b, instruction.getOpcode() == llvm::Instruction::Add ? -1 : 1);
     if (is_float && form.is_linear()) return {};
     if (!is_float && form.is_linear()) form.is_exact &= instruction.hasNoSignedWrap();
-    return form;
+    return bounded(form);
   }
 
   MaybeForm product(const llvm::Instruction& instruction) const {
@@ -94,7 +95,13 @@ class Forms {
     form.q *= factor->getSExtValue();
     form.kv *= factor->getSExtValue();
     form.is_exact &= instruction.hasNoSignedWrap();
-    return form;
+    return bounded(form);
+  }
+
+  /// Nothing where a coefficient is so large that more sums and products could overflow it: chains of sums double it each time.
+  static MaybeForm bounded(const Form& form) {
+    constexpr long long kMost = 1LL << 40;  // a factor is at most 2^20
+    return std::abs(form.q) <= kMost && std::abs(form.kv) <= kMost ? MaybeForm(form) : MaybeForm();
   }
 
   /// Exact as an integer, exact as a float: lengths are at most 2^24, and what is added to them is checked.
