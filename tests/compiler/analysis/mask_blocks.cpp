@@ -3,31 +3,20 @@
 
 #include <fmt/format.h>
 
-#include "compiler/analysis/facts.h"
-#include "compiler/ir/import/import.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/plan.h"
-#include "fa/spec.h"
 #include "tests/catch.h"
+#include "tests/compiler/analysis/mask_facts.h"
 #include "tests/golden.h"
 
 using namespace fa;
+using fa::test::mask_facts;
 
 namespace {
 
-Facts facts_of(const Spec& spec) {
-  CheckedSpec imported = import_hooks(spec.checked());
-  imported.score_from = imported.mask_from = {};
-  return analyse(imported, lower(imported));
-}
-
-Facts facts_of(const std::string& mask_mod) {
-  return facts_of(Spec::parse(
-      "attention a\nhead_dim 64\ndtype bf16\nparam size : i32 = 64\n"
-      "tensor layout : bool[ceil_div(q_len, 64), ceil_div(kv_len, 128)]\ntensor ids : i32[kv_len]\n"
-      "mask_mod = " +
-      mask_mod + "\n"));
-}
+constexpr const char* kLayoutAndIds =
+    "param size : i32 = 64\ntensor layout : bool[ceil_div(q_len, 64), ceil_div(kv_len, 128)]\n"
+    "tensor ids : i32[kv_len]\n";
 
 double excess(const Facts& facts, int tile_q, int tile_kv) {
   return excess_at_edges(facts, {.tile_q = tile_q, .tile_kv = tile_kv});
@@ -60,7 +49,7 @@ TEST_CASE("the blocks of a mask are what it divides the indices by", "[analysis]
           Case{"(q_idx + 1) / 64 == kv_idx / 64", {1, 64, false}},
       }) {
     INFO(mask_mod);
-    const MaskBlocks found = facts_of(mask_mod).mask_blocks;
+    const MaskBlocks found = mask_facts(kLayoutAndIds, mask_mod).mask_blocks;
     CHECK(found.queries == blocks.queries);
     CHECK(found.keys == blocks.keys);
     CHECK(found.has_line == blocks.has_line);
@@ -73,7 +62,7 @@ TEST_CASE("a long chain of sums of an index is looked at once", "[analysis][long
   for (int i = 1; i < kLong; ++i)
     text += fmt::format("let x{} = min(x{} + kv_idx, x{} + q_len)\n", i, i - 1, i - 1);
   const MaskBlocks blocks =
-      facts_of(Spec::parse(text + fmt::format("mask_mod = x{} > 5\n", kLong - 1))).mask_blocks;
+      mask_facts(Spec::parse(text + fmt::format("mask_mod = x{} > 5\n", kLong - 1))).mask_blocks;
   CHECK(blocks.queries == 1);
   CHECK(blocks.has_line);
 }
@@ -81,7 +70,7 @@ TEST_CASE("a long chain of sums of an index is looked at once", "[analysis][long
 TEST_CASE("the shipped layouts' blocks are found, and no others", "[analysis]") {
   const auto check = [](const char* name, int size) {
     INFO(name);
-    const MaskBlocks blocks = facts_of(Spec::load(test::spec_path(name))).mask_blocks;
+    const MaskBlocks blocks = mask_facts(Spec::load(test::spec_path(name))).mask_blocks;
     CHECK(blocks.queries == size);
     CHECK(blocks.keys == size);
   };
@@ -95,15 +84,15 @@ TEST_CASE("the shipped layouts' blocks are found, and no others", "[analysis]") 
 }
 
 TEST_CASE("a tile inside a block of the mask has no edge in it", "[analysis][schedule]") {
-  const Facts by_blocks = facts_of("layout[q_idx / 64, kv_idx / 128]");
+  const Facts by_blocks = mask_facts(kLayoutAndIds, "layout[q_idx / 64, kv_idx / 128]");
   CHECK(excess(by_blocks, 64, 128) == 1);
   CHECK(excess(by_blocks, 64, 32) == 1);
   CHECK(excess(by_blocks, 128, 128) > 1);
   CHECK(excess(by_blocks, 64, 256) > 1);
   CHECK(excess(by_blocks, 64, 48) > 1);  // it straddles blocks
 
-  const Facts with_line = facts_of("layout[q_idx / 64, kv_idx / 128] and q_idx >= kv_idx");
+  const Facts with_line = mask_facts(kLayoutAndIds, "layout[q_idx / 64, kv_idx / 128] and q_idx >= kv_idx");
   CHECK(excess(with_line, 64, 128) > excess(with_line, 64, 64));
-  const Facts by_token = facts_of("ids[q_idx] == ids[kv_idx]");
+  const Facts by_token = mask_facts(kLayoutAndIds, "ids[q_idx] == ids[kv_idx]");
   CHECK(excess(by_token, 64, 128) > excess(by_token, 64, 64));
 }

@@ -1,26 +1,14 @@
 // What plans and launches are chosen by: how far a mask reaches, and whether it has global tokens.
-#include "compiler/analysis/facts.h"
-#include "compiler/ir/import/import.h"
-#include "fa/spec.h"
 #include "tests/catch.h"
+#include "tests/compiler/analysis/mask_facts.h"
 #include "tests/golden.h"
 
 using namespace fa;
+using fa::test::mask_facts;
 
 namespace {
 
-Facts mask_facts(const Spec& spec) {
-  CheckedSpec imported = import_hooks(spec.checked());
-  imported.score_from = imported.mask_from = {};
-  return analyse(imported, lower(imported));
-}
-
-Facts mask_facts(const std::string& mask_mod) {
-  return mask_facts(
-      Spec::parse("attention a\nhead_dim 64\ndtype bf16\nparam window : i32 = 128\n"
-                  "tensor ids : i32[kv_len]\nmask_mod = " +
-                  mask_mod + "\n"));
-}
+constexpr const char* kWindowAndIds = "param window : i32 = 128\ntensor ids : i32[kv_len]\n";
 
 struct Width {
   const char* mask_mod;
@@ -45,7 +33,7 @@ TEST_CASE("a relative mask's band is as wide as its window, or a little wider", 
            Width{"q_idx / 64 == kv_idx / 64", 0, 0},
        }) {
     INFO(mask_mod);
-    const std::optional<Band> band = mask_facts(mask_mod).mask_band;
+    const std::optional<Band> band = mask_facts(kWindowAndIds, mask_mod).mask_band;
     const int width = band ? band->width().value_or(0) : 0;
     CHECK(width >= least);
     CHECK(width <= most);
@@ -57,18 +45,18 @@ TEST_CASE("global tokens are found where the first tokens see or are seen by far
     CHECK(facts.global_tokens.see == see);
     CHECK(facts.global_tokens.are_seen == are_seen);
   };
-  check(mask_facts("abs(q_idx - kv_idx) < window or q_idx < 16 or kv_idx < 16"), true, true);
-  check(mask_facts("q_idx >= kv_idx and (q_idx - kv_idx < window or kv_idx < 4)"), false,
+  check(mask_facts(kWindowAndIds, "abs(q_idx - kv_idx) < window or q_idx < 16 or kv_idx < 16"), true, true);
+  check(mask_facts(kWindowAndIds, "q_idx >= kv_idx and (q_idx - kv_idx < window or kv_idx < 4)"), false,
         true);  // StreamingLLM
-  check(mask_facts("abs(q_idx - kv_idx) < window or q_idx < 16"), true, false);
+  check(mask_facts(kWindowAndIds, "abs(q_idx - kv_idx) < window or q_idx < 16"), true, false);
   // Everything, half of it, a window, a prefix: no token has many times the tokens of others.
-  check(mask_facts("q_idx >= 0"), false, false);
-  check(mask_facts("q_idx >= kv_idx"), false, false);
-  check(mask_facts("q_idx >= kv_idx or kv_idx < 1000"), false, false);
-  check(mask_facts("abs(q_idx - kv_idx) < window"), false, false);
-  check(mask_facts("q_idx / 512 == kv_idx / 512"), false, false);
+  check(mask_facts(kWindowAndIds, "q_idx >= 0"), false, false);
+  check(mask_facts(kWindowAndIds, "q_idx >= kv_idx"), false, false);
+  check(mask_facts(kWindowAndIds, "q_idx >= kv_idx or kv_idx < 1000"), false, false);
+  check(mask_facts(kWindowAndIds, "abs(q_idx - kv_idx) < window"), false, false);
+  check(mask_facts(kWindowAndIds, "q_idx / 512 == kv_idx / 512"), false, false);
   // A tensor may hold anything.
-  check(mask_facts("ids[kv_idx] > 0 or q_idx < 16"), false, false);
+  check(mask_facts(kWindowAndIds, "ids[kv_idx] > 0 or q_idx < 16"), false, false);
 
   for (const char* name : {"bigbird", "global_window"}) {
     INFO(name);
