@@ -1,8 +1,11 @@
-// Made-up specs through the backward pass on the host and on an emulated GPU, against the fp64 reference: whatever
-// of a spec can have a gradient is marked `grad`.
+// Made-up specs through the backward pass on the host, on a GPU and on an emulated one, against the fp64 reference:
+// whatever of a spec can have a gradient is marked `grad`.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <sstream>
+#include <vector>
 
 #include "tests/catch.h"
 #include "tests/emulated_gpu/kernel.h"
@@ -47,31 +50,85 @@ Spec with_gradients(const MadeUp& made) {
   }
 }
 
-void check_range(const Range& range) {
+struct Differentiable {
+  Spec spec;
+  Kernel kernel;
+};
+
+Differentiable compile_with_gradients(const MadeUp& made, const Options& options) {
+  const Spec spec = with_gradients(made);
+  try {
+    return {.spec = spec, .kernel = compile(spec, options)};
+  } catch (const SpecError&) {  // of hooks from files only the compiler knows what a gradient reaches
+    return {.spec = made.spec(), .kernel = compile(made.spec(), options)};
+  }
+}
+
+/// What all specs of a test had to compare. A test that compares nothing must not pass.
+struct Tally {
   std::int64_t rows = 0, gradients = 0;
-  for (std::uint64_t i = range.first; i < range.first + range.count; ++i) {
-    const MadeUp made = made_up(i);
-    INFO(made.print());
-    std::optional<Kernel> kernel;
-    Spec spec = with_gradients(made);
-    try {
-      kernel = compile(spec, with_backward());
-    } catch (const SpecError&) {  // of hooks from files only the compiler knows what a gradient reaches
-      spec = made.spec();
-      kernel = compile(spec, with_backward());
-    }
+
+  void compare(const Differentiable& compiled, const MadeUp& made) {
+    const auto& [spec, kernel] = compiled;
     std::int64_t compared = 0;
-    const std::string wrong =
-        backward_failure(*kernel, make_problem(spec, made.inputs), Layout::bhsd, &compared);
-    CHECK(wrong == "");
+    CHECK(backward_failure(kernel, make_problem(spec, made.inputs), Layout::bhsd, &compared) == "");
     rows += compared;
     for (const ParamInfo& param : spec.params()) gradients += param.grad ? 1 : 0;
     for (const TensorInfo& tensor : spec.tensors()) gradients += tensor.grad ? 1 : 0;
   }
-  CHECK(rows > 0);
-  CHECK(gradients > 0);
-  WARN(
-      fmt::format("{} made-up specs, {} rows compared, {} captured gradients", range.count, rows, gradients));
+
+  void check(std::uint64_t specs) const {
+    CHECK(rows > 0);
+    CHECK(gradients > 0);
+    WARN(fmt::format("{} made-up specs, {} rows compared, {} captured gradients", specs, rows, gradients));
+  }
+};
+
+void check_range(const Range& range) {
+  Tally tally;
+  for (std::uint64_t i = range.first; i < range.first + range.count; ++i) {
+    const MadeUp made = made_up(i);
+    INFO(made.print());
+    tally.compare(compile_with_gradients(made, with_backward()), made);
+  }
+  tally.check(range.count);
+}
+
+/// The spec of a number in a dtype that the target has a backward pass for.
+MadeUp fitting(std::uint64_t number, const std::string& target) {
+  MadeUp made = made_up(number);
+  if (target != "t4") return made;
+  const Spec spec = made.spec();
+  const bool is_wide = std::max(spec.head_dim(), spec.head_dim_v()) > 128;  // in f32 more than a T4 holds
+  if (spec.dtype() == DType::bf16 || (spec.dtype() == DType::f32 && is_wide))
+    made.text = spec.with_dtype(DType::f16).text();
+  return made;
+}
+
+void check_on_gpu(const std::string& target, const Range& range) {
+  Options options = uncached(Device::cuda);
+  options.backward = true;
+  options.target = target;
+  std::vector<std::optional<Differentiable>> compiled(range.count);
+  std::vector<std::string> refused(range.count);
+  parallel_for(static_cast<std::int64_t>(range.count), 1, [&](std::int64_t at, std::int64_t) {
+    const auto i = static_cast<std::size_t>(at);
+    try {
+      compiled[i] = compile_with_gradients(fitting(range.first + i, target), options);
+    } catch (const BuildError& error) {
+      refused[i] = fmt::format("{}\n{}", error.what(), error.log());
+    } catch (const Error& error) {
+      refused[i] = error.what();
+    }
+  });
+  Tally tally;
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    const MadeUp made = fitting(range.first + i, target);
+    INFO(target << "\n" << made.print());
+    CHECK(refused[i] == "");
+    if (compiled[i]) tally.compare(*compiled[i], made);
+  }
+  tally.check(range.count);
 }
 
 /// What is wrong with the emulated kernels' gradients; where they are to repeat, their bits in both orders, too.
@@ -104,6 +161,18 @@ TEST_CASE("made-up specs have the reference's gradients on the host", "[backward
 
 TEST_CASE("many made-up specs have the reference's gradients on the host", "[backward][generated][slow]") {
   check_range(made_up_range(60));
+}
+
+TEST_CASE("made-up specs have the reference's gradients with sm_80's kernels on a GPU",
+          "[backward][generated][gpu]") {
+  if (skip_without_gpu()) return;
+  check_on_gpu("a100", made_up_range(30));
+}
+
+TEST_CASE("made-up specs have the reference's gradients with sm_75's kernels on a GPU",
+          "[backward][generated][gpu]") {
+  if (skip_without_gpu()) return;
+  check_on_gpu("t4", made_up_range(30));
 }
 
 TEST_CASE("made-up specs have the reference's gradients on an emulated GPU",
