@@ -89,6 +89,10 @@ std::vector<Choice> rank_tiles(const Question& question) {
 // - Up to 64 columns the products are too short to hide the softmax of two warpgroups: three take turns. Their 192
 //   rows fit a band (causal, windows), which is alike everywhere, not layouts by block or documents; and a wide one
 //   (with windows of 128, 512, 768 and 1024 keys they take 1.25, 1.13, 1.04 and 0.95 times as long as the sm_80 kernels).
+//   Or each of the three has a CTA of its own, so that one begins and ends while the others work: 0.72 to 0.93 of the
+//   time at N512 (an H100), as long at N2048, 1.05 to 1.28 times at N8192, but 0.82 to 0.96 in windows and documents.
+//   Where SMs have one CTA or two, 128 columns are faster than 64 (1.0 to 1.4 times as long) and all else.
+//   Where a mask is found by diagonals, 16 rows a warp have too few elements on each (dilated: 1.16 times as long).
 // - Up to 128, three read K and V from the L2 cache less often: 6 to 10% faster without a mask. With one they are
 //   faster in long sequences (causal 6% at N8192) and slower in short ones (15% at N512, 2 to 7% in windows). Where
 //   score_mod's code is long (T5's buckets), their few columns a tile cost more than that.
@@ -104,12 +108,15 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   if (plan.warps == 12 && dim > kNarrow)
     return dim <= kMostOfThree && !masked && !spec.has_dropout &&
            facts.element_ops + facts.diagonal_ops <= kLongHook;
+  const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
+  if (plan.warps == 4)
+    return dim <= kNarrow && is_power && plan.tile_kv >= plan.tile_q && plan.tile_kv <= kWidestWithMask &&
+           !(masked && facts.mask_is_by_diagonal);
   if (plan.warps == 12) {
     const std::optional<int> width = facts.mask_band ? facts.mask_band->width() : std::nullopt;
     const bool is_narrow = width && *width < kTilesOfBand * (plan.tile_q + plan.tile_kv);
     return !masked || (facts.mask_is_relative && !facts.mask_is_by_diagonal && !is_narrow);
   }
-  const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
   return dim > kNarrow && plan.warps == 8 &&
          ((is_power && plan.tile_kv <= kWidestWithMask) || (!masked && !facts.has_score_mod));
 }

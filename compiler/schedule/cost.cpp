@@ -42,7 +42,8 @@ constexpr double kExposedByWarpgroups = 1.9;
 // Cycles of a step: barriers, waits for cp.async. More where a scheduler has one warp, or waits for a warpgroup's barriers.
 constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
 constexpr double kCtaLatency = 1500;  // cycles: set-up, first products and epilogue of a CTA
-// The same of warpgroups, which set up barriers and hand over registers, and have no CTA beside them.
+// The same of warpgroups, which set up barriers and hand over registers. CTAs beside one hide it by their square: each hides
+// its share, and is the more often in its loop meanwhile (an H100, d64, one to three).
 constexpr double kCtaLatencyOfWarpgroups = 3000;
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
@@ -62,6 +63,8 @@ constexpr int kBeyondEstimateOnSm75 = 48;
 // an H100, d64 to d256): one warp or two that load K and V alone; warps of more than 32 rows; f32 with Q in registers, where
 // ptxas splits all of Q ahead and spills.
 constexpr double kLoneWarp = 1.1, kTwoWarps = 1.05, kManyRows = 1.08, kSplitQ = 1.5;
+// Warpgroups of CTAs beside each other: none waits for its turn, but products meet products (an H100, d64, two and three).
+constexpr double kCtasOfWarpgroups = 1.08;
 // The same of 16 bits with Q in registers (an H100, d256: 1.01 to 1.03), whose steps unroll whole.
 constexpr double kKeptQ = 1.02;
 
@@ -70,8 +73,8 @@ constexpr double kKeptQ = 1.02;
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
-double handicap(const Plan& plan, DType dtype) {
-  if (traits_of(plan.family).has_warpgroups) return 1;
+double handicap(const Plan& plan, DType dtype, int ctas) {
+  if (traits_of(plan.family).has_warpgroups) return ctas > 1 ? kCtasOfWarpgroups : 1;
   return (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
@@ -174,7 +177,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double idle = std::max(1.0, kSchedulers / (ctas * plan.warps));
   const double busy = idle * std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
                       step_latency(plan, ctas);
-  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec.dtype),
+  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec.dtype, ctas),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
 }
@@ -196,8 +199,10 @@ Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts,
   cost.ctas = static_cast<int>(std::min<double>(ctas_on_an_sm, ctas_of_busiest_sm));
   cost.step = step_cost(plan, spec, facts, target, cost.ctas, spills);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
-  const double latency = traits_of(plan.family).has_warpgroups ? kCtaLatencyOfWarpgroups : kCtaLatency;
-  const double cta_cycles = steps * cost.step.total + latency / cost.ctas + ends_cycles(plan, spec, target);
+  const double latency = traits_of(plan.family).has_warpgroups
+                             ? kCtaLatencyOfWarpgroups / (cost.ctas * cost.ctas)
+                             : kCtaLatency / cost.ctas;
+  const double cta_cycles = steps * cost.step.total + latency + ends_cycles(plan, spec, target);
   // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);
   const double bytes = traffic.least_bytes + share_of_tiles * (traffic.hbm_bytes - traffic.least_bytes);

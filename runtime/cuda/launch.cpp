@@ -66,10 +66,24 @@ int kv_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64
   return fits(4) ? 2 : fits(2) ? 1 : 0;
 }
 
-int head_shift(const Pass& pass, const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
-  if (may_take_all_heads(pass, params.call)) return kAllHeads;
-  return is_of_keys(pass.grid) ? kv_head_shift(params, kv_bytes, l2_bytes)
-                               : q_head_shift(params, kv_bytes, l2_bytes);
+/// Whether CTAs of the first tokens, which visit all tiles of a sequence, would work on alone for long where they started
+/// last: where those are more than an SM has CTAs, each of which visits one tile at least. Where they are fewer, as in many
+/// short sequences, the end matters little, and tiles of one head that follow each other find its K and V in the L2 cache.
+bool may_end_alone(const Pass& pass, const CallParams& call, int num_sms) {
+  const std::int64_t q_tiles = count_tiles(call.q_len, pass.tile_q);
+  const std::int64_t kv_tiles = count_tiles(call.kv_len, pass.tile_kv);
+  const bool of_keys = is_of_keys(pass.grid);
+  const std::int64_t longest = of_keys ? q_tiles * call.group_size : kv_tiles;
+  const std::int64_t ctas =
+      std::int64_t{call.batch} * (of_keys ? call.num_kv_heads * kv_tiles : call.num_q_heads * q_tiles);
+  return longest * num_sms > ctas;
+}
+
+int head_shift(const Pass& pass, const ForwardParams& params, std::int64_t kv_bytes, const DeviceInfo& gpu) {
+  if (may_take_all_heads(pass, params.call) && may_end_alone(pass, params.call, gpu.num_sms))
+    return kAllHeads;
+  return is_of_keys(pass.grid) ? kv_head_shift(params, kv_bytes, gpu.l2_bytes)
+                               : q_head_shift(params, kv_bytes, gpu.l2_bytes);
 }
 
 /// Rows of a tensor.
@@ -140,7 +154,7 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
   }
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
-    params.head_shift = head_shift(kernel.program[number], params, kv_bytes, gpu.l2_bytes);
+    params.head_shift = head_shift(kernel.program[number], params, kv_bytes, gpu);
     enqueue(kernel, number, params, params, stream);
   }
 }
@@ -150,13 +164,13 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   const CudaDevice::Current current(kernel.device);
   zero_captured(kernel.device, call, stream);
   BackwardParams params = call.params;
-  const std::int64_t l2_bytes = kernel.device.info().l2_bytes;
   std::ranges::copy(call.gradients, params.gradients);
   place_workspace(kernel.program, workspace, 0, params);
   zero_exact_sums(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     place_workspace(kernel.program, workspace, number, params);
-    params.forward.head_shift = head_shift(kernel.program[number], params.forward, kv_bytes, l2_bytes);
+    params.forward.head_shift =
+        head_shift(kernel.program[number], params.forward, kv_bytes, kernel.device.info());
     enqueue(kernel, number, params, params.forward, stream);
   }
 }

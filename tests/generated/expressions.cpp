@@ -10,7 +10,6 @@
 namespace fa::test {
 namespace {
 
-constexpr int kMostTensors = 12;
 constexpr int kMostParams = 10;
 constexpr int kMostFunctions = 4;
 
@@ -55,7 +54,7 @@ std::string Expressions::index(Over over) {
 }
 
 std::string Expressions::table(std::string_view type, int rank, Over over) {
-  if (tensors_ >= kMostTensors) return type == "bool" ? "(h % 2 == 0)" : "1";
+  if (tensors_ >= most_tensors_) return type == "bool" ? "(h % 2 == 0)" : "1";
   const auto dimension = [&](Over of) -> Dimension {
     switch (of) {
       case Over::head:

@@ -27,6 +27,8 @@ class Expressions {
   bool used() const { return wanted_.empty(); }
   /// Where reductions are allowed, they have this many steps (0: none are made).
   void set_reduction(int count) { reduction_ = count; }
+  /// No table is made once there are so many tensors.
+  void set_most_tensors(int count) { most_tensors_ = count; }
   /// The name of the score where it may be used; empty elsewhere.
   void set_score(std::string_view name) { score_ = name; }
 
@@ -60,6 +62,7 @@ class Expressions {
   std::string wanted_;
   std::string_view score_;
   int reduction_ = 0;
+  int most_tensors_ = 12;  // of the 16 that a spec may have: forms of hooks and sinks have some of their own
   int tensors_ = 0, params_ = 0, loops_ = 0, functions_ = 0;
   std::vector<std::string> open_loops_;
   std::size_t hidden_loops_ = 0;         // those around the call of the function whose body is written

@@ -135,7 +135,8 @@ const std::vector<HookForm>& score_forms() {
              fmt::format("where({}, score + {}, -inf)", t.make.condition(t.over, 1), t.real(t.over)));
        }},
       {"from a file",
-       [](HookTools& t) { return hook_from(t, "score_mod", {"math.ll", "tensors.ll", "tables.O0.ll"}); }},
+       [](HookTools& t) { return hook_from(t, "score_mod", {"math.ll", "tensors.ll", "tables.O0.ll"}); },
+       true},
   };
   return kForms;
 }
@@ -233,7 +234,8 @@ const std::vector<HookForm>& mask_kinds() {
       {"from a file",
        [](HookTools& t) {
          return hook_from(t, "mask_mod", {"document.ll", "bits.ll", "loops.O0.ll", "pointers.ll"});
-       }},
+       },
+       true},
   };
   return kKinds;
 }

@@ -29,6 +29,7 @@ struct HookTools {
 struct HookForm {
   std::string_view name;
   std::function<std::string(HookTools&)> write;  // the item's line or lines, or nothing
+  bool is_from_file = false;                     // its spec has the tensors that the files read
 };
 
 const std::vector<HookForm>& score_forms();

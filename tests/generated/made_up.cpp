@@ -35,6 +35,8 @@ constexpr const char* kSinks[] = {"", "sink 0.5\n",
                                   "sink where(h % 2 == 0, -inf, 0.125 * f32(kv_len) - 1.0)\n"};
 constexpr const char* kDropouts[] = {"", "dropout 0.2\n", "dropout 0.0\n"};
 
+constexpr int kMostTensorsBesideFiles = 3;  // 10 are the files', others the forms' and the sink's
+
 enum Factor {
   score_hook,
   mask_hook,
@@ -83,6 +85,7 @@ MadeUp made_up(std::uint64_t number) {
   const std::string_view wanted = functions()[choice[function]].name;
   const auto wanted_over = static_cast<Over>(choice[over]);
   make.set_reduction(value(reduction, kReductions));
+  if (score_form.is_from_file || mask_kind.is_from_file) make.set_most_tensors(kMostTensorsBesideFiles);
 
   // The table and the function are read and called by the score_mod, or where there is none by the mask.
   HookTools tools{.make = make,

@@ -1,4 +1,4 @@
-// The buckets that the cost model asks for. It is asked about sample shapes, from an eighth of a CTA an SM to 16 and
+// The buckets that the cost model asks for. It is asked about sample shapes, from an eighth of a CTA an SM to 64 and
 // from 512 keys to 32,768, self-attention where the work allows it. What it finds most often: a GPU that large tiles
 // would leave half empty should take smaller ones.
 #include <algorithm>
@@ -14,13 +14,17 @@ namespace fa {
 namespace {
 
 // Buckets end at one of these.
-constexpr std::array kCtasAnSm{0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 16.0};
-constexpr std::array kKvLens{512, 1024, 4096, 32768};
+constexpr std::array kCtasAnSm{0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 16.0, 64.0};
+constexpr std::array kKvLens{512, 1024, 2048, 4096, 8192, 32768};
 constexpr std::size_t kNumSamples = kCtasAnSm.size() * kKvLens.size();
-constexpr std::size_t kLeastSamples = 4;  // of a bucket: with fewer it would be fitted to single shapes
+constexpr std::size_t kLeastSamples = 4;  // of a plan: with fewer it would be fitted to single shapes
+// What a second plan must gain where calls of few CTAs have one: another plan, beside theirs too; and theirs.
+constexpr double kLeastGainOfMore = 1.1, kLeastGainOfShared = 1.05;
+// Blocks end where a row or column more gains less than this.
+constexpr double kLeastGainAtEnd = 1.05;
 constexpr int kMostColumnsOfMask =
     128;                    // wider tiles, which the model likes for few CTAs, cross masks too often
-constexpr int kHeads = 16;  // of a sample with that many or more, over its batch entries
+constexpr int kHeads = 16;  // or some more has a batch entry of a sample, where there are as many
 
 int ctas_of(std::size_t row, const Target& target) {
   return std::max(1, static_cast<int>(kCtasAnSm[row] * target.num_sms));
@@ -31,7 +35,7 @@ ProblemSize sample(int ctas, int kv_len) {
   const int q_len = std::min(kv_len, ctas * kRowsOfCta);
   const int heads = std::max(1, ctas * kRowsOfCta / q_len);
   const int batch = std::max(1, heads / kHeads);
-  const int of_one = std::min(heads, kHeads);
+  const int of_one = heads / batch;
   return {.batch = batch, .num_q_heads = of_one, .num_kv_heads = of_one, .q_len = q_len, .kv_len = kv_len};
 }
 
@@ -41,83 +45,88 @@ struct Timed {
   std::array<double, kNumSamples> log_ms;
 };
 
-/// Samples, ends included.
-struct Samples {
-  std::size_t first_row = 0, last_row = kCtasAnSm.size() - 1;
-  std::size_t first_column = 0, last_column = kKvLens.size() - 1;
+/// Samples: some rows of kCtasAnSm, the first columns of kKvLens. Ends are excluded.
+struct SampleBlock {
+  std::size_t first_row = 0, end_row = 0, end_column = 0;
 
-  std::size_t count() const { return (last_row - first_row + 1) * (last_column - first_column + 1); }
-  /// The largest calls belong to the plan for all others.
-  bool has_largest() const { return last_row + 1 == kCtasAnSm.size() && last_column + 1 == kKvLens.size(); }
-
-  void for_each(const auto& take) const {
-    for (std::size_t row = first_row; row <= last_row; ++row)
-      for (std::size_t column = first_column; column <= last_column; ++column)
-        take(row * kKvLens.size() + column);
+  std::size_t count() const { return (end_row - first_row) * end_column; }
+  double sum(const auto& number_of) const {
+    double sum = 0;
+    for (std::size_t row = first_row; row < end_row; ++row)
+      for (std::size_t column = 0; column < end_column; ++column)
+        sum += number_of(row * kKvLens.size() + column);
+    return sum;
   }
 };
 
-struct Leaf {
-  Samples samples;
+/// A block's plan, and the sum of the logarithms of what its samples gain by it.
+struct PlanOfBlock {
+  SampleBlock block;
   std::size_t plan = 0;
+  double gain = 0;
 };
 
-/// A part of a leaf that another plan should have.
-struct Cut {
-  std::size_t leaf = 0;
-  Samples part, rest;
-  std::size_t plan = 0;
-  double gain = 0;  // the sum of the samples' logarithms
+/// Which calls have plans of their own: those of few CTAs, whatever their length, and of the others the short ones.
+struct Division {
+  std::optional<PlanOfBlock> few, brief;
+
+  /// The sum of what the blocks gain beyond kLeastGainAtEnd.
+  double gain() const {
+    double sum = 0;
+    for (const std::optional<PlanOfBlock>& one : {few, brief})
+      if (one) sum += one->gain - std::log(kLeastGainAtEnd) * static_cast<double>(one->block.count());
+    return sum;
+  }
 };
 
-class Tree {
+/// The division of the samples that gains most. The first of `plans` is the one for all other calls.
+class Divider {
  public:
-  /// The first of `plans` is the one for all calls.
-  explicit Tree(const std::vector<Timed>& plans) : plans_(plans) {
-    while (leaves_.size() < kMostBuckets) {
-      const std::optional<Cut> cut = best_cut();
-      if (!cut) break;
-      leaves_[cut->leaf].samples = cut->rest;
-      leaves_.push_back({.samples = cut->part, .plan = cut->plan});
-    }
-  }
+  explicit Divider(const std::vector<Timed>& plans) : plans_(plans) {}
 
-  const std::vector<Leaf>& leaves() const { return leaves_; }
-
- private:
-  void consider(std::size_t leaf, const Samples& part, const Samples& rest, std::optional<Cut>& best) const {
-    if (part.has_largest() || part.count() < kLeastSamples) return;
-    const Timed& now = plans_[leaves_[leaf].plan];
-    const double least = std::log(kLeastGain) * static_cast<double>(part.count());
-    for (std::size_t plan = 0; plan < plans_.size(); ++plan) {
-      double gain = 0;
-      part.for_each([&](std::size_t at) { gain += now.log_ms[at] - plans_[plan].log_ms[at]; });
-      if (gain >= least && (!best || gain > best->gain))
-        best = {.leaf = leaf, .part = part, .rest = rest, .plan = plan, .gain = gain};
-    }
-  }
-
-  std::optional<Cut> best_cut() const {
-    std::optional<Cut> best;
-    for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-      const Samples& all = leaves_[leaf].samples;
-      const auto divide = [&](std::size_t Samples::* first, std::size_t Samples::* last) {
-        for (std::size_t end = all.*first; end < all.*last; ++end) {
-          Samples low = all, high = all;
-          low.*last = end;
-          high.*first = end + 1;
-          consider(leaf, low, high, best);
-          consider(leaf, high, low, best);
-        }
-      };
-      divide(&Samples::first_row, &Samples::last_row);
-      divide(&Samples::first_column, &Samples::last_column);
+  Division best() const {
+    Division best;
+    for (std::size_t rows = 0; rows < kCtasAnSm.size(); ++rows) {
+      const SampleBlock of_few{.first_row = 0, .end_row = rows, .end_column = kKvLens.size()};
+      Division division{.few = best_of(of_few, kLeastGain), .brief = {}};
+      if (rows > 0 && !division.few) continue;
+      for (std::size_t columns = 0; columns < kKvLens.size(); ++columns) {
+        const SampleBlock of_brief{.first_row = rows, .end_row = kCtasAnSm.size(), .end_column = columns};
+        division.brief = best_beside(division.few, of_brief);
+        if (division.gain() > best.gain()) best = division;
+      }
     }
     return best;
   }
 
+ private:
+  double gain_of(std::size_t plan, const SampleBlock& block) const {
+    return block.sum([&](std::size_t at) { return plans_[0].log_ms[at] - plans_[plan].log_ms[at]; });
+  }
+
+  /// Nothing where no plan gains that factor in the geometric mean.
+  std::optional<PlanOfBlock> best_of(const SampleBlock& block, double least) const {
+    if (block.count() < kLeastSamples) return {};
+    PlanOfBlock best{.block = block};
+    for (std::size_t plan = 1; plan < plans_.size(); ++plan)
+      if (const double gain = gain_of(plan, block); gain > best.gain) best = {block, plan, gain};
+    if (best.gain < std::log(least) * static_cast<double>(block.count())) return {};
+    return best;
+  }
+
+  /// The same where calls of few CTAs have a plan already: another must be worth its cubin beside that one, too.
+  std::optional<PlanOfBlock> best_beside(const std::optional<PlanOfBlock>& few,
+                                         const SampleBlock& block) const {
+    const std::optional<PlanOfBlock> own = best_of(block, few ? kLeastGainOfMore : kLeastGain);
+    if (!few || block.count() < kLeastSamples) return own;
+    const PlanOfBlock shared{block, few->plan, gain_of(few->plan, block)};
+    const auto count = static_cast<double>(block.count());
+    if (own && own->gain - std::max(0.0, shared.gain) >= std::log(kLeastGainOfMore) * count) return own;
+    if (shared.gain >= std::log(kLeastGainOfShared) * count) return shared;
+    return {};
+  }
+
   const std::vector<Timed>& plans_;
-  std::vector<Leaf> leaves_ = std::vector<Leaf>(1);
 };
 
 class Buckets {
@@ -128,10 +137,10 @@ class Buckets {
   }
 
   PlanTable table() const {
-    const Tree tree(plans_);
+    const Division division = Divider(plans_).best();
     PlanTable lines;
-    for (std::size_t leaf = 1; leaf < tree.leaves().size(); ++leaf)
-      lines.push_back(line(tree.leaves()[leaf]));
+    for (const std::optional<PlanOfBlock>& one : {division.few, division.brief})
+      if (one) lines.push_back(line(*one));
     PlanOfBucket& rest = lines.emplace_back(single_plan(single_).front());
     rest.choice = single_;
     return lines;
@@ -170,10 +179,9 @@ class Buckets {
 
   Timed timed(const Plan& plan) const {
     Timed result{.plan = plan, .log_ms = {}};
-    Samples{}.for_each([&](std::size_t at) {
+    for (std::size_t at = 0; at < kNumSamples; ++at)
       result.log_ms[at] =
           std::log(predict(plan, spec_, facts_, target_, shape(at)).ms * excess_at_edges(facts_, plan));
-    });
     return result;
   }
 
@@ -181,21 +189,23 @@ class Buckets {
     return sample(ctas_of(at / kKvLens.size(), target_), kKvLens[at % kKvLens.size()]);
   }
 
-  PlanOfBucket line(const Leaf& leaf) const {
-    const auto& [samples, of] = leaf;
+  PlanOfBucket line(const PlanOfBlock& one) const {
+    const auto& [block, plan, total] = one;
     PlanOfBucket result;
-    if (samples.first_row > 0) result.bucket.ctas.least = ctas_of(samples.first_row - 1, target_) + 1;
-    if (samples.last_row + 1 < kCtasAnSm.size()) result.bucket.ctas.most = ctas_of(samples.last_row, target_);
-    if (samples.first_column > 0) result.bucket.kv_len.least = kKvLens[samples.first_column - 1] + 1;
-    if (samples.last_column + 1 < kKvLens.size()) result.bucket.kv_len.most = kKvLens[samples.last_column];
-    // The sample whose gain is the median stands for the others.
+    if (block.first_row > 0) result.bucket.ctas.least = ctas_of(block.first_row - 1, target_) + 1;
+    if (block.end_row < kCtasAnSm.size()) result.bucket.ctas.most = ctas_of(block.end_row - 1, target_);
+    if (block.end_column < kKvLens.size()) result.bucket.kv_len.most = kKvLens[block.end_column - 1];
+    // Of the samples that gain, the one with the median gain stands for the bucket.
     std::vector<std::pair<double, std::size_t>> gains;
-    samples.for_each(
-        [&](std::size_t at) { gains.emplace_back(plans_.front().log_ms[at] - plans_[of].log_ms[at], at); });
+    block.sum([&](std::size_t at) {
+      const double gain = plans_[0].log_ms[at] - plans_[plan].log_ms[at];
+      if (gain > 0) gains.emplace_back(gain, at);
+      return gain;
+    });
     std::ranges::nth_element(gains, gains.begin() + static_cast<std::ptrdiff_t>(gains.size() / 2));
     result.shape = shape(gains[gains.size() / 2].second);
     result.single_ms = predict(single_.plan, spec_, facts_, target_, result.shape).ms;
-    result.choice = explain_plan(plans_[of].plan, spec_, facts_, target_, result.shape,
+    result.choice = explain_plan(plans_[plan].plan, spec_, facts_, target_, result.shape,
                                  "the model's best for these calls");
     return result;
   }

@@ -242,9 +242,12 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   tree.element_ops = 25;
   CHECK(plan(plain_spec(64), {}).warps == 12);
   CHECK(plan(plain_spec(64), causal).warps == 12);
-  CHECK(plan(plain_spec(64), documents).family == Family::sm80);  // 192 rows straddle them
-  CHECK(plan(plain_spec(64), wide).warps == 12);
-  CHECK(plan(plain_spec(64), narrow).family == Family::sm80);  // nor do they fill a tile of 192 x 112
+  // 192 rows straddle documents, and a window does not fill tiles of 192 x 112: CTAs of one warpgroup, three on an SM.
+  Facts dilated = wide;
+  dilated.mask_is_by_diagonal = true;
+  for (const Facts& facts : {documents, wide, narrow})
+    CHECK(plan(plain_spec(64), facts).print().starts_with("sm90 q_outer tile_q=64 tile_kv=64 warps=4"));
+  CHECK(plan(plain_spec(64), dilated).family == Family::sm80);
   CHECK(plan(plain_spec(128), narrow) == plan(plain_spec(128), causal));
   CHECK(plan(plain_spec(128), {}).print().starts_with("sm90 q_outer tile_q=192 tile_kv=80 warps=12"));
   Facts t5;

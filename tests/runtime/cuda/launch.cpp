@@ -146,8 +146,11 @@ TEST_CASE("all heads take turns at each tile where a pass begins with the first 
   const FakeLaunch& few = launch(130);
   CHECK(few.params.head_shift == kAllHeads);
   CHECK(few.grid[0] == 6);
-  CHECK(few.grid[1] == 3);                          // batch entries
-  CHECK(few.grid[2] == 3);                          // 130 rows, 64 a tile
+  CHECK(few.grid[1] == 3);  // batch entries
+  CHECK(few.grid[2] == 3);  // 130 rows, 64 a tile
+  // More CTAs an SM than there are tiles of keys: the first tokens' would not end alone.
+  const FakeLaunch& short_ones = launch(132 * 64);
+  CHECK(short_ones.params.head_shift == 1);
   const FakeLaunch& many = launch(65535 * 64 + 1);  // more tiles than a grid has room for in z
   CHECK(many.params.head_shift == 1);
   CHECK(many.grid[0] == 65536 * 2);
