@@ -10,8 +10,8 @@
 
 namespace fa {
 
-/// How many programs a kernel has at most.
-constexpr int kMostBuckets = 4;
+/// How many buckets a kernel has at most, and how many programs they have, each of which may serve several.
+constexpr int kMostBuckets = 6, kMostPrograms = 4;
 /// Queries that count as one CTA of work, whatever a plan's tile_q is: buckets are the same for all plans.
 constexpr int kRowsOfCta = 128;
 

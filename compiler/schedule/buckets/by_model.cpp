@@ -1,5 +1,5 @@
-// The buckets that the cost model asks for. It is asked about sample shapes, from an eighth of a CTA an SM to 64 and
-// from 512 keys to 32,768, self-attention where the work allows it. What it finds most often: a GPU that large tiles
+// The buckets that the cost model asks for. It is asked about sample shapes, from 16 CTAs of work to 8,192 and from 512
+// keys to 32,768, self-attention where the work allows it. What it finds most often: a GPU that large tiles
 // would leave half empty should take smaller ones.
 #include <algorithm>
 #include <array>
@@ -13,10 +13,10 @@
 namespace fa {
 namespace {
 
-// Buckets end at one of these.
-constexpr std::array kCtasAnSm{0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0, 16.0, 64.0};
+// Buckets end at one of these. Calls mostly have as many CTAs of work, whatever number of SMs they then fill.
+constexpr std::array kCtas{16, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 8192};
 constexpr std::array kKvLens{512, 1024, 2048, 4096, 8192, 32768};
-constexpr std::size_t kNumSamples = kCtasAnSm.size() * kKvLens.size();
+constexpr std::size_t kNumSamples = kCtas.size() * kKvLens.size();
 constexpr std::size_t kLeastSamples = 4;  // of a plan: with fewer it would be fitted to single shapes
 // What a second plan must gain where calls of few CTAs have one: another plan, beside theirs too; and theirs.
 constexpr double kLeastGainOfMore = 1.1, kLeastGainOfShared = 1.05;
@@ -25,10 +25,6 @@ constexpr double kLeastGainAtEnd = 1.05;
 constexpr int kMostColumnsOfMask =
     128;                    // wider tiles, which the model likes for few CTAs, cross masks too often
 constexpr int kHeads = 16;  // or some more has a batch entry of a sample, where there are as many
-
-int ctas_of(std::size_t row, const Target& target) {
-  return std::max(1, static_cast<int>(kCtasAnSm[row] * target.num_sms));
-}
 
 /// The shape of about `ctas` CTAs of work over `kv_len` keys.
 ProblemSize sample(int ctas, int kv_len) {
@@ -39,13 +35,13 @@ ProblemSize sample(int ctas, int kv_len) {
   return {.batch = batch, .num_q_heads = of_one, .num_kv_heads = of_one, .q_len = q_len, .kv_len = kv_len};
 }
 
-/// A plan, and the logarithm of its time at each sample, as choose.cpp ranks plans: rows of kCtasAnSm, columns of kKvLens.
+/// A plan, and the logarithm of its time at each sample, as choose.cpp ranks plans: rows of kCtas, columns of kKvLens.
 struct Timed {
   Plan plan;
   std::array<double, kNumSamples> log_ms;
 };
 
-/// Samples: some rows of kCtasAnSm, the first columns of kKvLens. Ends are excluded.
+/// Samples: some rows of kCtas, the first columns of kKvLens. Ends are excluded.
 struct SampleBlock {
   std::size_t first_row = 0, end_row = 0, end_column = 0;
 
@@ -66,14 +62,15 @@ struct PlanOfBlock {
   double gain = 0;
 };
 
-/// Which calls have plans of their own: those of few CTAs, whatever their length, and of the others the short ones.
+/// Which calls have plans of their own: those of few CTAs, whatever their length; some of more CTAs that would leave SMs
+/// without work at their end, as 256 CTAs of work do with tiles of 192 rows, with the plan of the few; and short ones.
 struct Division {
-  std::optional<PlanOfBlock> few, brief;
+  std::optional<PlanOfBlock> few, more, brief;  // a call belongs to the first that has it
 
   /// The sum of what the blocks gain beyond kLeastGainAtEnd.
   double gain() const {
     double sum = 0;
-    for (const std::optional<PlanOfBlock>& one : {few, brief})
+    for (const std::optional<PlanOfBlock>& one : {few, more, brief})
       if (one) sum += one->gain - std::log(kLeastGainAtEnd) * static_cast<double>(one->block.count());
     return sum;
   }
@@ -86,13 +83,15 @@ class Divider {
 
   Division best() const {
     Division best;
-    for (std::size_t rows = 0; rows < kCtasAnSm.size(); ++rows) {
+    for (std::size_t rows = 0; rows < kCtas.size(); ++rows) {
       const SampleBlock of_few{.first_row = 0, .end_row = rows, .end_column = kKvLens.size()};
-      Division division{.few = best_of(of_few, kLeastGain), .brief = {}};
+      Division division{.few = best_of(of_few, kLeastGain), .more = {}, .brief = {}};
       if (rows > 0 && !division.few) continue;
+      if (division.few) division.more = more_like(*division.few);
       for (std::size_t columns = 0; columns < kKvLens.size(); ++columns) {
-        const SampleBlock of_brief{.first_row = rows, .end_row = kCtasAnSm.size(), .end_column = columns};
+        const SampleBlock of_brief{.first_row = rows, .end_row = kCtas.size(), .end_column = columns};
         division.brief = best_beside(division.few, of_brief);
+        if (division.brief && division.more) give_up_overlap(*division.brief, *division.more);
         if (division.gain() > best.gain()) best = division;
       }
     }
@@ -114,7 +113,28 @@ class Divider {
     return best;
   }
 
-  /// The same where calls of few CTAs have a plan already: another must be worth its cubin beside that one, too.
+  /// The rows further on that gain most by the plan of the few.
+  std::optional<PlanOfBlock> more_like(const PlanOfBlock& few) const {
+    std::optional<PlanOfBlock> best;
+    for (std::size_t first = few.block.end_row + 1; first < kCtas.size(); ++first)
+      for (std::size_t end = first + 1; end < kCtas.size(); ++end) {
+        const SampleBlock block{.first_row = first, .end_row = end, .end_column = kKvLens.size()};
+        const double gain = gain_of(few.plan, block);
+        if (gain >= std::log(kLeastGainOfMore) * static_cast<double>(block.count()) &&
+            (!best || gain > best->gain))
+          best = {block, few.plan, gain};
+      }
+    return best;
+  }
+
+  /// Rows of `more` are not the short calls'.
+  void give_up_overlap(PlanOfBlock& brief, const PlanOfBlock& more) const {
+    SampleBlock overlap = more.block;
+    overlap.end_column = brief.block.end_column;
+    brief.gain -= gain_of(brief.plan, overlap);
+  }
+
+  /// The same as best_of where calls of few CTAs have a plan already: another must be worth its cubin beside that one, too.
   std::optional<PlanOfBlock> best_beside(const std::optional<PlanOfBlock>& few,
                                          const SampleBlock& block) const {
     const std::optional<PlanOfBlock> own = best_of(block, few ? kLeastGainOfMore : kLeastGain);
@@ -139,8 +159,8 @@ class Buckets {
   PlanTable table() const {
     const Division division = Divider(plans_).best();
     PlanTable lines;
-    for (const std::optional<PlanOfBlock>& one : {division.few, division.brief})
-      if (one) lines.push_back(line(*one));
+    for (const std::optional<PlanOfBlock>& one : {division.few, division.more, division.brief})
+      if (one) lines.push_back(line(*one, lines));
     PlanOfBucket& rest = lines.emplace_back(single_plan(single_).front());
     rest.choice = single_;
     return lines;
@@ -186,20 +206,23 @@ class Buckets {
   }
 
   ProblemSize shape(std::size_t at) const {
-    return sample(ctas_of(at / kKvLens.size(), target_), kKvLens[at % kKvLens.size()]);
+    return sample(kCtas[at / kKvLens.size()], kKvLens[at % kKvLens.size()]);
   }
 
-  PlanOfBucket line(const PlanOfBlock& one) const {
+  /// `earlier`: the lines that take their calls first.
+  PlanOfBucket line(const PlanOfBlock& one, const PlanTable& earlier) const {
     const auto& [block, plan, total] = one;
     PlanOfBucket result;
-    if (block.first_row > 0) result.bucket.ctas.least = ctas_of(block.first_row - 1, target_) + 1;
-    if (block.end_row < kCtasAnSm.size()) result.bucket.ctas.most = ctas_of(block.end_row - 1, target_);
+    if (block.first_row > 0) result.bucket.ctas.least = kCtas[block.first_row - 1] + 1;
+    if (block.end_row < kCtas.size()) result.bucket.ctas.most = kCtas[block.end_row - 1];
     if (block.end_column < kKvLens.size()) result.bucket.kv_len.most = kKvLens[block.end_column - 1];
     // Of the samples that gain, the one with the median gain stands for the bucket.
     std::vector<std::pair<double, std::size_t>> gains;
     block.sum([&](std::size_t at) {
       const double gain = plans_[0].log_ms[at] - plans_[plan].log_ms[at];
-      if (gain > 0) gains.emplace_back(gain, at);
+      const CallSize size = size_of(shape(at));
+      const auto holds = [&](const PlanOfBucket& other) { return other.bucket.holds(size); };
+      if (gain > 0 && std::ranges::none_of(earlier, holds)) gains.emplace_back(gain, at);
       return gain;
     });
     std::ranges::nth_element(gains, gains.begin() + static_cast<std::ptrdiff_t>(gains.size() / 2));

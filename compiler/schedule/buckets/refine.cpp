@@ -101,6 +101,14 @@ Points relevant(const Points& all) {
   return kept;
 }
 
+std::size_t count_plans(const PlanTable& table) {
+  std::size_t count = 0;
+  for (auto line = table.begin(); line != table.end(); ++line)
+    count += std::none_of(table.begin(), line,
+                          [&](const PlanOfBucket& other) { return other.choice.plan == line->choice.plan; });
+  return count;
+}
+
 }  // namespace
 
 PlanTable refine(const PlanTable& table, std::span<const KnownPlan> known) {
@@ -111,7 +119,8 @@ PlanTable refine(const PlanTable& table, std::span<const KnownPlan> known) {
         {.at = at, .known = &one});
   }
 
-  std::size_t left = kMostBuckets - table.size();  // buckets that may be added
+  std::size_t left = kMostPrograms - count_plans(table);  // that may be added, each in a bucket of its own
+  left = std::min<std::size_t>(left, kMostBuckets - table.size());
   std::vector<PlanTable> lines(table.size());
   for (std::size_t at = table.size(); at-- > 0;) {  // the most usual sizes first
     const Part whole{.bucket = table[at].bucket, .points = relevant(of_line[at])};

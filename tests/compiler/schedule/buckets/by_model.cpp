@@ -33,6 +33,9 @@ TEST_CASE("a table ends with the plan that a kernel with one plan has", "[schedu
         CAPTURE(target.name, head_dim, dtype == DType::f32);
         REQUIRE(table.size() >= 1);
         CHECK(table.size() <= kMostBuckets);
+        std::set<std::string> plans;
+        for (const PlanOfBucket& line : table) plans.insert(line.choice.plan.print());
+        CHECK(plans.size() <= kMostPrograms);
         CHECK(table.back().bucket == Bucket{});
         CHECK(table.back().choice.plan == choose(spec, {}, target).plan);
         for (std::size_t line = 0; line < table.size(); ++line) {

@@ -95,13 +95,13 @@ TEST_CASE("of one size the latest plan counts, and a measurement before a predic
   CHECK(tile_at(refine(two_plans(), mixed), 1, 8192) == 2);
 }
 
-TEST_CASE("there are never more than four buckets, and every size has a plan", "[schedule][bucket]") {
+TEST_CASE("there are never more than four plans, and every size has a plan", "[schedule][bucket]") {
   std::vector<KnownPlan> many;
   for (int length = 128, tile = 1; length <= 65536; length *= 2, ++tile)
     many.push_back(known(4, length, tile));
   for (const PlanTable& before : {one_plan(), two_plans()}) {
     const PlanTable table = refine(before, many);
-    CHECK(table.size() == kMostBuckets);
+    CHECK(table.size() == kMostPrograms);
     CHECK(table.back().bucket == Bucket{});
     for (int length = 1; length < 200000; length = length * 3 / 2 + 1) CHECK(tile_at(table, 4, length) > 0);
     // The longest of what is known is far from the shortest.
