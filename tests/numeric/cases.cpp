@@ -119,13 +119,29 @@ Outputs run_forward(const Kernel& kernel, const Problem& problem, Layout layout)
   return session.outputs();
 }
 
-std::string failure(const Kernel& kernel, const Problem& problem, Layout layout, std::int64_t rows) {
+namespace {
+
+std::string failure_from(const ReferenceRows& reference, const Kernel& kernel, const Problem& problem,
+                         Layout layout) {
   const Outputs outputs = run_forward(kernel, problem, layout);
-  const auto reference = reference_forward(problem, sample_rows(problem.size, rows));
   const auto bound = error_bound(problem.spec.dtype(), problem.spec.head_dim(), problem.size.kv_len);
   const auto comparison = compare(reference, bound, problem.size, outputs.o, outputs.lse);
   if (!comparison.holds()) return comparison.print_worst();
   return unwritten(outputs);
+}
+
+/// What the problem of a case is made from.
+std::string problem_of(Case c) {
+  c.layout = Layout::bhsd;
+  c.plan.clear();
+  c.target.clear();
+  return c.print();
+}
+
+}  // namespace
+
+std::string failure(const Kernel& kernel, const Problem& problem, Layout layout, std::int64_t rows) {
+  return failure_from(reference_forward(problem, sample_rows(problem.size, rows)), kernel, problem, layout);
 }
 
 std::vector<std::string> failures(const std::vector<Case>& cases, Device device, std::int64_t rows) {
@@ -145,11 +161,19 @@ std::vector<std::string> failures(const std::vector<Case>& cases, Device device,
       wrong[i] = error.what();
     }
   });
+  std::string known;  // what `problem` and `reference` are of: cases of one problem stand together
+  std::optional<Problem> problem;
+  ReferenceRows reference;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!kernels[i]) continue;
     try {
-      wrong[i] =
-          failure(*kernels[i], make_problem(cases[i].load(), cases[i].inputs()), cases[i].layout, rows);
+      if (std::string wanted = problem_of(cases[i]); wanted != known) {
+        known.clear();
+        problem = make_problem(cases[i].load(), cases[i].inputs());
+        reference = reference_forward(*problem, sample_rows(problem->size, rows));
+        known = std::move(wanted);
+      }
+      wrong[i] = failure_from(reference, *kernels[i], *problem, cases[i].layout);
     } catch (const Error& error) {
       wrong[i] = error.what();
     }

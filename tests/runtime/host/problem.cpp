@@ -220,7 +220,8 @@ HostCase host_case(const std::string& text, int tile_q, int tile_kv) {
   return host_case(Spec::parse(text).checked(), tile_q, tile_kv);
 }
 
-Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning) {
+Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning,
+                 const HostResult* known_reference) {
   const CheckedSpec& spec = host.spec;
   std::mt19937 random(static_cast<unsigned>(problem.q_len * 7 + problem.kv_len));
   const auto spread = static_cast<double>(problem.spread);
@@ -257,8 +258,10 @@ Compared compare(const HostCase& host, const HostProblem& problem, const Meaning
   } else {
     run_host(*host.kernel, params, problem.threads);
   }
-  compared.reference = reference(spec, problem, meaning, q, k, v, params.call.drop_threshold,
-                                 static_cast<double>(params.call.keep_scale));
+  compared.reference = known_reference != nullptr
+                           ? *known_reference
+                           : reference(spec, problem, meaning, q, k, v, params.call.drop_threshold,
+                                       static_cast<double>(params.call.keep_scale));
   const std::vector<double> all = decode(o.bytes, spec.dtype);
   std::vector<bool> written(all.size(), false);
   for (int b = 0; b < problem.batch; ++b)

@@ -67,12 +67,14 @@ HostIr host_code(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu
 HostIr baseline_code(const CheckedSpec& spec, LoopOrder order, int tile_q, int tile_kv,
                      const HostCpu& cpu = host_cpu());
 
-/// Runs the kernel on seeded tensors and the reference on the same numbers.
 struct Compared {
   HostResult host, reference;
   bool gaps_untouched = true;  // nothing was written between o's rows, nor beside a baseline's workspace
 };
-Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning = {});
+/// Runs the kernel on seeded tensors and the reference on the same numbers, or takes the one that is known from a call whose
+/// kernel, layout and threads alone were others.
+Compared compare(const HostCase& host, const HostProblem& problem, const Meaning& meaning = {},
+                 const HostResult* known_reference = nullptr);
 
 /// The largest |host - reference| / (1 + |reference|) over o and lse; infinity where one is NaN or infinite
 /// alone.
