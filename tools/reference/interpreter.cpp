@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tools/reference/interpreter_math.h"
@@ -17,6 +18,27 @@ namespace {
 [[noreturn]] void unexpected(const Expr& expr, const char* what) {
   throw InternalError(
       fmt::format("reference interpreter: unexpected {} at {}:{}", what, expr.line, expr.column));
+}
+
+/// Adds the next step of a reduction of integers or booleans to each lane's total. Reductions are most of what the interpreter
+/// does in specs that have one: a loop for each kind.
+void combine(const Expr& reduce, std::span<std::int32_t> totals, const std::int32_t* next) {
+  const auto each = [&](auto operation) {
+    for (std::int32_t& total : totals) total = operation(total, *next++);
+  };
+  switch (reduce.reduction) {
+    case Reduction::any:
+      return each(std::bit_or<>());
+    case Reduction::all:
+      return each(std::bit_and<>());
+    case Reduction::sum:
+      return each([](std::int64_t a, std::int64_t b) { return wrap(a + b); });
+    case Reduction::min:
+      return each([](std::int32_t a, std::int32_t b) { return std::min(a, b); });
+    case Reduction::max:
+      return each([](std::int32_t a, std::int32_t b) { return std::max(a, b); });
+  }
+  unexpected(reduce, "reduction");
 }
 
 }  // namespace
@@ -253,11 +275,13 @@ void Interpreter::evaluate_reduce(Node& node) {
     for (const int inside : node.inside_loop) nodes_[static_cast<std::size_t>(inside)].ready = false;
     evaluate(node.args[0]);
     const Node& value = arg(node, 0);
-    for (std::size_t i = 0; i < lanes(); ++i) {
-      if (expr.type == Type::f32)
+    if (expr.type == Type::f32) {
+      for (std::size_t i = 0; i < lanes(); ++i)
         node.f32[i] = step == 0 ? value.f32[i] : combined(node, node.f32[i], value.f32[i]);
-      else
-        node.i32[i] = step == 0 ? value.i32[i] : combined(expr, node.i32[i], value.i32[i]);
+    } else if (step == 0) {
+      std::copy_n(value.i32.begin(), lanes(), node.i32.begin());
+    } else {
+      combine(expr, std::span(node.i32).first(lanes()), value.i32.data());
     }
     inherit_doubts(node);
   }
@@ -296,22 +320,6 @@ Measured Interpreter::combined(const Node& node, const Measured& total, const Me
     default:
       unexpected(*node.expr, "reduction");
   }
-}
-
-std::int32_t Interpreter::combined(const Expr& reduce, std::int32_t total, std::int32_t next) {
-  switch (reduce.reduction) {
-    case Reduction::any:
-      return total | next;
-    case Reduction::all:
-      return total & next;
-    case Reduction::sum:
-      return wrap(std::int64_t{total} + next);
-    case Reduction::min:
-      return std::min(total, next);
-    case Reduction::max:
-      return std::max(total, next);
-  }
-  unexpected(reduce, "reduction");
 }
 
 std::int32_t evaluate_scalar(const ExprPtr& expr, const Environment& environment) {

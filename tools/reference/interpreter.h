@@ -100,7 +100,6 @@ class Interpreter {
   void evaluate_reduce(Node& node);
   void fill_neutral(Node& node);
   static Measured combined(const Node& node, const Measured& total, const Measured& next);
-  static std::int32_t combined(const Expr& reduce, std::int32_t total, std::int32_t next);
   /// Whether the node turns floats into a value that jumps.
   static bool is_decision(const Expr& expr);
   void decide(Node& node, std::size_t lane, bool is_certain, double left, double right);

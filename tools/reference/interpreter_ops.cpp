@@ -56,8 +56,9 @@ void Interpreter::evaluate_binary(Node& node) {
   if (node.expr->type == Type::boolean) return evaluate_logical(node);
   const Node& left = arg(node, 0);
   const Node& right = arg(node, 1);
-  const auto integer = [&](auto operation) {
-    for (std::size_t i = 0; i < lanes(); ++i) node.i32[i] = operation(left.i32[i], right.i32[i]);
+  const auto integer = [&, count = lanes(), a = left.i32.data(), b = right.i32.data(),
+                        out = node.i32.data()](auto operation) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = operation(a[i], b[i]);
   };
   using Wide = std::int64_t;
   if (node.expr->type == Type::f32) {
