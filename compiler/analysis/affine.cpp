@@ -10,7 +10,7 @@ llvm::Constant* number(llvm::IRBuilderBase& builder, double value) {
   return llvm::ConstantFP::get(builder.getFloatTy(), value);
 }
 
-llvm::Value* add(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b) {
+llvm::Value* added(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b) {
   if (is_zero(a)) return b;
   return is_zero(b) ? a : builder.CreateFAdd(a, b);
 }
@@ -66,7 +66,7 @@ std::optional<Affine> AffineForm::find(llvm::Value* value) {
       const std::optional<Affine> a = operand(0);
       const std::optional<Affine> b = a ? operand(1) : std::nullopt;
       if (!b) return std::nullopt;
-      const auto join = instruction->getOpcode() == llvm::Instruction::FAdd ? add : subtract;
+      const auto join = instruction->getOpcode() == llvm::Instruction::FAdd ? added : subtract;
       return Affine{join(builder_, a->multiplier, b->multiplier), join(builder_, a->addend, b->addend)};
     }
     case llvm::Instruction::FNeg: {

@@ -13,7 +13,7 @@ namespace fa {
 namespace {
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 48;  // elements; sums of three stay far below 2^63
-constexpr int kAlignment = 16;                             // bytes a kernel moves at once
+constexpr int kBytesAtOnce = 16;                           // of a kernel
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void check_memory(Named t, Device device) {
     refuse("{}.strides[3] (dim) is {}: it must be 1; copy the tensor so that rows are contiguous", t.name,
            strides[3]);
   const int bytes = dtype_bytes(t.tensor.dtype);
-  const int alignment = device == Device::cuda ? kAlignment : bytes;
+  const int alignment = device == Device::cuda ? kBytesAtOnce : bytes;
   if (reinterpret_cast<std::uintptr_t>(t.tensor.data) % static_cast<unsigned>(alignment) != 0) {
     refuse("{}.data is not aligned to {} bytes: copy the tensor to memory that is", t.name, alignment);
   }

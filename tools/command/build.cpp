@@ -62,7 +62,7 @@ struct Wanted {
 };
 
 /// A spec with one of the sizes and dtypes asked for.
-struct Built {
+struct DtypedSpec {
   std::vector<std::string>
       dtypes;  // the words that ask for it; the spec's own dtype may also be asked for by name
   Spec spec;
@@ -122,14 +122,14 @@ std::vector<Wanted> wanted_archs(const BuildArguments& arguments) {
 }
 
 /// Every spec with every size and dtype that an architecture wants.
-std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector<Wanted>& wanted) {
+std::vector<DtypedSpec> load_specs(const BuildArguments& arguments, const std::vector<Wanted>& wanted) {
   std::vector<int> head_dims;
   for (const int head_dim : arguments.head_dims) add_once(head_dims, head_dim);
   if (head_dims.empty()) head_dims.push_back(0);
   std::vector<std::string> dtypes;
   for (const Wanted& one : wanted)
     for (const std::string& dtype : one.dtypes) add_once(dtypes, dtype);
-  std::vector<Built> specs;
+  std::vector<DtypedSpec> specs;
   for (const std::string& path : arguments.specs) {
     for (const int head_dim : head_dims) {
       for (const auto& dtype : dtypes) {
@@ -137,7 +137,7 @@ std::vector<Built> load_specs(const BuildArguments& arguments, const std::vector
         arguments_of_one.head_dim = head_dim;
         arguments_of_one.dtype = dtype;
         const Spec spec = arguments_of_one.load(path);
-        const auto same = std::ranges::find_if(specs, [&](const Built& other) {
+        const auto same = std::ranges::find_if(specs, [&](const DtypedSpec& other) {
           return other.spec.name() == spec.name() && other.spec.head_dim() == spec.head_dim() &&
                  other.spec.dtype() == spec.dtype();
         });
@@ -179,7 +179,7 @@ Job plan_job(std::size_t number, const Spec& spec, const Target& target, const s
 }
 
 /// Runs the front end for all, so that errors are reported before anything is built.
-std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wanted>& wanted,
+std::vector<Job> plan_jobs(const std::vector<DtypedSpec>& specs, const std::vector<Wanted>& wanted,
                            const BuildArguments& arguments) {
   std::vector<Job> jobs;
   std::vector<Diagnostic> refused;
@@ -203,7 +203,7 @@ std::vector<Job> plan_jobs(const std::vector<Built>& specs, const std::vector<Wa
   return jobs;
 }
 
-void build_jobs(std::vector<Job>& jobs, const std::vector<Built>& specs, bool no_cache) {
+void build_jobs(std::vector<Job>& jobs, const std::vector<DtypedSpec>& specs, bool no_cache) {
   const DiskCache cache =
       open_cache(environment().disk_cache && !no_cache ? environment().cache_dir : std::string());
   std::vector<std::pair<Job*, std::size_t>> builds;  // which of a job's sources
@@ -301,15 +301,15 @@ int run_build(const BuildArguments& arguments) {
   arguments.json.check_apart_from(arguments.specs, "SPEC");
   arguments.json.check_apart_from({arguments.output}, "--output");
   const std::vector<Wanted> wanted = wanted_archs(arguments);
-  const std::vector<Built> specs = load_specs(arguments, wanted);
-  for (const Built& one : specs) {
+  const std::vector<DtypedSpec> specs = load_specs(arguments, wanted);
+  for (const DtypedSpec& one : specs) {
     check_apart_from_spec(arguments.output, "--output", one.spec);
     check_apart_from_spec(arguments.json.file(), "--json", one.spec);
   }
   if (!environment().target.empty()) check_gpu_target(environment().target);  // which --arch overrides
   arguments.json.prepare();
   BundleContents contents{.facet = FA_VERSION, .nvrtc = 0, .specs = {}, .kernels = {}};
-  for (const Built& one : specs) {
+  for (const DtypedSpec& one : specs) {
     for (const auto& warning : one.spec.warnings()) report_diagnostic(warning);
     contents.specs.push_back(one.spec);
   }

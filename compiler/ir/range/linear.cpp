@@ -8,7 +8,7 @@ namespace fa {
 namespace {
 
 constexpr std::int64_t kLargestConstant = std::int64_t{1} << 40;
-constexpr std::size_t kMostTerms = 8;
+constexpr std::size_t kMostRangeTerms = 8;
 
 // Structural text; a tree that is too large for it is identified by its address.
 void write_key(const Expr& expr, std::string& out, int& budget) {
@@ -55,7 +55,7 @@ void write_key(const Expr& expr, std::string& out, int& budget) {
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 bool is_tractable(const Linear& form) {
-  if (form.terms.size() > kMostTerms || std::abs(form.constant) > kLargestConstant) return false;
+  if (form.terms.size() > kMostRangeTerms || std::abs(form.constant) > kLargestConstant) return false;
   return std::all_of(form.terms.begin(), form.terms.end(), [](const auto& entry) {
     return std::abs(entry.second.coefficient) <= kLargestCoefficient;
   });

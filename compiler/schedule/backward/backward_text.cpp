@@ -10,17 +10,17 @@
 namespace fa {
 namespace {
 
-struct Field {
+struct PassField {
   std::string_view name;
   int TilePass::* value;
 };
-constexpr std::array kFields{Field{"tile_q", &TilePass::tile_q},
-                             Field{"tile_kv", &TilePass::tile_kv},
-                             Field{"warps", &TilePass::warps},
-                             Field{"column_warps", &TilePass::column_warps},
-                             Field{"query_warps", &TilePass::query_warps},
-                             Field{"parts", &TilePass::parts},
-                             Field{"stages", &TilePass::stages}};
+constexpr std::array kPassFields{PassField{"tile_q", &TilePass::tile_q},
+                                 PassField{"tile_kv", &TilePass::tile_kv},
+                                 PassField{"warps", &TilePass::warps},
+                                 PassField{"column_warps", &TilePass::column_warps},
+                                 PassField{"query_warps", &TilePass::query_warps},
+                                 PassField{"parts", &TilePass::parts},
+                                 PassField{"stages", &TilePass::stages}};
 
 struct Flag {
   std::string_view name;
@@ -38,7 +38,7 @@ constexpr std::array kScopes{Scope{"keys", &BackwardPlan::keys}, Scope{"queries"
 
 std::string print(const TilePass& pass) {
   std::string text;
-  for (const Field& field : kFields)
+  for (const PassField& field : kPassFields)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", field.name, pass.*field.value);
   return text;
 }
@@ -68,13 +68,13 @@ Family family_of(std::string_view word) {
 
 void set(BackwardPlan& plan, const Scope* scope, std::string_view name, std::string_view text) {
   if (scope != nullptr) {
-    for (const Field& field : kFields)
+    for (const PassField& field : kPassFields)
       if (field.name == name) {
         plan.*scope->pass.*field.value = parse_plan_number(name, text);
         return;
       }
     throw ArgumentError(
-        fmt::format("{} has no field '{}'; the fields are {}", scope->name, name, names(kFields)));
+        fmt::format("{} has no field '{}'; the fields are {}", scope->name, name, names(kPassFields)));
   }
   for (const Flag& flag : kFlags)
     if (flag.name == name) {
