@@ -24,7 +24,7 @@ const std::string kEmulation = FA_SOURCE_DIR "/tests/emulated_gpu";
 void compile(const tools::TemporaryFolder& folder, const std::string& arguments, const char* refused) {
   const std::string log = folder.file("log");
   const std::string command = fmt::format(
-      "'{}' -std=c++20 -O1 -w -fPIC -fvisibility=hidden -fno-gnu-unique -fno-extern-tls-init "
+      "'{}' -std=c++20 -Og -w -fPIC -fvisibility=hidden -fno-gnu-unique -fno-extern-tls-init "
       "-ffp-contract=off {} -I '{}/templates' -I '{}' -I '{}' -I '{}' 2> '{}'",
       FA_CXX, arguments, kEmulation, kEmulation, folder.file(""), FA_SOURCE_DIR, log);
   if (std::system(command.c_str()) != 0) throw BuildError(refused, tools::read_file(log));
