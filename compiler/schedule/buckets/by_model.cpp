@@ -9,6 +9,7 @@
 #include "compiler/schedule/buckets/plan_table.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/mask_tiles.h"
+#include "compiler/spec/arithmetic.h"
 
 namespace fa {
 namespace {
@@ -23,13 +24,14 @@ constexpr double kLeastGainOfMore = 1.1, kLeastGainOfShared = 1.05;
 // Blocks end where a row or column more gains less than this.
 constexpr double kLeastGainAtEnd = 1.05;
 constexpr int kMostColumnsOfMask =
-    128;                    // wider tiles, which the model likes for few CTAs, cross masks too often
-constexpr int kHeads = 16;  // or some more has a batch entry of a sample, where there are as many
+    128;  // wider tiles, which the model likes for few CTAs, cross masks too often
+constexpr int kHeads =
+    16;  // of a batch entry of a sample; fewer where the CTAs are few, some more where 16 do not divide them
 
-/// The shape of about `ctas` CTAs of work over `kv_len` keys.
+/// The shape of `ctas` CTAs of work over `kv_len` keys.
 ProblemSize sample(int ctas, int kv_len) {
-  const int q_len = std::min(kv_len, ctas * kRowsOfCta);
-  const int heads = std::max(1, ctas * kRowsOfCta / q_len);
+  const int heads = ceil_div(ctas * kRowsOfCta, kv_len);
+  const int q_len = ctas * kRowsOfCta / heads;
   const int batch = std::max(1, heads / kHeads);
   const int of_one = heads / batch;
   return {.batch = batch, .num_q_heads = of_one, .num_kv_heads = of_one, .q_len = q_len, .kv_len = kv_len};
@@ -46,12 +48,9 @@ struct SampleBlock {
   std::size_t first_row = 0, end_row = 0, end_column = 0;
 
   std::size_t count() const { return (end_row - first_row) * end_column; }
-  double sum(const auto& number_of) const {
-    double sum = 0;
+  void for_each(const auto& take) const {
     for (std::size_t row = first_row; row < end_row; ++row)
-      for (std::size_t column = 0; column < end_column; ++column)
-        sum += number_of(row * kKvLens.size() + column);
-    return sum;
+      for (std::size_t column = 0; column < end_column; ++column) take(row * kKvLens.size() + column);
   }
 };
 
@@ -100,7 +99,9 @@ class Divider {
 
  private:
   double gain_of(std::size_t plan, const SampleBlock& block) const {
-    return block.sum([&](std::size_t at) { return plans_[0].log_ms[at] - plans_[plan].log_ms[at]; });
+    double sum = 0;
+    block.for_each([&](std::size_t at) { sum += plans_[0].log_ms[at] - plans_[plan].log_ms[at]; });
+    return sum;
   }
 
   /// Nothing where no plan gains that factor in the geometric mean.
@@ -160,7 +161,7 @@ class Buckets {
     const Division division = Divider(plans_).best();
     PlanTable lines;
     for (const std::optional<PlanOfBlock>& one : {division.few, division.more, division.brief})
-      if (one) lines.push_back(line(*one, lines));
+      if (one) add_line(*one, lines);
     PlanOfBucket& rest = lines.emplace_back(single_plan(single_).front());
     rest.choice = single_;
     return lines;
@@ -209,8 +210,8 @@ class Buckets {
     return sample(kCtas[at / kKvLens.size()], kKvLens[at % kKvLens.size()]);
   }
 
-  /// `earlier`: the lines that take their calls first.
-  PlanOfBucket line(const PlanOfBlock& one, const PlanTable& earlier) const {
+  /// `lines` so far take their calls first. Adds none where they leave nothing that gains.
+  void add_line(const PlanOfBlock& one, PlanTable& lines) const {
     const auto& [block, plan, total] = one;
     PlanOfBucket result;
     if (block.first_row > 0) result.bucket.ctas.least = kCtas[block.first_row - 1] + 1;
@@ -218,19 +219,19 @@ class Buckets {
     if (block.end_column < kKvLens.size()) result.bucket.kv_len.most = kKvLens[block.end_column - 1];
     // Of the samples that gain, the one with the median gain stands for the bucket.
     std::vector<std::pair<double, std::size_t>> gains;
-    block.sum([&](std::size_t at) {
+    block.for_each([&](std::size_t at) {
       const double gain = plans_[0].log_ms[at] - plans_[plan].log_ms[at];
       const CallSize size = size_of(shape(at));
       const auto holds = [&](const PlanOfBucket& other) { return other.bucket.holds(size); };
-      if (gain > 0 && std::ranges::none_of(earlier, holds)) gains.emplace_back(gain, at);
-      return gain;
+      if (gain > 0 && std::ranges::none_of(lines, holds)) gains.emplace_back(gain, at);
     });
+    if (gains.empty()) return;
     std::ranges::nth_element(gains, gains.begin() + static_cast<std::ptrdiff_t>(gains.size() / 2));
     result.shape = shape(gains[gains.size() / 2].second);
     result.single_ms = predict(single_.plan, spec_, facts_, target_, result.shape).ms;
     result.choice = explain_plan(plans_[plan].plan, spec_, facts_, target_, result.shape,
                                  "the model's best for these calls");
-    return result;
+    lines.push_back(std::move(result));
   }
 
   const CheckedSpec& spec_;

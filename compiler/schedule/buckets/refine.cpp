@@ -101,12 +101,18 @@ Points relevant(const Points& all) {
   return kept;
 }
 
-std::size_t count_plans(const PlanTable& table) {
-  std::size_t count = 0;
-  for (auto line = table.begin(); line != table.end(); ++line)
-    count += std::none_of(table.begin(), line,
-                          [&](const PlanOfBucket& other) { return other.choice.plan == line->choice.plan; });
-  return count;
+/// How many programs the table has at most once lines of which something is known have plans of their own.
+std::size_t count_programs(const PlanTable& table, const std::vector<Points>& of_line) {
+  std::vector<Plan> kept;
+  std::size_t own = 0;
+  for (std::size_t at = 0; at < table.size(); ++at) {
+    const Plan& plan = table[at].choice.plan;
+    if (!of_line[at].empty())
+      ++own;
+    else if (std::ranges::find(kept, plan) == kept.end())
+      kept.push_back(plan);
+  }
+  return own + kept.size();
 }
 
 }  // namespace
@@ -119,7 +125,9 @@ PlanTable refine(const PlanTable& table, std::span<const KnownPlan> known) {
         {.at = at, .known = &one});
   }
 
-  std::size_t left = kMostPrograms - count_plans(table);  // that may be added, each in a bucket of its own
+  // Programs that may be added, each in a bucket of its own.
+  const std::size_t programs = count_programs(table, of_line);
+  std::size_t left = programs < kMostPrograms ? kMostPrograms - programs : 0;
   left = std::min<std::size_t>(left, kMostBuckets - table.size());
   std::vector<PlanTable> lines(table.size());
   for (std::size_t at = table.size(); at-- > 0;) {  // the most usual sizes first

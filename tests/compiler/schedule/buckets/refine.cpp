@@ -1,4 +1,9 @@
 // What a tuner knows about single sizes, as buckets.
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "compiler/schedule/buckets/plan_table.h"
 #include "tests/catch.h"
 
@@ -106,6 +111,35 @@ TEST_CASE("there are never more than four plans, and every size has a plan", "[s
     for (int length = 1; length < 200000; length = length * 3 / 2 + 1) CHECK(tile_at(table, 4, length) > 0);
     // The longest of what is known is far from the shortest.
     CHECK(tile_at(table, 4, 128) != tile_at(table, 4, 65536));
+  }
+}
+
+TEST_CASE("buckets that share a plan do not make a fifth one out of what is known of each",
+          "[schedule][bucket]") {
+  PlanTable shared = two_plans();  // up to 66 CTAs, from 129 to 256, up to 512 keys: one plan
+  PlanOfBucket more = shared.front(), brief = shared.front();
+  more.bucket.ctas = {.least = 129, .most = 256};
+  brief.bucket = {.kv_len = {.most = 512}};
+  shared.insert(shared.begin() + 1, {more, brief});
+  std::vector<KnownPlan> all;
+  for (const auto& [batch, length] : {std::pair{1, 512},
+                                      {1, 1024},
+                                      {12, 2048},
+                                      {16, 1024},
+                                      {32, 512},
+                                      {64, 256},
+                                      {64, 4096},
+                                      {64, 16384},
+                                      {64, 65536}})
+    all.push_back(known(batch, length, static_cast<int>(all.size()) + 1));
+  for (std::size_t count = 0; count <= all.size(); ++count) {
+    const PlanTable table = refine(shared, std::span(all).first(count));
+    std::set<int> tiles;
+    for (const PlanOfBucket& line : table) tiles.insert(line.choice.plan.tile_q);
+    CAPTURE(count);
+    CHECK(table.size() <= kMostBuckets);
+    CHECK(tiles.size() <= kMostPrograms);
+    CHECK(table.back().bucket == Bucket{});
   }
 }
 
