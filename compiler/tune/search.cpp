@@ -155,6 +155,22 @@ class Search {
     return fresh;
   }
 
+  /// The next plans of the order that nobody has timed: half of what still may be, so that plans next to the best of them can join.
+  std::vector<std::size_t> next_of_order() const {
+    const std::size_t before = touched();
+    const std::size_t most = before < most_ ? (most_ - before + 1) / 2 : 0;
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < scores_.size() && fresh.size() < most; ++i)
+      if (!is_touched(i)) fresh.push_back(i);
+    return fresh;
+  }
+
+  /// Who joins a ranked pool: plans next to its best, then, in the first round, whatever comes next in the order.
+  std::vector<std::size_t> joining(const std::vector<std::size_t>& pool, bool is_first_round) const {
+    std::vector<std::size_t> fresh = around_best(pool);
+    return fresh.empty() && is_first_round ? next_of_order() : fresh;
+  }
+
   /// Drops plans that failed, puts the fastest first and makes it the leader.
   void rank(std::vector<std::size_t>& pool) {
     std::erase_if(pool, [&](std::size_t candidate) { return !is_timed(candidate); });
@@ -181,7 +197,8 @@ class Search {
     for (int runs = settings_.first_runs;; runs *= 2) {
       if (!time_all(pool, runs)) return false;
       rank(pool);
-      for (std::vector<std::size_t> fresh = around_best(pool); !fresh.empty(); fresh = around_best(pool)) {
+      const bool is_first = runs == settings_.first_runs;
+      for (auto fresh = joining(pool, is_first); !fresh.empty(); fresh = joining(pool, is_first)) {
         if (!time_all(fresh, runs)) return false;
         pool.insert(pool.end(), fresh.begin(), fresh.end());
         rank(pool);

@@ -4,7 +4,8 @@
 // Candidates come in the order of their promise; the first is the default. Each is timed in turns with the
 // leader, and only the ratio of the two counts: a clock that drifts, or another process that takes half of
 // the machine, slows both. Successive halving: after each round the better half stays and is timed for twice
-// as many runs. Plans next to the best three join while the share of plans that may be timed is not used up.
+// as many runs. Plans next to the best three join, and in the first round more of the order, until the share of
+// plans that may be timed is used up.
 #pragma once
 
 #include <cstddef>
