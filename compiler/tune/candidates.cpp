@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "compiler/schedule/cost.h"
@@ -12,6 +15,7 @@ namespace {
 
 /// What a search can change, as numbers.
 using Fields = std::array<int, 5>;
+constexpr std::size_t kTileKv = 1;  // among them
 Fields fields_of(const Plan& plan) {
   return {plan.tile_q, plan.tile_kv, plan.warps, plan.stages, plan.q_in_registers ? 1 : 0};
 }
@@ -45,9 +49,8 @@ std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts,
 
 std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size_t of) {
   const Fields center = fields_of(plans[of]);
-  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::array<std::size_t, 2 * std::tuple_size_v<Fields>> nearest;  // of each field: below, above
-  nearest.fill(kNone);
+  // The nearest of each kind of step: the field, whether it grows, whether to a multiple of 64 columns.
+  std::map<std::tuple<std::size_t, bool, bool>, std::size_t> nearest;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const Fields fields = fields_of(plans[i]);
     std::size_t changed = 0, changes = 0;
@@ -57,16 +60,26 @@ std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size
       ++changes;
     }
     if (changes != 1) continue;
-    std::size_t& slot = nearest[2 * changed + (fields[changed] > center[changed] ? 1 : 0)];
     const auto away = [&](std::size_t plan) {
       return std::abs(fields_of(plans[plan])[changed] - center[changed]);
     };
-    if (slot == kNone || away(i) < away(slot)) slot = i;
+    const bool is_even = changed == kTileKv && fields[changed] % 64 == 0;
+    for (const bool even : {false, true}) {
+      if (even && !is_even) continue;
+      const auto [slot, is_new] = nearest.try_emplace({changed, fields[changed] > center[changed], even}, i);
+      if (!is_new && away(i) < away(slot->second)) slot->second = i;
+    }
   }
+  std::set<std::size_t> result;  // the most promising first
+  for (const auto& [step, plan] : nearest) result.insert(plan);
+  return {result.begin(), result.end()};
+}
+
+std::vector<std::size_t> first_of_kinds(const std::vector<Plan>& plans) {
+  std::set<std::tuple<Family, int, int>> seen;
   std::vector<std::size_t> result;
-  for (const std::size_t plan : nearest)
-    if (plan != kNone) result.push_back(plan);
-  std::ranges::sort(result);  // the most promising first
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    if (seen.emplace(plans[i].family, plans[i].tile_q, plans[i].warps).second) result.push_back(i);
   return result;
 }
 

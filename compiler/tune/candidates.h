@@ -18,8 +18,13 @@ using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& s
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles = {});
 
-/// Those that differ from plan `of` in one field, by one step among the values that the others have.
+/// Those that differ from plan `of` in one field, by one step among the values that the others have; in tile_kv also the
+/// nearest multiples of 64: what lies between two of them may take a tenth longer than both, since its copies and warps do not come
+/// out even.
 /// Not in min_ctas, which is the model's answer to the other fields.
 std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size_t of);
+
+/// The first plan of each family, tile_q and number of warps.
+std::vector<std::size_t> first_of_kinds(const std::vector<Plan>& plans);
 
 }  // namespace fa

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace fa {
 namespace {
@@ -15,9 +16,10 @@ constexpr int kMostRunsOfTurn = 16;
 
 class Search {
  public:
-  Search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings, PlanTimer& timer,
+  Search(const SearchSpace& space, const SearchSettings& settings, PlanTimer& timer,
          const std::vector<PlanScore>& known)
-      : neighbours_(neighbours), settings_(settings), timer_(timer), scores_(count) {
+      : space_(space), settings_(settings), timer_(timer), scores_(space.count) {
+    const std::size_t count = space.count;
     for (std::size_t i = 0; i < count; ++i) scores_[i].candidate = i;
     for (const PlanScore& score : known)
       if (score.candidate < count && (score.runs > 0 || score.failed)) scores_[score.candidate] = score;
@@ -134,13 +136,17 @@ class Search {
     return true;
   }
 
-  /// The first plans of the order, and with them whatever an earlier search has timed.
+  /// The first plans of the order, the first ones of other kinds, and whatever an earlier search has timed.
   std::vector<std::size_t> first_pool() const {
-    const std::size_t first = settings_.exhaustive ? most_ : std::max<std::size_t>(1, most_ * 3 / 5);
-    std::vector<std::size_t> pool;
-    for (std::size_t i = 0; i < scores_.size(); ++i)
-      if (i < first || is_touched(i)) pool.push_back(i);
-    return pool;
+    std::set<std::size_t> pool;
+    const std::size_t seats = settings_.exhaustive ? most_ : std::max<std::size_t>(1, most_ * 7 / 10);
+    const std::size_t most_scouts = most_ / 5;
+    for (const std::size_t scout : space_.first_of_kinds)
+      if (scout >= seats - most_scouts && pool.size() < most_scouts) pool.insert(scout);
+    for (std::size_t i = 0; i < scores_.size() && pool.size() < seats; ++i) pool.insert(i);
+    for (const PlanScore& score : scores_)
+      if (is_touched(score.candidate)) pool.insert(score.candidate);
+    return {pool.begin(), pool.end()};
   }
 
   /// Plans next to the best of a ranked pool that nobody has timed, as many as still may be.
@@ -148,27 +154,11 @@ class Search {
     std::vector<std::size_t> fresh;
     const std::size_t before = touched();
     for (std::size_t i = 0; i < std::min(pool.size(), kCenters); ++i)
-      for (const std::size_t candidate : neighbours_(pool[i]))
+      for (const std::size_t candidate : space_.next_to(pool[i]))
         if (!is_touched(candidate) && std::ranges::find(fresh, candidate) == fresh.end() &&
             before + fresh.size() < most_)
           fresh.push_back(candidate);
     return fresh;
-  }
-
-  /// The next plans of the order that nobody has timed: half of what still may be, so that plans next to the best of them can join.
-  std::vector<std::size_t> next_of_order() const {
-    const std::size_t before = touched();
-    const std::size_t most = before < most_ ? (most_ - before + 1) / 2 : 0;
-    std::vector<std::size_t> fresh;
-    for (std::size_t i = 0; i < scores_.size() && fresh.size() < most; ++i)
-      if (!is_touched(i)) fresh.push_back(i);
-    return fresh;
-  }
-
-  /// Who joins a ranked pool: plans next to its best, then, in the first round, whatever comes next in the order.
-  std::vector<std::size_t> joining(const std::vector<std::size_t>& pool, bool is_first_round) const {
-    std::vector<std::size_t> fresh = around_best(pool);
-    return fresh.empty() && is_first_round ? next_of_order() : fresh;
   }
 
   /// Drops plans that failed, puts the fastest first and makes it the leader.
@@ -197,8 +187,7 @@ class Search {
     for (int runs = settings_.first_runs;; runs *= 2) {
       if (!time_all(pool, runs)) return false;
       rank(pool);
-      const bool is_first = runs == settings_.first_runs;
-      for (auto fresh = joining(pool, is_first); !fresh.empty(); fresh = joining(pool, is_first)) {
+      for (std::vector<std::size_t> fresh = around_best(pool); !fresh.empty(); fresh = around_best(pool)) {
         if (!time_all(fresh, runs)) return false;
         pool.insert(pool.end(), fresh.begin(), fresh.end());
         rank(pool);
@@ -242,7 +231,7 @@ class Search {
     timer_.leads(scores_[proven_]);
   }
 
-  const Neighbours& neighbours_;
+  const SearchSpace& space_;
   const SearchSettings& settings_;
   PlanTimer& timer_;
   std::vector<PlanScore> scores_;
@@ -252,9 +241,9 @@ class Search {
 
 }  // namespace
 
-SearchResult search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings,
-                    PlanTimer& timer, const std::vector<PlanScore>& known) {
-  return Search(count, neighbours, settings, timer, known).run();
+SearchResult search(const SearchSpace& space, const SearchSettings& settings, PlanTimer& timer,
+                    const std::vector<PlanScore>& known) {
+  return Search(space, settings, timer, known).run();
 }
 
 }  // namespace fa

@@ -4,8 +4,7 @@
 // Candidates come in the order of their promise; the first is the default. Each is timed in turns with the
 // leader, and only the ratio of the two counts: a clock that drifts, or another process that takes half of
 // the machine, slows both. Successive halving: after each round the better half stays and is timed for twice
-// as many runs. Plans next to the best three join, and in the first round more of the order, until the share of
-// plans that may be timed is used up.
+// as many runs. Plans next to the best three join while the share of plans that may be timed is not used up.
 #pragma once
 
 #include <cstddef>
@@ -62,12 +61,20 @@ struct SearchResult {
   std::vector<PlanScore> scores;
 };
 
-/// The candidates next to one, by index.
-using Neighbours = std::function<std::vector<std::size_t>(std::size_t candidate)>;
+/// What is searched: candidates by index, in the order of their promise.
+struct SearchSpace {
+  std::size_t count = 0;
+  /// The candidates next to one.
+  std::function<std::vector<std::size_t>(std::size_t candidate)> next_to = [](std::size_t) {
+    return std::vector<std::size_t>{};
+  };
+  /// The most promising candidate of each kind, ascending: the order may be wrong about a kind as a whole.
+  std::vector<std::size_t> first_of_kinds = {};
+};
 
-/// Searches `count` candidates. `known`: what an earlier search of the same candidates noted; rounds that it
-/// has finished are not repeated.
-SearchResult search(std::size_t count, const Neighbours& neighbours, const SearchSettings& settings,
-                    PlanTimer& timer, const std::vector<PlanScore>& known = {});
+/// Searches the candidates. `known`: what an earlier search of the same ones noted; rounds that it has finished
+/// are not repeated.
+SearchResult search(const SearchSpace& space, const SearchSettings& settings, PlanTimer& timer,
+                    const std::vector<PlanScore>& known = {});
 
 }  // namespace fa

@@ -55,8 +55,11 @@ class Tuner final : public PlanTimer {
     const std::vector<PlanScore> known = stored();
     SearchSettings settings = request_.search;
     settings.exhaustive = settings.exhaustive || is_predicted_;
-    const SearchResult result = search(
-        plans_.size(), [&](std::size_t plan) { return plans_next_to(plans_, plan); }, settings, *this, known);
+    const SearchResult result =
+        search({.count = plans_.size(),
+                .next_to = [&](std::size_t plan) { return plans_next_to(plans_, plan); },
+                .first_of_kinds = first_of_kinds(plans_)},
+               settings, *this, known);
     if (result.timed == 0 && result.failed > 0) throw BuildError("no plan can be built and run", failure_);
     TuneOutcome outcome;
     outcome.best = record(result.scores[result.best], result.gain, result.timed);

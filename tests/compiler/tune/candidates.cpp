@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -42,6 +43,38 @@ TEST_CASE("plans next to one differ by a step in one field", "[tune]") {
   CHECK(next ==
         std::set<std::string>{"host q_outer tile_q=64 tile_kv=64", "host q_outer tile_q=128 tile_kv=64",
                               "host q_outer tile_q=96 tile_kv=32", "host q_outer tile_q=96 tile_kv=128"});
+}
+
+TEST_CASE("between two multiples of 64 columns a search may step at once", "[tune][candidates]") {
+  const Target& target = find_target("h200:sm75");
+  const auto plans = tuning_candidates(plain_spec(64, 0, DType::f16), {}, target, {});
+  const auto at = [&](const std::string& text) {
+    const auto found = std::ranges::find(plans, text, [](const Plan& plan) { return plan.print(); });
+    REQUIRE(found != plans.end());
+    return static_cast<std::size_t>(found - plans.begin());
+  };
+  const std::string begin = "sm75 q_outer tile_q=128 tile_kv=",
+                    end = " warps=8 stages=1 q_in_registers=1 min_ctas=1";
+  const auto next = plans_next_to(plans, at(begin + "128" + end));
+  for (const char* tile_kv : {"112", "144", "192"})
+    CHECK(std::ranges::find(next, at(begin + tile_kv + end)) != next.end());
+  CHECK(std::ranges::find(next, at(begin + "160" + end)) == next.end());
+}
+
+TEST_CASE("of each family, tile_q and number of warps one plan is the first", "[tune][candidates]") {
+  const auto plans = tuning_candidates(plain_spec(64, 0, DType::bf16), {}, find_target("h200"), {});
+  const auto first = first_of_kinds(plans);
+  const auto kind = [&](std::size_t plan) {
+    return std::tuple(plans[plan].family, plans[plan].tile_q, plans[plan].warps);
+  };
+  std::set<decltype(kind(0))> kinds, all;
+  for (const std::size_t plan : first) {
+    CHECK(kinds.insert(kind(plan)).second);
+    for (std::size_t before = 0; before < plan; ++before) CHECK(kind(before) != kind(plan));
+  }
+  for (std::size_t plan = 0; plan < plans.size(); ++plan) all.insert(kind(plan));
+  CHECK(kinds == all);
+  CHECK(std::ranges::is_sorted(first));
 }
 
 TEST_CASE("the tiles that a mask leaves order the candidates where Facts do not know them",
