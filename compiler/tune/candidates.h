@@ -18,9 +18,8 @@ using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& s
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles = {});
 
-/// Those that differ from plan `of` in one field, by one step among the values that the others have; in tile_kv also the
-/// nearest multiples of 64: what lies between two of them may take a tenth longer than both, since its copies and warps do not come
-/// out even.
+/// Those that differ from plan `of` in one field, by one step among the values that the others have; in tile_kv also by the
+/// step to the next multiple of 64, since tiles between two of these may take a tenth longer than both (sm_75, d64).
 /// Not in min_ctas, which is the model's answer to the other fields.
 std::vector<std::size_t> plans_next_to(const std::vector<Plan>& plans, std::size_t of);
 
