@@ -9,6 +9,7 @@
 #include "runtime/bundle/state.h"
 #include "runtime/call/kernel_state.h"
 #include "tests/catch.h"
+#include "tests/effort.h"
 #include "tests/runtime/bundle/fixture.h"
 #include "tests/runtime/cuda/fake_driver.h"
 #include "tests/runtime/system/temporary.h"
@@ -196,7 +197,7 @@ TEST_CASE("choosing among all buckets takes less than a tenth of a microsecond",
   std::ranges::nth_element(times, times.begin() + 15);
   fmt::print("choosing among {} buckets: {:.1f} ns\n", kMostBuckets, times[15]);
   CHECK(last > 0);
-  CHECK(times[15] < 100);
+  if (!tests::kIsSlowed) CHECK(times[15] < 100);
 }
 
 TEST_CASE("a bundle carries all plans of a kernel, and loads and launches each",

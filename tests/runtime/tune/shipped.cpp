@@ -12,6 +12,7 @@
 #include "runtime/tune/choice.h"
 #include "runtime/tune/identity.h"
 #include "tests/catch.h"
+#include "tests/effort.h"
 #include "tests/runtime/tune/made_up_table.h"
 #include "tools/tune/ship.h"
 
@@ -126,5 +127,5 @@ TEST_CASE("to look for a plan that does not ship takes well under a millisecond"
         best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   }
   WARN(fmt::format("{} KiB of lines without one for the spec: {:.3f} ms", text.size() / 1024, best));
-  CHECK(best < 1);
+  if (!kIsSlowed) CHECK(best < 1);
 }
