@@ -239,4 +239,15 @@ Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, co
                       std::max(1, ctas_as_built(plan, built, target)), built.has_costly_spills());
 }
 
+double least_ms_as_built(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                         const ProblemSize& size, double share_of_tiles) {
+  const AsBuilt smallest{.registers = least_registers(plan, spec),
+                         .shared_memory = shared_memory_bytes(plan, spec)};
+  const int most_ctas = std::max(1, ctas_as_built(plan, smallest, target));
+  double least = std::numeric_limits<double>::infinity();
+  for (int ctas = 1; ctas <= most_ctas; ++ctas)
+    least = std::min(least, predict_with(plan, spec, facts, target, size, share_of_tiles, ctas, false).ms);
+  return least;
+}
+
 }  // namespace fa

@@ -48,4 +48,9 @@ int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target);
 Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, const Facts& facts,
              const Target& target, const ProblemSize& size, double share_of_tiles);
 
+/// The shortest time that the function above can return for a plan, whatever ptxas makes of it: without spills, and
+/// with the best number of CTAs on an SM among those that accumulators, shared memory and threads leave room for.
+double least_ms_as_built(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                         const ProblemSize& size, double share_of_tiles);
+
 }  // namespace fa

@@ -98,6 +98,11 @@ std::string why_too_big(const Plan& plan, const CheckedSpec& spec, const Target&
         plan.min_ctas, threads, register_budget(plan, target), target.name, target.registers_per_sm,
         registers);
   }
+  const int at_launch = launch_registers(plan, target), least = least_launch_registers(plan, spec);
+  if (at_launch < least)
+    return fmt::format(
+        "min_ctas={} x {} threads leave a thread {} registers at the launch; a product takes {}",
+        plan.min_ctas, threads, at_launch, least);
   return {};
 }
 
@@ -144,7 +149,10 @@ int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& targe
   int by_registers = target.registers_per_sm / (threads * round_up(registers, kRegisterGranularity));
   if (traits_of(plan.family).copying_warps > 0) {
     Plan more = plan;
-    for (more.min_ctas = 1; registers <= register_budget(more, target); ++more.min_ctas) {
+    const int least = least_launch_registers(plan, spec);
+    for (more.min_ctas = 1;
+         registers <= register_budget(more, target) && least <= launch_registers(more, target);
+         ++more.min_ctas) {
     }
     by_registers = more.min_ctas - 1;
   }

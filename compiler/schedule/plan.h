@@ -55,6 +55,12 @@ int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_by
 /// How many bytes of shared memory per CTA the plan leaves free where an SM holds min_ctas CTAs. 0 on the
 /// host.
 int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target);
+/// What ptxas must have of a thread's registers at the launch, whatever warps take from each other later: a product of a
+/// warpgroup is one instruction, which has all of its sums at once. 0 for other kernels.
+int least_launch_registers(const Plan& plan, const CheckedSpec& spec);
+/// Registers per thread, on the average over a CTA, that hold the sums of a tile of S and of O: no forward kernel does
+/// without them. 0 on the host.
+int least_registers(const Plan& plan, const CheckedSpec& spec);
 /// Estimated registers per thread of the forward kernel (accumulators, fragments, addressing). 0 on the host.
 int register_estimate(const Plan& plan, const CheckedSpec& spec);
 /// CTAs of this plan that one SM holds, by shared memory, registers, threads and slots; 0 where not even one

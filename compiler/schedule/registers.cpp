@@ -10,6 +10,9 @@ namespace {
 
 // Pointers, strides, loop counters, swizzled offsets of Q, K and V, lengths.
 constexpr int kAddressing = 20;
+// Beside the sums of wgmma, as ptxas says where it has too few ("Try to compile with register target of 94": 64 sums
+// of O; of 130: 104 sums of S). A fragment of P is four of the registers beside O.
+constexpr int kBesideS = 26, kBesideO = 30;
 // One ldmatrix.x4 of K or V in flight. P takes no registers of its own: it is packed into those of S.
 constexpr int kOperands = 4;
 // 3xTF32: the halves of a Q or P fragment; those of K or V, and a sum of three products.
@@ -22,6 +25,15 @@ constexpr int kDropout = 24;
 constexpr int kDrawnAhead = 16;  // a second call's words
 // sm75/tile.cuh: pieces of four registers that a thread holds of a K or V tile on its way, at most.
 constexpr int kMostHeld = 8;
+
+/// Of a thread that multiplies: the sums of S, and of O.
+int accumulators_of_s(const Plan& plan) { return row_tiles_per_warp(plan) * plan.tile_kv / kMmaColumns * 4; }
+int accumulators_of_o(const Plan& plan, const CheckedSpec& spec) {
+  return row_tiles_per_warp(plan) * output_tiles(spec.head_dim_v, spec.dtype) * 4;
+}
+int accumulators(const Plan& plan, const CheckedSpec& spec) {
+  return accumulators_of_s(plan) + accumulators_of_o(plan, spec);
+}
 
 int registers_of_copy(const Plan& plan, const CheckedSpec& spec) {
   if (traits_of(plan.family).has_async_copies) return 0;  // cp.async holds nothing
@@ -51,11 +63,20 @@ int registers_of_dropout(const Plan& plan, const CheckedSpec& spec) {
 
 }  // namespace
 
+int least_launch_registers(const Plan& plan, const CheckedSpec& spec) {
+  if (!traits_of(plan.family).has_warpgroups) return 0;
+  return std::max(accumulators_of_s(plan) + kBesideS, accumulators_of_o(plan, spec) + kBesideO);
+}
+
+int least_registers(const Plan& plan, const CheckedSpec& spec) {
+  if (plan.family == Family::host) return 0;
+  // Warps that copy hold no sums, and leave the others most of their registers.
+  return accumulators(plan, spec) * plan.warps / (plan.warps + traits_of(plan.family).copying_warps);
+}
+
 int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   if (plan.family == Family::host) return 0;
   const int row_tiles = row_tiles_per_warp(plan);
-  const int acc_s = row_tiles * plan.tile_kv / kMmaColumns * 4;
-  const int acc_o = row_tiles * output_tiles(spec.head_dim_v, spec.dtype) * 4;
   // Without q_in_registers only the fragment in use is held for each m-tile.
   const int steps = padded_head_dim(spec.head_dim, spec.dtype) * dtype_bytes(spec.dtype) / kStepBytes;
   const int q = row_tiles * words_of_q_step(plan, spec) * (plan.q_in_registers ? steps : 1);
@@ -67,8 +88,9 @@ int register_estimate(const Plan& plan, const CheckedSpec& spec) {
   const int of_columns = has_warpgroups ? 0 : plan.tile_kv / 8;
   const bool hooks_hold = num_hooks > 0 && (spec.has_mask_mod() || !has_warpgroups);
   const int hooks = hooks_hold ? row_tiles * 2 * num_hooks + of_columns : 0;
-  return acc_s + acc_o + q + softmax + hooks + operands(plan, spec) + registers_of_copy(plan, spec) +
-         kAddressing + (spec.has_dropout ? registers_of_dropout(plan, spec) : 0);
+  return accumulators(plan, spec) + q + softmax + hooks + operands(plan, spec) +
+         registers_of_copy(plan, spec) + kAddressing +
+         (spec.has_dropout ? registers_of_dropout(plan, spec) : 0);
 }
 
 }  // namespace fa

@@ -94,6 +94,35 @@ std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
   return chosen;
 }
 
+TimesToBeat times_to_beat(const std::vector<BuiltPlan>& plans, const std::vector<RankedPlan>& ranked,
+                          const CheckedSpec& spec, const Facts& facts) {
+  TimesToBeat times;
+  // One plan without spills would take the place of all of these.
+  if (std::ranges::all_of(plans, [](const BuiltPlan& one) { return one.built.has_costly_spills(); }))
+    return times;
+  std::size_t usual = 0, unusual = 0;
+  for (const RankedPlan& one : ranked) {
+    const bool is_usual = is_preferable(plans[one.of].plan, spec, facts);
+    if (!is_usual && unusual == kMostUnusual) continue;
+    ++(is_usual ? usual : unusual);
+    if (unusual == kMostUnusual && !is_usual) times.unusual = one.ms;
+    if (usual + unusual == kWorthMeasuring) {
+      times.usual = one.ms;
+      times.unusual = std::min(times.unusual, one.ms);
+      break;
+    }
+  }
+  return times;
+}
+
+bool is_worth_building(const Plan& plan, const TimesToBeat& times, const CheckedSpec& spec,
+                       const Facts& facts, const Target& target, const ProblemSize& size,
+                       const ShareOfTiles& share_of_tiles) {
+  const double to_beat = is_preferable(plan, spec, facts) ? times.usual : times.unusual;
+  if (to_beat == std::numeric_limits<double>::infinity()) return true;
+  return least_ms_as_built(plan, spec, facts, target, size, share_of_tiles(plan, size)) < to_beat;
+}
+
 std::vector<Plan> predicted_candidates(const Plan& default_plan, const std::vector<std::string>& named,
                                        const CheckedSpec& spec, const Target& target) {
   std::vector<Plan> plans{default_plan};

@@ -1,6 +1,7 @@
 // Which plan is fastest on a GPU that is not here: by the cost model and what the built kernels really take.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,21 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
                                          const std::vector<RankedPlan>& ranked, const CheckedSpec& spec,
                                          const Facts& facts);
+
+/// What a plan that has not been built must be faster than, by the model, to be among those worth measuring: the last
+/// of them, and for one that the compiler would not consider the last such one. Infinite while there is room for more.
+struct TimesToBeat {
+  double usual = std::numeric_limits<double>::infinity();
+  double unusual = std::numeric_limits<double>::infinity();
+};
+TimesToBeat times_to_beat(const std::vector<BuiltPlan>& plans, const std::vector<RankedPlan>& ranked,
+                          const CheckedSpec& spec, const Facts& facts);
+
+/// Whether a plan that has not been built could be among those worth measuring at `size`, if ptxas made the best of it
+/// that the model can think of (least_ms_as_built). Where it could not, nothing that a prediction finds depends on it.
+bool is_worth_building(const Plan& plan, const TimesToBeat& times, const CheckedSpec& spec,
+                       const Facts& facts, const Target& target, const ProblemSize& size,
+                       const ShareOfTiles& share_of_tiles);
 
 /// What is left to time where a prediction names the plans (Plan::print) that are worth it: the default and
 /// those of them that are legal here.

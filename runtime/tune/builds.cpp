@@ -26,6 +26,11 @@ void BuildsAhead::add(const Plan& plan) {
   changed_.notify_all();
 }
 
+void BuildsAhead::keep_if(const std::function<bool(const Plan&)>& is_wanted) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(waiting_, [&](const Plan& plan) { return !is_wanted(plan); });
+}
+
 void BuildsAhead::stop() {
   const std::lock_guard lock(mutex_);
   waiting_.clear();

@@ -28,6 +28,8 @@ class BuildsAhead {
 
   /// One more plan, before those that have not begun.
   void add(const Plan& plan);
+  /// Of the plans that have not begun only those remain for which `is_wanted` returns true.
+  void keep_if(const std::function<bool(const Plan&)>& is_wanted);
   /// No more builds begin; those under way are still read.
   void stop();
   /// The next result; nothing once there are no more. While it waits it calls `meanwhile` ten times a second.

@@ -28,7 +28,8 @@ class Predictor {
         facts_(compile_front_end(request.spec.checked(), target).facts),
         table_(choose_plans(request.spec.checked(), facts_, target,
                             choose(request.spec.checked(), facts_, target))),
-        plans_(plans_to_build(request.spec.checked(), facts_, target)) {
+        plans_(plans_to_build(request.spec.checked(), facts_, target)),
+        times_to_beat_(request.asked.size()) {
     // What calls of the sizes asked about get without a tuner comes first.
     for (const PredictRequest::Asked& asked : request.asked) {
       const Plan plan = default_at(asked.size);
@@ -40,11 +41,12 @@ class Predictor {
   PredictOutcome run() {
     take_stored();
     outcome_.resumed = outcome_.builds.size();
-    std::vector<Plan> left = plans_;
-    std::erase_if(left, [&](const Plan& plan) { return is_built(plan); });
-    build_all(left);
+    update_times_to_beat();
+    build_all(plans_left());
 
     outcome_.of = plans_.size();
+    for (const Plan& plan : plans_)
+      if (!is_built(plan) && !is_needed(plan)) outcome_.not_needed.push_back(plan);
     outcome_.seconds = elapsed();
     const auto of_default = std::ranges::find(outcome_.builds, plans_.front().print(), &TunedBuild::plan);
     if (of_default == outcome_.builds.end()) return std::move(outcome_);
@@ -53,10 +55,7 @@ class Predictor {
                                    plans_.front().print(), target_.name, of_default->failure),
                        {});
     std::rotate(outcome_.builds.begin(), of_default, of_default + 1);
-    std::vector<BuiltPlan> built;
-    for (const TunedBuild& build : outcome_.builds)
-      if (build.failure.empty()) built.push_back({.plan = parse_plan(build.plan, {}), .built = build.built});
-    for (const PredictRequest::Asked& asked : request_.asked) choose_best(asked, built);
+    for (const PredictRequest::Asked& asked : request_.asked) choose_best(asked, built_);
     return std::move(outcome_);
   }
 
@@ -73,7 +72,10 @@ class Predictor {
     while (std::optional<TunedBuild> build = ahead.next(look)) {
       if (const std::string problem = store_.note(*build); !problem.empty()) outcome_.not_kept = problem;
       ++now_;
-      if (const std::optional<Plan> more = take(std::move(*build)); more && !is_over()) ahead.add(*more);
+      const std::optional<Plan> more = take(std::move(*build));
+      update_times_to_beat();
+      if (more && is_needed(*more) && !is_over()) ahead.add(*more);
+      ahead.keep_if([&](const Plan& plan) { return is_needed(plan); });
       report();
       look();
     }
@@ -95,8 +97,37 @@ class Predictor {
     std::optional<Plan> more = build.failure.empty() ? relaxed(plan, build.built) : std::nullopt;
     if (more && std::ranges::find(plans_, *more) != plans_.end()) more.reset();
     if (more) plans_.push_back(*more);
+    if (build.failure.empty()) built_.push_back({.plan = plan, .built = build.built});
     outcome_.builds.push_back(std::move(build));
     return more;
+  }
+
+  void update_times_to_beat() {
+    if (built_.empty() || request_.exhaustive) return;
+    const CheckedSpec& spec = request_.spec.checked();
+    for (std::size_t i = 0; i < request_.asked.size(); ++i) {
+      const Prediction now =
+          rank_built(built_, spec, facts_, target_, {request_.asked[i].size}, request_.share_of_tiles);
+      times_to_beat_[i] = times_to_beat(built_, now.ranked, spec, facts_);
+    }
+  }
+
+  /// Whether what is found for one of the sizes may depend on this plan.
+  bool is_needed(const Plan& plan) const {
+    for (std::size_t i = 0; i < request_.asked.size(); ++i) {
+      const ProblemSize& size = request_.asked[i].size;
+      if (plan == default_at(size) || is_worth_building(plan, times_to_beat_[i], request_.spec.checked(),
+                                                        facts_, target_, size, request_.share_of_tiles))
+        return true;
+    }
+    return false;
+  }
+
+  std::vector<Plan> plans_left() const {
+    std::vector<Plan> left;
+    std::ranges::copy_if(plans_, std::back_inserter(left),
+                         [&](const Plan& plan) { return !is_built(plan) && is_needed(plan); });
+    return left;
   }
 
   bool is_built(const Plan& plan) const {
@@ -121,7 +152,7 @@ class Predictor {
                    .default_plan = built.front().plan.print(),
                    .timed = static_cast<int>(built.size()),
                    .of = static_cast<int>(plans_.size()),
-                   .finished = outcome_.builds.size() == plans_.size(),
+                   .finished = outcome_.builds.size() + outcome_.not_needed.size() == plans_.size(),
                    .date = static_cast<std::int64_t>(std::time(nullptr)),
                    .predicted = true,
                    .size = asked.size};
@@ -140,7 +171,7 @@ class Predictor {
   void report() const {
     if (watch_.progress)
       watch_.progress(
-          {.built = outcome_.builds.size(), .of = plans_.size(), .now = now_, .elapsed = elapsed()});
+          {.built = outcome_.builds.size(), .left = plans_left().size(), .now = now_, .elapsed = elapsed()});
   }
 
   const PredictRequest& request_;
@@ -150,8 +181,10 @@ class Predictor {
   const TuneKey key_;        // of the plan
   const TuneKey built_key_;  // of its figures
   const Facts facts_;
-  const PlanTable table_;    // without a tuner
-  std::vector<Plan> plans_;  // the default first
+  const PlanTable table_;                   // without a tuner
+  std::vector<Plan> plans_;                 // the default first
+  std::vector<BuiltPlan> built_;            // of the builds those that did not fail
+  std::vector<TimesToBeat> times_to_beat_;  // for each size that is asked about
   std::size_t now_ = 0;
   PredictOutcome outcome_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

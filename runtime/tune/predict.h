@@ -22,12 +22,13 @@ struct PredictRequest {
   std::vector<Asked> asked;  // what the model is asked about; at least one. Each gets a plan of its own
   ShareOfTiles share_of_tiles;
   double budget_seconds = 0;  // no build begins after that
+  bool exhaustive = false;    // builds those, too, that cannot change what is found
   int threads = 1;            // that build
 };
 
 /// How far it is, after each build.
 struct PredictProgress {
-  std::size_t built = 0, of = 0;
+  std::size_t built = 0, left = 0;
   std::size_t now = 0;  // those of `built` that this run made, and not one before it
   double elapsed = 0;   // seconds
 };
@@ -46,6 +47,8 @@ struct PredictOutcome {
   std::size_t dropped = 0;   // plans that spill at the price of their time
   std::size_t resumed = 0;   // builds that an earlier run had left
   std::size_t of = 0;        // plans
+  std::vector<Plan>
+      not_needed;  // those that could not be worth measuring, whatever ptxas made of them: not built
   double seconds = 0;
   std::string not_kept;            // why the store could not keep the plan or a build, or empty
   std::vector<TunedBuild> builds;  // the default first, else as they were built; those that failed, too

@@ -15,25 +15,34 @@ namespace fa {
 template <class Config, class Hooks>
 struct OddOutputs {
   static constexpr int kRowsPerWarp = Config::kTileQ / Config::kWarps;
-  static_assert(kRowsPerWarp <= 32);
+  static constexpr int kLanes = 32;
   static constexpr unsigned kSum = 0x7fc0facd;  // a NaN that stands for a sum begun here, whose sum is NaN
 
-  /// Rows first_row.. of o, one a lane. What is NaN there becomes the sum of the infinities and NaN of V that
-  /// the row keeps, if it keeps any.
+  /// The warp's rows of o, from first_row on. What is NaN there becomes the sum of the infinities and NaN of V
+  /// that the row keeps, if it keeps any.
   static __device__ __forceinline__ void restore(const ForwardParams& params, const WorkItem& item,
                                                  int first_row) {
-    __syncwarp();  // other lanes stored this row
+    __syncwarp();  // other lanes stored a lane's row
+#pragma unroll 1
+    for (int done = 0; done < kRowsPerWarp; done += kLanes)
+      restore_rows(params, item, first_row + done, min(kLanes, kRowsPerWarp - done));
+  }
+
+ private:
+  /// `rows` of them, one a lane.
+  static __device__ __forceinline__ void restore_rows(const ForwardParams& params, const WorkItem& item,
+                                                      int first_row, int rows) {
     const auto [b, h] = item.head(params);
     const int kv_head = Sequence::kv_head(params.call, h);
     const int lane = lane_of_warp();
-    const bool exists = lane < kRowsPerWarp && first_row + lane < item.q_len(params);
+    const bool exists = lane < rows && first_row + lane < item.q_len(params);
     const int q_idx = min(first_row + lane, item.q_len(params) - 1);
     const float4* const q = row_of(params.q, params.q_strides, b, h, q_idx);
     float4* const o = const_cast<float4*>(row_of(params.o, params.o_strides, b, h, q_idx));
     const typename Hooks::Head head = Hooks::head(params.call, b, h);
     const typename Hooks::Row row = Hooks::row(params.call, head, q_idx, static_cast<float>(q_idx));
 #pragma unroll 1
-    for (int first = 0; first < item.kv_len(params); first += 32) {
+    for (int first = 0; first < item.kv_len(params); first += kLanes) {
       const float4* const mine =
           row_of(params.v, params.v_strides, b, kv_head, min(first + lane, item.kv_len(params) - 1));
       float zero = 0.0f;  // 0 times an infinity is NaN
@@ -70,7 +79,6 @@ struct OddOutputs {
     }
   }
 
- private:
   static __device__ __forceinline__ const float4* row_of(const void* tensor, const TensorStrides& strides,
                                                          int b, int h, int row) {
     return reinterpret_cast<const float4*>(Sequence::head_rows<float>(tensor, strides, b, h) +

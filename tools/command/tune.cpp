@@ -90,7 +90,7 @@ void declare(CLI::App& command, TuneArguments& arguments) {
                   "Most to spend on each spec, and GPU: 30, 30s, 5m, 1h [60s; with --gpu none]")
       ->type_name("TIME");
   command.add_flag("--exhaustive", arguments.exhaustive,
-                   "Time every legal plan, without --budget for as long as it takes");
+                   "Time every legal plan (with --gpu build it), without --budget for as long as it takes");
   constexpr const char* kStored = "Remembered plans";
   command.add_flag("--list", arguments.list, "Show them, of SPEC alone where given")->group(kStored);
   command.add_flag("--forget", arguments.forget, "Drop them, of SPEC alone where given")->group(kStored);
@@ -264,8 +264,6 @@ std::vector<const Target*> predicted_targets(const TuneArguments& arguments) {
   refuse_plan(arguments);
   if (arguments.device.device == "host")
     throw ArgumentError("--gpu predicts plans of GPUs, --device host times plans of the CPU: leave out one");
-  if (arguments.exhaustive)
-    throw ArgumentError("--exhaustive times every plan, --gpu times none and builds all: leave out one");
   std::vector<const Target*> targets;
   for (const std::string& name : arguments.gpus) {
     const Target* const target = &check_gpu_target(name);
@@ -302,8 +300,9 @@ int predict_specs(TuneArguments& arguments, const std::vector<Spec>& specs) {
       steps.next();
       const std::string label = kernel_label(spec.checked(), target->name);
       try {
-        const PredictOutcome outcome = predict_and_show(spec, predicted_inputs(arguments, spec), *target,
-                                                        store, budget, options.num_threads);
+        const PredictOutcome outcome = predict_and_show(
+            spec, predicted_inputs(arguments, spec), *target, store,
+            {.budget_seconds = budget, .exhaustive = arguments.exhaustive, .threads = options.num_threads});
         if (!is_interrupted()) ++finished;
         const ProgressHidden hidden;
         if (arguments.json.shows_text()) print_prediction(outcome, label);

@@ -57,26 +57,26 @@ void print_built(std::string_view title, const PredictOutcome& outcome, const st
 }  // namespace
 
 PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
-                                const Target& target, const PlanStore& store, double budget_seconds,
-                                int threads) {
+                                const Target& target, const PlanStore& store, const PredictEffort& effort) {
   Progress progress(fmt::format("{} for {}: planning", spec.name(), target.name));
   Shares shares(spec, inputs);
   PredictRequest request{
       .spec = spec,
       .asked = {},
       .share_of_tiles = [&](const Plan& plan, const ProblemSize& size) { return shares.of(plan, size); },
-      .budget_seconds = budget_seconds,
-      .threads = threads > 0 ? threads : usable_cores()};
+      .budget_seconds = effort.budget_seconds,
+      .exhaustive = effort.exhaustive,
+      .threads = effort.threads > 0 ? effort.threads : usable_cores()};
   for (const ProblemInputs& input : inputs)
     request.asked.push_back({.size = input.size, .problem = describe_timed(spec, {input})});
   const auto show = [&](const PredictProgress& at) {
-    const std::size_t left = at.of - std::min(at.of, at.built);
-    std::string text = fmt::format("{} for {}: {} built, {} left", spec.name(), target.name, at.built, left);
-    if (left == 0) text = fmt::format("{} for {}: ranking {} plans", spec.name(), target.name, at.built);
-    if (at.now > 0 && left > 0)
-      text += fmt::format(", about {:.0f} s",
-                          std::ceil(at.elapsed / static_cast<double>(at.now) * static_cast<double>(left)));
-    progress.show(std::move(text), static_cast<double>(at.built) / static_cast<double>(at.of));
+    std::string text =
+        fmt::format("{} for {}: {} built, {} left at most", spec.name(), target.name, at.built, at.left);
+    if (at.left == 0) text = fmt::format("{} for {}: ranking {} plans", spec.name(), target.name, at.built);
+    if (at.now > 0 && at.left > 0)
+      text += fmt::format(", {:.0f} s",
+                          std::ceil(at.elapsed / static_cast<double>(at.now) * static_cast<double>(at.left)));
+    progress.show(std::move(text), static_cast<double>(at.built) / static_cast<double>(at.built + at.left));
   };
   return predict_plan(request, target, store, {.progress = show, .is_stopped = is_interrupted});
 }
@@ -88,6 +88,8 @@ void print_prediction(const PredictOutcome& outcome, const std::string& label) {
   if (outcome.resumed > 0) how += fmt::format(", {} of them before", outcome.resumed);
   if (outcome.dropped > 0) how += fmt::format(", {} spill in their loops", outcome.dropped);
   if (failed > 0) how += fmt::format(", {} cannot be built", failed);
+  if (!outcome.not_needed.empty())
+    how += fmt::format(", {} more could not be among the best", outcome.not_needed.size());
   if (outcome.found.empty())
     fmt::print("{}  stopped before the compiler's own choice was built ({})\n", label, how);
   for (const auto& [best, why] : outcome.found) {
@@ -112,6 +114,8 @@ std::vector<nlohmann::json> prediction_json(const PredictOutcome& outcome, const
       line.erase(key);  // of the plan, too
     builds.push_back(std::move(line));
   }
+  nlohmann::json not_needed = nlohmann::json::array();
+  for (const Plan& plan : outcome.not_needed) not_needed.push_back(plan.print());
   std::vector<nlohmann::json> reports;
   for (const auto& [best, why] : outcome.found) {
     reports.push_back(plan_json(best));
@@ -125,6 +129,7 @@ std::vector<nlohmann::json> prediction_json(const PredictOutcome& outcome, const
     report["failed"] = num_failed(outcome);
     report["not_kept"] = outcome.not_kept;
     report["builds"] = builds;
+    report["not_needed"] = not_needed;
   }
   return reports;
 }

@@ -10,11 +10,16 @@
 
 namespace fa::tools {
 
+struct PredictEffort {
+  double budget_seconds = 0;  // no build begins after that
+  bool exhaustive = false;    // builds those, too, that cannot change what is found
+  int threads = 0;            // that build; 0: one for each core
+};
+
 /// Predicts a plan for each size and remembers it, and shows how far it is. `inputs`: the sizes, one at least, and
-/// what masks read at them. `threads` build; 0: one for each core. Throws as predict_plan does.
+/// what masks read at them. Throws as predict_plan does.
 PredictOutcome predict_and_show(const Spec& spec, const std::vector<ProblemInputs>& inputs,
-                                const Target& target, const PlanStore& store, double budget_seconds,
-                                int threads);
+                                const Target& target, const PlanStore& store, const PredictEffort& effort);
 
 void print_prediction(const PredictOutcome& outcome, const std::string& label);
 /// One report a size.

@@ -9,6 +9,12 @@
 
 namespace fa {
 
+/// The largest divisor of `all` that is `most` or less.
+__host__ __device__ constexpr int largest_divisor(int all, int most) {
+  while (all % most != 0) --most;
+  return most;
+}
+
 template <class Config, class Hooks, class Classes>
 struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   using Elements = ScoreElements<Config, Hooks, Classes>;
@@ -51,8 +57,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     constexpr int kColumns = Elements::kColumns;
     constexpr int kBits = kRows * kColumns;  // of one group of columns in this thread
     constexpr int kAll = Place::kGroups;
-    constexpr int kServed = kAll * kBits <= 64 ? kAll : 64 / kBits;  // groups that a loop serves
-    static_assert(kAll % kServed == 0);
+    constexpr int kServed = largest_divisor(kAll, 64 / kBits);  // groups that a loop serves
 #pragma unroll
     for (int first = 0; first < kAll; first += kServed) {
       unsigned long long kept = 0;

@@ -1,6 +1,8 @@
 // Which of the built plans is predicted to be the fastest, by figures that are made up.
 #include "compiler/tune/predict.h"
 
+#include <array>
+#include <random>
 #include <set>
 
 #include "tests/catch.h"
@@ -111,6 +113,68 @@ TEST_CASE("eight plans are worth measuring, three of them unusual at most", "[tu
   CHECK(std::ranges::count_if(
             chosen, [&](std::size_t of) { return !is_preferable(plans[of].plan, kSpec, kFacts); }) <= 3);
   CHECK(worth_measuring(plans, {}, kSpec, kFacts).empty());
+}
+
+TEST_CASE("what a plan takes cannot beat the least that it could take", "[tune][predict]") {
+  for (const char* name : {"t4", "a100", "l4", "h200"}) {
+    const Target& target = find_target(name);
+    for (const Plan& plan : plans_to_build(kSpec, {}, target)) {
+      double fastest = std::numeric_limits<double>::infinity();
+      for (int registers = least_registers(plan, kSpec); registers <= 255; registers += 8) {
+        for (const int spills : {0, 4}) {
+          const AsBuilt as_built{.registers = registers,
+                                 .shared_memory = shared_memory_bytes(plan, kSpec),
+                                 .looped_spills = spills};
+          fastest = std::min(fastest, predict(plan, as_built, kSpec, {}, target, {}, 0.5).ms);
+        }
+      }
+      INFO(name << ": " << plan.print());
+      CHECK(least_ms_as_built(plan, kSpec, {}, target, {}, 0.5) <= fastest);
+    }
+  }
+}
+
+TEST_CASE("plans that cannot be worth measuring need no build: what is found stays the same",
+          "[tune][predict]") {
+  std::mt19937 random(7);
+  const ProblemSize size;
+  std::size_t built_in_all = 0, of = 0;
+  for (const char* name : {"t4", "a100", "l4", "h200"}) {
+    const Target& target = find_target(name);
+    const std::vector<Plan> plans = plans_to_build(kSpec, {}, target);
+    for (int turn = 0; turn < 12; ++turn) {
+      // Registers, and spills of some plans, at most or all of them, that ptxas might come to.
+      const int spilling_in_ten = std::array{0, 1, 5, 10}[turn % 4];
+      std::vector<BuiltPlan> all;
+      for (const Plan& plan : plans) {
+        const int least = std::min(255, least_registers(plan, kSpec));
+        all.push_back(
+            {.plan = plan,
+             .built = {.registers = std::uniform_int_distribution(least, 255)(random),
+                       .shared_memory = shared_memory_bytes(plan, kSpec),
+                       .looped_spills = std::uniform_int_distribution(0, 9)(random) < spilling_in_ten}});
+      }
+      std::vector<BuiltPlan> some;
+      TimesToBeat times;
+      for (const BuiltPlan& one : all) {
+        if (!is_worth_building(one.plan, times, kSpec, kFacts, target, size, kAll)) continue;
+        some.push_back(one);
+        times = times_to_beat(some, rank(some, kSpec, name).ranked, kSpec, kFacts);
+      }
+      const auto named = [&](const std::vector<BuiltPlan>& built) {
+        const Prediction found = rank(built, kSpec, name);
+        std::vector<std::string> names{built[found.best.of].plan.print()};
+        for (const std::size_t one : worth_measuring(built, found.ranked, kSpec, kFacts))
+          names.push_back(built[one].plan.print());
+        return names;
+      };
+      INFO(name << ", " << spilling_in_ten << " of 10 spill, " << some.size() << " of " << all.size());
+      CHECK(named(some) == named(all));
+      built_in_all += some.size();
+      of += all.size();
+    }
+  }
+  CHECK(built_in_all < of / 2);
 }
 
 TEST_CASE("only the default and the legal plans of a prediction are timed", "[tune][predict]") {

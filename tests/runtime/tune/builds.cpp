@@ -48,6 +48,24 @@ TEST_CASE("each plan is built once, by however many threads", "[tune][builds]") 
   CHECK_FALSE(none.next(nothing));
 }
 
+TEST_CASE("plans that are no longer wanted are not built", "[tune][builds]") {
+  const std::vector<Plan> plans = some_plans(40);
+  std::atomic<bool> is_decided = false;
+  std::atomic<int> calls = 0;
+  BuildsAhead ahead(plans, 1, [&](const Plan& plan) {
+    while (calls > 0 && !is_decided) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++calls;
+    return made_of(plan);
+  });
+  REQUIRE(ahead.next(nothing));
+  ahead.keep_if([](const Plan& plan) { return plan.tile_q > 16 * 38; });
+  is_decided = true;
+  std::set<std::string> seen;
+  while (const auto build = ahead.next(nothing)) seen.insert(build->plan);
+  seen.erase(plans[1].print());  // may have begun before
+  CHECK(seen == std::set{plans[38].print(), plans[39].print()});
+}
+
 TEST_CASE("builds run at once, and ahead of the reader", "[tune][builds]") {
   std::atomic<int> at_once = 0, most = 0;
   BuildsAhead ahead(some_plans(6), 3, [&](const Plan& plan) {
