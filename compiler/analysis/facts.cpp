@@ -6,6 +6,7 @@
 #include "compiler/analysis/affine.h"
 #include "compiler/analysis/facts.h"
 #include "compiler/analysis/mask_samples.h"
+#include "compiler/analysis/mask_segments.h"
 #include "compiler/analysis/region.h"
 #include "compiler/analysis/relative.h"
 #include "compiler/analysis/row_addend.h"
@@ -225,6 +226,7 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
     } else {
       facts.global_tokens = find_global_tokens(samples);
       facts.mask_blocks = find_mask_blocks(*hooks.mask_mod);
+      facts.mask_keeps_segments = keeps_segments(*hooks.mask_mod);
     }
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
@@ -278,6 +280,7 @@ std::string Facts::print() const {
   if (mask_blocks.queries > 1 || mask_blocks.keys > 1)
     text += fmt::format("  by blocks: of {} queries, of {} keys{}\n", mask_blocks.queries, mask_blocks.keys,
                         mask_blocks.has_line ? "; and by single tokens" : "");
+  if (mask_keeps_segments) text += "  keeps segments of a table: a row's keys lie together\n";
   if (global_tokens.see) text += "  the first tokens see far more tokens than others\n";
   if (global_tokens.are_seen) text += "  the first tokens are seen by far more tokens than others\n";
   if (has_sink) text += "sink: one more logit a head, added after the last tile\n";

@@ -51,6 +51,7 @@ struct Facts {
   std::optional<Band> mask_band;  // of a relative mask
   GlobalTokens global_tokens;
   MaskBlocks mask_blocks;            // of a mask that is not relative
+  bool mask_keeps_segments = false;  // of a table: documents (mask_segments.h)
   bool mask_is_always_true = false;  // proved
   bool mask_is_always_false = false;
   // LLVM instructions left in what kernels evaluate (score_mod and mask_mod), by how often they run;

@@ -56,7 +56,7 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
   const ProblemSize& size = question.size;
   const double flops = 2.0 * size.batch * size.num_q_heads * size.q_len * size.kv_len *
                        (question.spec.head_dim + question.spec.head_dim_v) *
-                       share_of_band(question.facts, plan, size);
+                       share_of_tiles_kept(question.facts, plan, size);
   return {.plan = plan,
           .why = fmt::format(
               "{}: {} x {} warps on an SM, {} rows a warp; a step takes products {:.0f}, shared memory "

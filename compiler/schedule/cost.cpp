@@ -41,10 +41,10 @@ constexpr double kWarpsOfWarpgroup = 4;
 constexpr double kExposedByWarpgroups = 1.9;
 // Cycles of a step: barriers, waits for cp.async. More where a scheduler has one warp, or waits for a warpgroup's barriers.
 constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
-constexpr double kCtaLatency = 1500;  // cycles: set-up, first products and epilogue of a CTA
-// The same of warpgroups, which set up barriers and hand over registers. CTAs beside one hide it by their square: each hides
-// its share, and is the more often in its loop meanwhile (an H100, d64, one to three).
-constexpr double kCtaLatencyOfWarpgroups = 3000;
+// Cycles: set-up, first products and epilogue of a CTA. CTAs beside one hide it by their square: each hides its share, and is
+// the more often in its loop meanwhile (an H100: sm90's kernels, one to three; sm80's, two to five). Where warps copy K and
+// V themselves, each only its share.
+constexpr double kCtaLatency = 3000, kCtaLatencyOfSyncCopies = 1500;
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
@@ -199,9 +199,8 @@ Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts,
   cost.ctas = static_cast<int>(std::min<double>(ctas_on_an_sm, ctas_of_busiest_sm));
   cost.step = step_cost(plan, spec, facts, target, cost.ctas, spills);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
-  const double latency = traits_of(plan.family).has_warpgroups
-                             ? kCtaLatencyOfWarpgroups / (cost.ctas * cost.ctas)
-                             : kCtaLatency / cost.ctas;
+  const double latency = traits_of(plan.family).has_async_copies ? kCtaLatency / (cost.ctas * cost.ctas)
+                                                                 : kCtaLatencyOfSyncCopies / cost.ctas;
   const double cta_cycles = steps * cost.step.total + latency + ends_cycles(plan, spec, target);
   // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);
@@ -221,8 +220,8 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
              const ProblemSize& size, std::optional<double> share_of_tiles) {
   return predict_with(plan, spec, facts, target, size,
-                      share_of_tiles ? *share_of_tiles : share_of_band(facts, plan, size), plan.min_ctas,
-                      may_spill(plan, spec, facts, target));
+                      share_of_tiles ? *share_of_tiles : share_of_tiles_kept(facts, plan, size),
+                      plan.min_ctas, may_spill(plan, spec, facts, target));
 }
 
 int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target) {

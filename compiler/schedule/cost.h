@@ -25,7 +25,7 @@ struct Cost {
 StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                    int ctas);
 /// `plan` must be legal. `share_of_tiles` is what the mask leaves of them, evenly over the rows; each costs a
-/// whole step. Without it, what the band of a relative mask leaves (mask_tiles.h), and else all.
+/// whole step. Without it, what is known of the mask (share_of_tiles_kept).
 Cost predict(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
              const ProblemSize& size, std::optional<double> share_of_tiles = {});
 

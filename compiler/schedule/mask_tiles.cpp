@@ -12,6 +12,8 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // How many keys a row keeps side by side, where that is not known: of specs/ at N8192, BigBird, tree and the 2-D
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeOfLongMask = 250;
+// The same of segments that a table tells: specs/document.fa at N8192, whose documents are causal inside.
+constexpr double kKeysOfSegment = 700;
 // Of blocks, layouts keep one or a few side by side (BigBird, block routing).
 constexpr double kBlocksOfRange = 2;
 
@@ -24,8 +26,14 @@ int beyond_block(int tile, int block) {
 
 }  // namespace
 
-double share_of_band(const Facts& facts, const Plan& plan, const ProblemSize& size) {
-  if (!facts.mask_band || size.q_len <= 0 || size.kv_len <= 0) return 1;
+double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size) {
+  if (size.q_len <= 0 || size.kv_len <= 0) return 1;
+  if (facts.mask_keeps_segments) {
+    const MaskBlocks& blocks = facts.mask_blocks;
+    const int at_edges = beyond_block(plan.tile_q, blocks.queries) + beyond_block(plan.tile_kv, blocks.keys);
+    return std::min(1.0, (kKeysOfSegment + at_edges) / size.kv_len);
+  }
+  if (!facts.mask_band) return 1;
   const Band& band = *facts.mask_band;
   const std::int64_t rows = ceil_div(size.q_len, plan.tile_q);
   const std::int64_t columns = ceil_div(size.kv_len, plan.tile_kv);
@@ -71,7 +79,7 @@ MaskEdges edges_of(const Facts& facts) {
 }
 
 double excess_at_edges(const Facts& facts, const Plan& plan) {
-  return facts.mask_band ? 1 : edges_of(facts).excess(plan.tile_q, plan.tile_kv);
+  return facts.mask_band || facts.mask_keeps_segments ? 1 : edges_of(facts).excess(plan.tile_q, plan.tile_kv);
 }
 
 }  // namespace fa

@@ -9,9 +9,9 @@ namespace fa {
 
 constexpr int kLongHook = 10;  // operations an element
 
-/// Of all tiles, tile_q x tile_kv, how many a kernel visits where the mask keeps a band (analysis/band.h): 0 to 1. 1 where
-/// there is no mask, or where it is not known to be one of a band.
-double share_of_band(const Facts& facts, const Plan& plan, const ProblemSize& size);
+/// Of all tiles, tile_q x tile_kv, how many a kernel visits where the mask keeps a band (analysis/band.h) or segments
+/// (analysis/mask_segments.h, of a usual length): 0 to 1. 1 where there is no mask, or where nothing is known of it.
+double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size);
 
 /// Whether a mask takes so long that what tiles at its edge cost decides. A thread has two rows of each of its columns.
 bool has_long_mask(const Facts& facts);
@@ -32,7 +32,7 @@ struct MaskEdges {
 
 MaskEdges edges_of(const Facts& facts);
 
-/// The excess of a plan's tiles; 1 where share_of_band counts tiles.
+/// The excess of a plan's tiles; 1 where share_of_tiles_kept counts them.
 double excess_at_edges(const Facts& facts, const Plan& plan);
 
 }  // namespace fa
