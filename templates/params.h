@@ -40,6 +40,13 @@ struct CallParams {
   const void* tensors[kMaxTensors];
 };
 
+/// How a number below 2^30 is divided: by the upper half of twice its product with a factor, shifted
+/// (compiler/program/grid.h makes it).
+struct Divisor {
+  unsigned factor;
+  int shift;
+};
+
 /// The arguments of every pass of a forward kernel.
 struct ForwardParams {
   // What attention reads and writes.
@@ -59,11 +66,10 @@ struct ForwardParams {
   int* tile_map;  // common/tiles/tile_map.h; in the call's workspace, null where no pass fills one
 
   // Blocks of a pass are numbered with 2^head_shift of its heads taking turns at each of its tiles, then the tiles, then the
-  // heads left: where some tiles have more work, those of several heads run first and what runs last is short.
-  // kAllHeads: all heads of all batch entries take turns, in passes that say so (compiler/program/pass.h).
+  // heads left: where some tiles have more work, those of several heads run first and what runs last is short. Heads in turn
+  // are of one batch entry, or of any in passes that say so (compiler/program/pass.h), which divide by `heads`, a batch entry's.
   int head_shift;
+  Divisor heads;
 };
-
-constexpr int kAllHeads = -1;
 
 }  // namespace fa

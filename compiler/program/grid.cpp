@@ -1,6 +1,9 @@
 #include "compiler/program/grid.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "templates/backward_params.h"
 
@@ -14,11 +17,23 @@ Blocks of_q_tiles(const Pass& pass, const ForwardParams& params) {
           .z = params.call.batch};
 }
 
-/// All heads and batch entries at a tile, then those at the next.
-Blocks of_first_q_tiles_first(const Pass& pass, const ForwardParams& params) {
-  if (params.head_shift != kAllHeads) return of_q_tiles(pass, params);
+constexpr int kMostBlocks = 65535;  // in y and z
+
+std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+/// Of `heads` heads of each batch entry 2^head_shift at a tile, then the same at the next, then other heads. The last blocks in
+/// z, and those of the last turn, may have none left.
+Blocks of_heads_in_turn(int heads, int tiles, const ForwardParams& params) {
+  const std::int64_t of_batch = std::int64_t{params.call.batch} * heads;
+  const std::int64_t turns =
+      std::max<std::int64_t>(1, ceil_div(of_batch, std::int64_t{1} << params.head_shift));
+  const std::int64_t z = ceil_div(turns, std::int64_t{kMostBlocks});
   return {
-      .x = params.call.num_q_heads, .y = params.call.batch, .z = count_tiles(params.call.q_len, pass.tile_q)};
+      .x = tiles << params.head_shift, .y = static_cast<int>(ceil_div(turns, z)), .z = static_cast<int>(z)};
+}
+
+Blocks of_q_tiles_across_entries(const Pass& pass, const ForwardParams& params) {
+  return of_heads_in_turn(params.call.num_q_heads, count_tiles(params.call.q_len, pass.tile_q), params);
 }
 
 /// Heads and batch entries have blocks of their own only where their maps differ.
@@ -45,16 +60,11 @@ Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
           .z = params.call.batch};
 }
 
-Blocks of_first_kv_tiles_first(const Pass& pass, const ForwardParams& params) {
-  if (params.head_shift != kAllHeads) return of_kv_tiles(pass, params);
-  return {.x = params.call.num_kv_heads,
-          .y = params.call.batch,
-          .z = count_tiles(params.call.kv_len, pass.tile_kv)};
+Blocks of_kv_tiles_across_entries(const Pass& pass, const ForwardParams& params) {
+  return of_heads_in_turn(params.call.num_kv_heads, count_tiles(params.call.kv_len, pass.tile_kv), params);
 }
 
 Blocks of_elements(const Pass&, const ForwardParams&) { return {.x = kBlocksOfExactSums}; }
-
-constexpr int kMostBlocksInZ = 65535;  // and in y
 
 struct Rule {
   Grid grid;
@@ -63,16 +73,19 @@ struct Rule {
 };
 
 /// A rule of grids is one line here and one of the enumeration, in the same order.
-constexpr Rule kRules[] = {{Grid::q_tiles, "q_tiles", of_q_tiles},
-                           {Grid::tile_map, "tile_map", of_tile_map},
-                           {Grid::first_q_tiles_first, "first_q_tiles_first", of_first_q_tiles_first},
-                           {Grid::score_rows, "score_rows", of_rows},
-                           {Grid::heads, "heads", of_heads},
-                           {Grid::row_stats, "row_stats", of_rows},
-                           {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
-                           {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_first_kv_tiles_first},
-                           {Grid::d_q_sums, "d_q_sums", of_rows},
-                           {Grid::exact_sums, "exact_sums", of_elements}};
+constexpr Rule kRules[] = {
+    {Grid::q_tiles, "q_tiles", of_q_tiles},
+    {Grid::tile_map, "tile_map", of_tile_map},
+    {Grid::last_q_tiles_first, "last_q_tiles_first", of_q_tiles_across_entries},
+    {Grid::first_q_tiles_first, "first_q_tiles_first", of_q_tiles_across_entries},
+    {Grid::score_rows, "score_rows", of_rows},
+    {Grid::heads, "heads", of_heads},
+    {Grid::row_stats, "row_stats", of_rows},
+    {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
+    {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_kv_tiles_across_entries},
+    {Grid::longest_kv_tiles_first, "longest_kv_tiles_first", of_kv_tiles_across_entries},
+    {Grid::d_q_sums, "d_q_sums", of_rows},
+    {Grid::exact_sums, "exact_sums", of_elements}};
 
 constexpr bool are_in_order() {
   std::size_t place = 0;
@@ -90,19 +103,26 @@ Blocks blocks_of(const Pass& pass, const ForwardParams& params) {
   return rule_of(pass.grid).blocks(pass, params);
 }
 
-bool may_take_all_heads(const Pass& pass, const CallParams& call) {
-  if (call.batch > kMostBlocksInZ) return false;
-  if (pass.grid == Grid::first_q_tiles_first) return count_tiles(call.q_len, pass.tile_q) <= kMostBlocksInZ;
-  if (pass.grid == Grid::first_kv_tiles_first)
-    return count_tiles(call.kv_len, pass.tile_kv) <= kMostBlocksInZ;
-  return false;
+// With 2^shift <= heads < 2^(shift + 1) the factor is 2^(31 + shift) / heads, rounded up: too large by less than one, so that a
+// quotient of a number below 2^30 is too large by less than 1 / heads.
+Divisor divisor_of(int heads) {
+  const int shift = std::bit_width(static_cast<unsigned>(heads)) - 1;
+  return {.factor = static_cast<unsigned>(ceil_div(std::int64_t{1} << (31 + shift), std::int64_t{heads})),
+          .shift = shift};
+}
+
+bool turns_cross_entries(Grid grid) {
+  return rule_of(grid).blocks == of_q_tiles_across_entries ||
+         rule_of(grid).blocks == of_kv_tiles_across_entries;
 }
 
 std::string_view grid_name(Grid grid) { return rule_of(grid).name; }
 
 bool is_of_backward(Grid grid) { return grid >= Grid::row_stats; }
 bool is_of_baseline(Grid grid) { return grid == Grid::score_rows || grid == Grid::heads; }
-bool is_of_keys(Grid grid) { return grid == Grid::kv_tiles || grid == Grid::first_kv_tiles_first; }
+bool is_of_keys(Grid grid) {
+  return grid == Grid::kv_tiles || grid == Grid::first_kv_tiles_first || grid == Grid::longest_kv_tiles_first;
+}
 
 std::optional<Grid> grid_named(std::string_view name) {
   for (const Rule& rule : kRules)

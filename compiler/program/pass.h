@@ -15,15 +15,19 @@ namespace fa {
 enum class Grid : std::uint8_t {
   q_tiles,   // a block for each q tile of each head and batch entry
   tile_map,  // blocks that share the tiles of the map that the pass fills
-  // As q_tiles, but tile by tile, all heads and batch entries at each, where the grid's limits allow it.
+  // As q_tiles, but heads of several batch entries may take turns at a tile: tiles are the longer the later they are, or the
+  // first takes longer than all others.
+  last_q_tiles_first,
   first_q_tiles_first,
   // Of a baseline alone (docs/baselines.md):
   score_rows,  // a block for each tile_q rows of each head and batch entry
   heads,       // a block for each head and batch entry
   // Of the backward pass alone:
   row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
-  kv_tiles,              // a block for each kv tile of each kv head and batch entry
-  first_kv_tiles_first,  // as first_q_tiles_first
+  kv_tiles,  // a block for each kv tile of each kv head and batch entry
+  // The same of kv_tiles: the first takes longer than all others, or each longer than those after it.
+  first_kv_tiles_first,
+  longest_kv_tiles_first,
   d_q_sums,   // as row_stats; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
   exact_sums  // as many blocks for every call; the pass makes elements of BackwardParams::exact_sums
 };

@@ -42,9 +42,9 @@ constexpr double kExposedByWarpgroups = 1.9;
 // Cycles of a step: barriers, waits for cp.async. More where a scheduler has one warp, or waits for a warpgroup's barriers.
 constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
 // Cycles: set-up, first products and epilogue of a CTA. CTAs beside one hide it by their square: each hides its share, and is
-// the more often in its loop meanwhile (an H100: sm90's kernels, one to three; sm80's, two to five). Where warps copy K and
-// V themselves, each only its share.
-constexpr double kCtaLatency = 3000, kCtaLatencyOfSyncCopies = 1500;
+// the more often in its loop meanwhile (an H100: sm90's kernels, one to three; sm80's, two to five). A lone CTA of sm80's
+// kernels has eight warps, which hide half of it; where warps copy K and V themselves, CTAs hide only their share.
+constexpr double kCtaLatency = 3000, kLoneCtaLatency = 1500;
 constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
@@ -191,6 +191,12 @@ double ends_cycles(const Plan& plan, const CheckedSpec& spec, const Target& targ
   return bytes / bytes_per_clock;
 }
 
+double cta_latency(const Plan& plan, int ctas) {
+  const FamilyTraits& traits = traits_of(plan.family);
+  if (!traits.has_async_copies) return kLoneCtaLatency / ctas;
+  return ctas == 1 && !traits.has_warpgroups ? kLoneCtaLatency : kCtaLatency / (ctas * ctas);
+}
+
 Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                   const ProblemSize& size, double share_of_tiles, int ctas_on_an_sm, bool spills) {
   const double ctas = static_cast<double>(size.batch) * size.num_q_heads * ceil_div(size.q_len, plan.tile_q);
@@ -199,8 +205,7 @@ Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts,
   cost.ctas = static_cast<int>(std::min<double>(ctas_on_an_sm, ctas_of_busiest_sm));
   cost.step = step_cost(plan, spec, facts, target, cost.ctas, spills);
   const double steps = ceil_div(size.kv_len, plan.tile_kv) * share_of_tiles;
-  const double latency = traits_of(plan.family).has_async_copies ? kCtaLatency / (cost.ctas * cost.ctas)
-                                                                 : kCtaLatencyOfSyncCopies / cost.ctas;
+  const double latency = cta_latency(plan, cost.ctas);
   const double cta_cycles = steps * cost.step.total + latency + ends_cycles(plan, spec, target);
   // Every tensor is read at least once. Only K and V of the tiles that the mask leaves are read again.
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);

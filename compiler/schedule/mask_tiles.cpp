@@ -12,8 +12,8 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // How many keys a row keeps side by side, where that is not known: of specs/ at N8192, BigBird, tree and the 2-D
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeOfLongMask = 250;
-// The same of segments that a table tells: specs/document.fa at N8192, whose documents are causal inside.
-constexpr double kKeysOfSegment = 700;
+// The same of segments that a table tells: documents of 2,000 tokens that are causal inside.
+constexpr double kKeysOfSegment = 1000;
 // Of blocks, layouts keep one or a few side by side (BigBird, block routing).
 constexpr double kBlocksOfRange = 2;
 

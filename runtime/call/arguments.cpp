@@ -14,7 +14,8 @@
 namespace fa {
 namespace {
 
-constexpr std::int64_t kGridLimit = 65535;  // of a grid's y and z
+constexpr std::int64_t kGridLimit = 65535;          // of a grid's y and z
+constexpr std::int64_t kMostHeads = (1 << 30) - 1;  // of all batch entries: kernels divide numbers below 2^30
 
 void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& args) {
   const Named q{"q", args.q}, k{"k", args.k}, v{"v", args.v}, o{"o", args.o};
@@ -40,6 +41,9 @@ void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& ar
                args.q.shape[d], kGridLimit);
       }
     }
+    if (args.q.shape[0] * args.q.shape[1] > kMostHeads)
+      refuse("q.shape[0] x q.shape[1] (batch x heads) is {}: on a GPU it is at most {}; split the call",
+             args.q.shape[0] * args.q.shape[1], kMostHeads);
   }
   for (const Named& t : {q, k, v, o}) check_memory(t, device);
   if (args.q.shape[0] != 0 && args.q.shape[2] != 0 && !is_injective(args.o))

@@ -10,6 +10,7 @@
 #include "compiler/program/workspace.h"
 #include "compiler/spec/dtype.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/turns.h"
 
 namespace fa {
 namespace {
@@ -43,47 +44,6 @@ void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params,
                                  .numAttrs = overlaps ? 1U : 0U};
   const CUresult result = table.launch_kernel(&config, kernel.functions[number], arguments, nullptr);
   if (result != CUDA_SUCCESS) check_driver(table, result, fmt::format("launching {}", pass.entry));
-}
-
-/// Up to four heads take turns at a q tile, as long as their K and V fit the L2 cache together: more heads
-/// shorten the end of a launch (a causal mask at 16384 rows: 6% of the ideal time with one, 0.2% with four
-/// and with 16), but what tiles of one head read in common would fall out of it.
-int q_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
-  const auto fits = [&](int heads) {
-    const int kv_heads = (heads + params.call.group_size - 1) / params.call.group_size;
-    return params.call.num_q_heads % heads == 0 && kv_heads * kv_bytes <= l2_bytes;
-  };
-  return fits(4) ? 2 : fits(2) ? 1 : 0;
-}
-
-/// The same of heads of K and V at a kv tile, which their Q and dO pass by. `kv_bytes`: of a head's K and V.
-int kv_head_shift(const ForwardParams& params, std::int64_t kv_bytes, std::int64_t l2_bytes) {
-  const CallParams& call = params.call;
-  const std::int64_t row_bytes = call.kv_len > 0 ? kv_bytes / call.kv_len : 0;
-  const auto fits = [&](int heads) {
-    return call.num_kv_heads % heads == 0 && heads * call.group_size * row_bytes * call.q_len <= l2_bytes;
-  };
-  return fits(4) ? 2 : fits(2) ? 1 : 0;
-}
-
-/// Whether CTAs of the first tokens, which visit all tiles of a sequence, would work on alone for long where they started
-/// last: where those are more than an SM has CTAs, each of which visits one tile at least. Where they are fewer, as in many
-/// short sequences, the end matters little, and tiles of one head that follow each other find its K and V in the L2 cache.
-bool may_end_alone(const Pass& pass, const CallParams& call, int num_sms) {
-  const std::int64_t q_tiles = count_tiles(call.q_len, pass.tile_q);
-  const std::int64_t kv_tiles = count_tiles(call.kv_len, pass.tile_kv);
-  const bool of_keys = is_of_keys(pass.grid);
-  const std::int64_t longest = of_keys ? q_tiles * call.group_size : kv_tiles;
-  const std::int64_t ctas =
-      std::int64_t{call.batch} * (of_keys ? call.num_kv_heads * kv_tiles : call.num_q_heads * q_tiles);
-  return longest * num_sms > ctas;
-}
-
-int head_shift(const Pass& pass, const ForwardParams& params, std::int64_t kv_bytes, const DeviceInfo& gpu) {
-  if (may_take_all_heads(pass, params.call) && may_end_alone(pass, params.call, gpu.num_sms))
-    return kAllHeads;
-  return is_of_keys(pass.grid) ? kv_head_shift(params, kv_bytes, gpu.l2_bytes)
-                               : q_head_shift(params, kv_bytes, gpu.l2_bytes);
 }
 
 /// Rows of a tensor.
@@ -144,17 +104,18 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
   const CudaDevice::Current current(kernel.device);
   const DeviceInfo& gpu = kernel.device.info();
   if (is_baseline(kernel.program)) {
-    params.head_shift = q_head_shift(params, kv_bytes, gpu.l2_bytes);
     BaselineParams baseline{};
     baseline.forward = params;
     place_workspace(kernel.program, workspace, baseline);
-    for (std::size_t number = 0; number < kernel.program.size(); ++number)
-      enqueue(kernel, number, baseline, params, stream);
+    for (std::size_t number = 0; number < kernel.program.size(); ++number) {
+      number_blocks(kernel.program[number], kv_bytes, gpu, baseline.forward);
+      enqueue(kernel, number, baseline, baseline.forward, stream);
+    }
     return;
   }
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
-    params.head_shift = head_shift(kernel.program[number], params, kv_bytes, gpu);
+    number_blocks(kernel.program[number], kv_bytes, gpu, params);
     enqueue(kernel, number, params, params, stream);
   }
 }
@@ -169,8 +130,7 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   zero_exact_sums(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     place_workspace(kernel.program, workspace, number, params);
-    params.forward.head_shift =
-        head_shift(kernel.program[number], params.forward, kv_bytes, kernel.device.info());
+    number_blocks(kernel.program[number], kv_bytes, kernel.device.info(), params.forward);
     enqueue(kernel, number, params, params.forward, stream);
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 /// Raise it where a field of ForwardParams or BackwardParams, a bit of a tile map or a field of a pass keeps its place and
 /// changes its meaning.
-constexpr int kVersion = 6;
+constexpr int kVersion = 7;
 
 template <class Params, class Field>
 std::string at(const char* name, const Params& params, const Field& field) {
@@ -22,7 +22,8 @@ std::string at(const char* name, const Params& params, const Field& field) {
 /// Names every field: one that is added or removed does not compile until it is named here.
 std::string fields() {
   static const ForwardParams p = {};
-  const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, call, tile_map, head_shift] = p;
+  const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, call, tile_map, head_shift,
+               heads] = p;
   const auto& [batch, num_q_heads, num_kv_heads, group_size, q_len, kv_len, scale, scale_log2, drop_threshold,
                keep_scale, seed, params, tensors] = call;
 #define FA_AT(field) at(#field, p, field)
@@ -30,7 +31,7 @@ std::string fields() {
          FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +
          FA_AT(group_size) + FA_AT(q_len) + FA_AT(kv_len) + FA_AT(scale) + FA_AT(scale_log2) +
          FA_AT(drop_threshold) + FA_AT(keep_scale) + FA_AT(seed) + FA_AT(params) + FA_AT(tensors) +
-         FA_AT(tile_map) + FA_AT(head_shift);
+         FA_AT(tile_map) + FA_AT(head_shift) + FA_AT(heads);
 #undef FA_AT
 }
 

@@ -181,7 +181,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         run_item(params);
         __syncthreads();  // the next item overwrites shared memory
       }
-    } else {
+    } else if (item.exists(params)) {
       run_item(params);
     }
   }

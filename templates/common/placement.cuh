@@ -62,24 +62,40 @@ __device__ __forceinline__ int reread_block_index_x() {
 #endif
 }
 
-// Whether a grid goes from tile to tile, all heads and batch entries at each, and begins with the first. A generated unit asks
-// for it where the first tokens see, or are seen by, far more tokens than others: CTAs of theirs that started last would work
-// on alone for as long as all others together.
-#ifdef FA_FIRST_Q_TILES_FIRST
-constexpr bool kFirstQTilesFirst = true;
+// Whether heads that take turns at a tile may be of several batch entries. A generated unit asks for it where some tiles take
+// much longer than others, as the last ones of rows do under a causal mask: CTAs of theirs that started late would work on
+// while the rest of the GPU has nothing left.
+#ifdef FA_Q_TURNS_CROSS_ENTRIES
+constexpr bool kQTurnsCrossEntries = true;
 #else
-constexpr bool kFirstQTilesFirst = false;
+constexpr bool kQTurnsCrossEntries = false;
 #endif
-#ifdef FA_FIRST_KV_TILES_FIRST
-constexpr bool kFirstKvTilesFirst = true;
+#ifdef FA_KV_TURNS_CROSS_ENTRIES
+constexpr bool kKvTurnsCrossEntries = true;
 #else
-constexpr bool kFirstKvTilesFirst = false;
+constexpr bool kKvTurnsCrossEntries = false;
+#endif
+// Where the first tokens see far more tokens than others, their tile comes before the last one.
+#ifdef FA_FIRST_Q_TILE_FIRST
+constexpr bool kFirstQTileFirst = true;
+#else
+constexpr bool kFirstQTileFirst = false;
 #endif
 
 struct BatchHead {
   int b;
   int h;  // of q
 };
+
+/// Of a grid whose turns cross batch entries, of `heads` heads each: what a block works on. The last turn may have room for more
+/// than there are.
+__device__ __forceinline__ BatchHead head_of_batch(const ForwardParams& params, const BlockIndex& at,
+                                                   int heads) {
+  const unsigned turn = at.z * gridDim.y + at.y;
+  const unsigned number = (turn << params.head_shift) + (at.x & ((1 << params.head_shift) - 1));
+  const int b = static_cast<int>(__umulhi(2 * number, params.heads.factor) >> params.heads.shift);
+  return {b, static_cast<int>(number) - b * heads};
+}
 
 /// A kv tile of a kv head, which a CTA works on: from the first tile to the last, which under a causal mask is the longest
 /// first.
@@ -88,9 +104,16 @@ struct KvTileOfBlock {
 
   static __device__ __forceinline__ KvTileOfBlock of(const ForwardParams& params) {
     const auto [x, y, z] = block_index();
-    if (kFirstKvTilesFirst && params.head_shift == kAllHeads) return {y, x, z};
+    if constexpr (kKvTurnsCrossEntries) {
+      const auto [b, head] = head_of_batch(params, {x, y, z}, params.call.num_kv_heads);
+      return {b, head, x >> params.head_shift};
+    }
     const int of_turn = x & ((1 << params.head_shift) - 1);
     return {z, (y << params.head_shift) + of_turn, x >> params.head_shift};
+  }
+  /// Whether the block has a tile.
+  __device__ __forceinline__ bool exists(const ForwardParams& params) const {
+    return !kKvTurnsCrossEntries || b < params.call.batch;
   }
 };
 
@@ -103,7 +126,7 @@ struct BlockItem {
 
   __device__ __forceinline__ BatchHead head(const ForwardParams& params) const {
     const auto [x, y, z] = reread_block_index();
-    if (kFirstQTilesFirst && params.head_shift == kAllHeads) return {y, x};
+    if constexpr (kQTurnsCrossEntries) return head_of_batch(params, {x, y, z}, params.call.num_q_heads);
     const int of_turn = x & ((1 << params.head_shift) - 1);
     return {z, (y << params.head_shift) + of_turn};
   }
@@ -112,12 +135,14 @@ struct BlockItem {
   /// runs last is short. The number is computed again at each call, unless `kMayBeKept`.
   template <bool kMayBeKept>
   __device__ __forceinline__ int q_tile(const ForwardParams& params, int tile_q) const {
-    if (kFirstQTilesFirst && params.head_shift == kAllHeads) {
-      const int z = kMayBeKept ? block_index().z : reread_block_index().z;
-      return z == 0 ? 0 : (q_len(params) + tile_q - 1) / tile_q - z;
-    }
     const int x = kMayBeKept ? block_index().x : reread_block_index_x();
-    return (q_len(params) + tile_q - 1) / tile_q - 1 - (x >> params.head_shift);
+    const int tiles = (q_len(params) + tile_q - 1) / tile_q, place = x >> params.head_shift;
+    if constexpr (kFirstQTileFirst) return place == 0 ? 0 : tiles - place;
+    return tiles - 1 - place;
+  }
+  /// Whether the block has a tile.
+  __device__ __forceinline__ bool exists(const ForwardParams& params) const {
+    return !kQTurnsCrossEntries || head(params).b < params.call.batch;
   }
 
   /// The lengths of the item's sequences.

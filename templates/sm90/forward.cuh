@@ -75,7 +75,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
-  __device__ __forceinline__ void run(const ForwardParams& params) { run_item(params); }
+  __device__ __forceinline__ void run(const ForwardParams& params) {
+    if (item.exists(params)) run_item(params);
+  }
 
  private:
   unsigned p[kSteps][4];  // probabilities of a tile, as A fragments

@@ -42,10 +42,10 @@ void run_pass(const Library& library, const Pass& pass, const Blocks& blocks, Pa
   if (error != nullptr) throw DeviceError(fmt::format("{}: {}", pass.entry, error), 0);
 }
 
-/// As runtime/cuda/launch does; heads take turns where that is possible, so that it is tried, and all of them only in one of
-/// the orders, so that what is done where the grid is too long for that is tried, too.
-int head_shift(const Pass& pass, const CallParams& call, int heads, Order order) {
-  if (order == Order::first_to_last && may_take_all_heads(pass, call)) return kAllHeads;
+/// As runtime/cuda/launch does; heads take turns where that is possible, so that it is tried: two, or four of any batch entries
+/// in one of the orders.
+int head_shift(const Pass& pass, int heads, Order order) {
+  if (order == Order::first_to_last && turns_cross_entries(pass.grid)) return 2;
   return heads % 2 == 0 ? 1 : 0;
 }
 
@@ -62,7 +62,8 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
   }
   place_workspace(program, workspace.data(), params);
   for (const Pass& pass : program) {
-    params.head_shift = head_shift(pass, params.call, params.call.num_q_heads, order);
+    params.head_shift = head_shift(pass, params.call.num_q_heads, order);
+    params.heads = divisor_of(params.call.num_q_heads);
     run_pass(library, pass, blocks_of(pass, params), params, order);
   }
 }
@@ -70,28 +71,29 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
 using SharedLibrary = std::shared_ptr<const Library>;
 
 BackwardPass emulated_backward(const SharedLibrary& library, const Program& program, Order order) {
-  return {
-      .workspace_bytes =
-          [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
-      .run =
-          [library, program, order](const BackwardCall& call, void* workspace, Stream) {
-            BackwardParams params = call.params;
-            std::ranges::copy(call.gradients, params.gradients);
-            for (std::size_t i = 0; i < call.gradients.size(); ++i)
-              std::fill_n(call.gradients[i], call.params.elements[i], 0.0F);
-            place_workspace(program, workspace, 0, params);
-            for (int i = 0; i < kMaxGradients; ++i)
-              if (params.exact_sums[i] != nullptr)
-                std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
-            for (std::size_t number = 0; number < program.size(); ++number) {
-              place_workspace(program, workspace, number, params);
-              const CallParams& sizes = params.forward.call;
-              const bool of_kv = is_of_keys(program[number].grid);
-              params.forward.head_shift =
-                  head_shift(program[number], sizes, of_kv ? sizes.num_kv_heads : sizes.num_q_heads, order);
-              run_pass(*library, program[number], blocks_of(program[number], params.forward), params, order);
-            }
-          }};
+  return {.workspace_bytes =
+              [program](const BackwardCall& call) { return workspace_bytes(program, call.params); },
+          .run =
+              [library, program, order](const BackwardCall& call, void* workspace, Stream) {
+                BackwardParams params = call.params;
+                std::ranges::copy(call.gradients, params.gradients);
+                for (std::size_t i = 0; i < call.gradients.size(); ++i)
+                  std::fill_n(call.gradients[i], call.params.elements[i], 0.0F);
+                place_workspace(program, workspace, 0, params);
+                for (int i = 0; i < kMaxGradients; ++i)
+                  if (params.exact_sums[i] != nullptr)
+                    std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
+                for (std::size_t number = 0; number < program.size(); ++number) {
+                  place_workspace(program, workspace, number, params);
+                  const CallParams& sizes = params.forward.call;
+                  const bool of_kv = is_of_keys(program[number].grid);
+                  const int heads = of_kv ? sizes.num_kv_heads : sizes.num_q_heads;
+                  params.forward.head_shift = head_shift(program[number], heads, order);
+                  params.forward.heads = divisor_of(heads);
+                  run_pass(*library, program[number], blocks_of(program[number], params.forward), params,
+                           order);
+                }
+              }};
 }
 
 std::shared_ptr<LoadedKernel> load(const Spec& spec, const Source& source, const SharedLibrary& library,

@@ -55,7 +55,7 @@ void count_blocks(const Program& program, const ForwardParams& params) {
   require(!program.empty() && program.size() <= kMostPasses, "a kernel of too few or too many passes");
   for (const Pass& pass : program) {
     ForwardParams of_pass = params;
-    of_pass.head_shift = pass.grid == Grid::kv_tiles ? 1 : 2;  // of 2 heads of K and V, of 8 of Q
+    of_pass.head_shift = is_of_keys(pass.grid) ? 1 : 2;  // of 2 heads of K and V, of 8 of Q
     const Blocks blocks = blocks_of(pass, of_pass);
     require(blocks.x > 0 && blocks.y > 0 && blocks.z > 0, "a grid without blocks");
   }

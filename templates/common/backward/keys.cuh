@@ -118,7 +118,9 @@ struct BackwardKeys {
     extern __shared__ __align__(1024) unsigned char shared[];
     const ForwardParams& forward = params.forward;
     const CallParams& call = forward.call;
-    const auto [b, kv_head, kv_tile] = KvTileOfBlock::of(forward);
+    const KvTileOfBlock place = KvTileOfBlock::of(forward);
+    if (!place.exists(forward)) return;
+    const auto [b, kv_head, kv_tile] = place;
     const int kv0 = kv_tile * Config::kTileKv;
     const int q_len = Sequence::q_len(call, b), kv_len = Sequence::kv_len(call, b);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));

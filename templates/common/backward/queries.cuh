@@ -49,6 +49,7 @@ struct BackwardQueries {
     extern __shared__ __align__(1024) unsigned char shared[];
     const ForwardParams& forward = params.forward;
     const WorkItem item{};
+    if (!item.exists(forward)) return;
     const auto [b, h] = item.head(forward);
     const int q_tile = item.template q_tile<true>(forward, Config::kTileQ);
     const int q0 = q_tile * Config::kTileQ;

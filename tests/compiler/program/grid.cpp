@@ -2,6 +2,8 @@
 #include "compiler/program/grid.h"
 
 #include <array>
+#include <cstdint>
+#include <random>
 
 #include "templates/backward_params.h"
 #include "tests/catch.h"
@@ -87,37 +89,66 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
         std::array{kBlocksOfExactSums, 1, 1});
 }
 
-TEST_CASE("grids of tiles whose first come first take all heads at each tile, where z has room",
-          "[program]") {
-  ForwardParams params = call(3, 8, 130, 1000);
+TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]") {
+  ForwardParams params = call(5, 8, 130, 1000);
   params.call.num_kv_heads = 2;
-  const Pass of_q = {.entry = "f", .grid = Grid::first_q_tiles_first, .tile_q = 64, .tile_kv = 32};
-  const Pass of_kv = {.entry = "f", .grid = Grid::first_kv_tiles_first, .tile_q = 64, .tile_kv = 128};
-  CHECK(may_take_all_heads(of_q, params.call));
-  CHECK(may_take_all_heads(of_kv, params.call));
-  params.head_shift = kAllHeads;
-  CHECK(blocks(of_q, params) == std::array{8, 3, 3});
-  CHECK(blocks(of_kv, params) == std::array{2, 3, 8});
-  params.head_shift = 1;
-  CHECK(blocks(of_q, params) == std::array{6, 4, 3});
-  CHECK(blocks(of_kv, params) == std::array{16, 1, 3});
+  for (const Grid grid : {Grid::last_q_tiles_first, Grid::first_q_tiles_first}) {
+    const Pass pass = {.entry = "f", .grid = grid, .tile_q = 64, .tile_kv = 32};
+    CHECK(turns_cross_entries(grid));
+    params.head_shift = 0;
+    CHECK(blocks(pass, params) == std::array{3, 40, 1});
+    params.head_shift = 4;  // 40 heads: two turns of 16, one of 8
+    CHECK(blocks(pass, params) == std::array{3 << 4, 3, 1});
+    params.head_shift = 6;
+    CHECK(blocks(pass, params) == std::array{3 << 6, 1, 1});
+    // More turns than a grid has room for in y.
+    ForwardParams many = call(65535, 65535, 64, 64);
+    many.head_shift = 2;
+    const auto [x, y, z] = blocks(pass, many);
+    CHECK(x == 4);
+    CHECK(y <= 65535);
+    CHECK(z <= 65535);
+    CHECK(std::int64_t{y} * z * 4 >= std::int64_t{65535} * 65535);
+  }
+  for (const Grid grid : {Grid::first_kv_tiles_first, Grid::longest_kv_tiles_first}) {
+    CHECK(turns_cross_entries(grid));
+    params.head_shift = 2;
+    CHECK(blocks({.entry = "f", .grid = grid, .tile_q = 64, .tile_kv = 128}, params) ==
+          std::array{8 << 2, 3, 1});  // 10 heads
+  }
+  for (const Grid grid : {Grid::q_tiles, Grid::kv_tiles, Grid::row_stats, Grid::tile_map})
+    CHECK_FALSE(turns_cross_entries(grid));
+}
 
-  CHECK(may_take_all_heads(of_q, call(65535, 1, 65535 * 64, 1).call));
-  CHECK_FALSE(may_take_all_heads(of_q, call(1, 1, 65535 * 64 + 1, 1).call));
-  CHECK_FALSE(may_take_all_heads(of_q, call(65536, 1, 64, 1).call));
-  CHECK_FALSE(may_take_all_heads(of_kv, call(1, 1, 1, 65535 * 128 + 1).call));
-  CHECK_FALSE(
-      may_take_all_heads({.entry = "f", .grid = Grid::q_tiles, .tile_q = 64, .tile_kv = 32}, params.call));
+TEST_CASE("a number is divided by heads as by an integer division", "[program]") {
+  const auto quotient = [](unsigned number, const Divisor& divisor) {
+    return static_cast<unsigned>((std::uint64_t{2 * number} * divisor.factor) >> 32) >> divisor.shift;
+  };
+  std::mt19937 random(3);
+  bool is_right = true;
+  for (int i = 0; i < 20000; ++i) {
+    const unsigned heads =
+        i < 4000 ? 1 + i : std::uniform_int_distribution(1U, (1U << 29) - 1)(random) >> (i % 20);
+    if (heads == 0) continue;
+    const Divisor divisor = divisor_of(static_cast<int>(heads));
+    const unsigned any = std::uniform_int_distribution(0U, (1U << 30) - 1)(random), most = (1U << 30) - 1;
+    for (const unsigned number :
+         {0U, 1U, heads - 1, heads, 2 * heads - 1, any, any / heads * heads, any / heads * heads + heads - 1,
+          most, most / heads * heads, most / heads * heads - 1})
+      if (number <= most) is_right = is_right && quotient(number, divisor) == number / heads;
+  }
+  CHECK(is_right);
 }
 
 TEST_CASE("grids have names", "[program]") {
   for (const Grid grid :
-       {Grid::q_tiles, Grid::tile_map, Grid::first_q_tiles_first, Grid::score_rows, Grid::heads,
-        Grid::row_stats, Grid::kv_tiles, Grid::first_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
+       {Grid::q_tiles, Grid::tile_map, Grid::last_q_tiles_first, Grid::first_q_tiles_first, Grid::score_rows,
+        Grid::heads, Grid::row_stats, Grid::kv_tiles, Grid::first_kv_tiles_first,
+        Grid::longest_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
     CHECK(is_of_backward(grid) ==
-          (grid != Grid::q_tiles && grid != Grid::tile_map && grid != Grid::first_q_tiles_first &&
-           grid != Grid::score_rows && grid != Grid::heads));
+          (grid != Grid::q_tiles && grid != Grid::tile_map && grid != Grid::last_q_tiles_first &&
+           grid != Grid::first_q_tiles_first && grid != Grid::score_rows && grid != Grid::heads));
   }
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");

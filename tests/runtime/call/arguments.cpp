@@ -93,6 +93,12 @@ TEST_CASE("a GPU's grid bounds batch and heads; the host has no such bound", "[r
     for (Tensor* t : {&a.q, &a.k, &a.v, &a.o}) t->shape[0] = 65536;
   };
   CHECK(refusal(many) == "q.shape[0] (batch) is 65536: on a GPU it is at most 65535; split the call");
+  const auto product = [](ForwardArgs& a) {
+    for (Tensor* t : {&a.q, &a.k, &a.v, &a.o}) t->shape[0] = t->shape[1] = 32768;
+  };
+  CHECK(refusal(product) ==
+        "q.shape[0] x q.shape[1] (batch x heads) is 1073741824: on a GPU it is at most 1073741823; split the "
+        "call");
   // The strides are those of two, so on the host the next error is in the output, or there is none.
   CHECK(refusal(many, Device::host) == kNothingThrown);
 }

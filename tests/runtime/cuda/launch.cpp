@@ -130,54 +130,29 @@ TEST_CASE("a forward call reaches the driver as one launch", "[runtime][launch]"
   CHECK(fake().allocations.empty());
 }
 
-TEST_CASE("all heads take turns at each tile where a pass begins with the first tiles", "[runtime][launch]") {
+TEST_CASE("a grid has the heads that take turns", "[runtime][launch]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  Binary binary = kBinary;
-  binary.program[0].grid = Grid::first_q_tiles_first;
-  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
-  const auto launch = [&](int q_len) -> const FakeLaunch& {
-    kernel.forward({.q = tensor(0x100000000, 6, q_len),
+  const auto launch = [&](Grid grid, int heads) -> const FakeLaunch& {
+    Binary binary = kBinary;
+    binary.program[0].grid = grid;
+    const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n", binary);
+    kernel.forward({.q = tensor(0x100000000, heads, 130),
                     .k = tensor(0x200000000, 2, 100),
                     .v = tensor(0x300000000, 2, 100),
-                    .o = tensor(0x400000000, 6, q_len)});
+                    .o = tensor(0x400000000, heads, 130)});
     return fake().launch;
   };
-  const FakeLaunch& few = launch(130);
-  CHECK(few.params.head_shift == kAllHeads);
-  CHECK(few.grid[0] == 6);
-  CHECK(few.grid[1] == 3);  // batch entries
-  CHECK(few.grid[2] == 3);  // 130 rows, 64 a tile
-  // More CTAs an SM than there are tiles of keys: the first tokens' would not end alone.
-  const FakeLaunch& short_ones = launch(132 * 64);
-  CHECK(short_ones.params.head_shift == 1);
-  const FakeLaunch& many = launch(65535 * 64 + 1);  // more tiles than a grid has room for in z
-  CHECK(many.params.head_shift == 1);
-  CHECK(many.grid[0] == 65536 * 2);
-  CHECK(many.grid[1] == 6 / 2);
-}
-
-TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][launch]") {
-  reset_fake();
-  const CudaDevice device(fake_table(), 0);
-  const Kernel kernel = fake_kernel(device, "attention a\nhead_dim 64\ndtype bf16\n");
-  const auto shift = [&](int heads, int kv_heads, int kv_len) {
-    kernel.forward({.q = tensor(0x100000000, heads, 130),
-                    .k = tensor(0x200000000, kv_heads, kv_len),
-                    .v = tensor(0x300000000, kv_heads, kv_len),
-                    .o = tensor(0x400000000, heads, 130)});
-    CHECK(fake().launch.grid[0] == 3U << fake().launch.params.head_shift);
-    return fake().launch.params.head_shift;
+  using Blocks3 = std::array<unsigned, 3>;
+  const auto blocks = [](const FakeLaunch& made) {
+    return Blocks3{made.grid[0], made.grid[1], made.grid[2]};
   };
-  // A row of K and V has 256 bytes, the cache 1 MiB.
-  CHECK(shift(8, 8, 1024) == 2);
-  CHECK(shift(8, 8, 1025) == 1);
-  CHECK(shift(8, 8, 2048) == 1);
-  CHECK(shift(8, 8, 2049) == 0);
-  CHECK(shift(8, 2, 4096) == 2);
-  CHECK(shift(8, 2, 4097) == 0);
-  CHECK(shift(6, 6, 1) == 1);
-  CHECK(shift(3, 3, 1) == 0);
+  const FakeLaunch& some = launch(Grid::q_tiles, 8);  // 130 rows, 64 a tile, 3 batch entries
+  CHECK(some.params.head_shift == 2);
+  CHECK(blocks(some) == Blocks3{3 << 2, 8 >> 2, 3});
+  const FakeLaunch& all = launch(Grid::first_q_tiles_first, 6);
+  CHECK(all.params.head_shift == 5);  // 18 heads
+  CHECK(blocks(all) == Blocks3{3 << 5, 1, 1});
 }
 
 TEST_CASE("the caller's context is used as it is, and another is put back", "[runtime][launch]") {

@@ -2,14 +2,31 @@
 
 namespace fa {
 
+namespace {
+
+/// Whether a row keeps the more keys the later it is, as under a causal mask.
+bool do_rows_grow(const Facts& facts) {
+  return facts.mask_band && facts.mask_band->before == Band::kUnbounded &&
+         facts.mask_band->after != Band::kUnbounded;
+}
+
+}  // namespace
+
 OrderOfTiles order_of_q_tiles(const Facts& facts) {
-  if (!facts.global_tokens.see) return {.grid = Grid::q_tiles, .define = {}};
-  return {.grid = Grid::first_q_tiles_first, .define = "#define FA_FIRST_Q_TILES_FIRST\n"};
+  if (facts.global_tokens.see)
+    return {.grid = Grid::first_q_tiles_first,
+            .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n#define FA_FIRST_Q_TILE_FIRST\n"};
+  if (do_rows_grow(facts))
+    return {.grid = Grid::last_q_tiles_first, .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n"};
+  return {.grid = Grid::q_tiles, .define = {}};
 }
 
 OrderOfTiles order_of_kv_tiles(const Facts& facts) {
-  if (!facts.global_tokens.are_seen) return {.grid = Grid::kv_tiles, .define = {}};
-  return {.grid = Grid::first_kv_tiles_first, .define = "#define FA_FIRST_KV_TILES_FIRST\n"};
+  constexpr std::string_view kCrosses = "#define FA_KV_TURNS_CROSS_ENTRIES\n";
+  if (facts.global_tokens.are_seen)
+    return {.grid = Grid::first_kv_tiles_first, .define = std::string(kCrosses)};
+  if (do_rows_grow(facts)) return {.grid = Grid::longest_kv_tiles_first, .define = std::string(kCrosses)};
+  return {.grid = Grid::kv_tiles, .define = {}};
 }
 
 }  // namespace fa

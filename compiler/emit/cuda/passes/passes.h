@@ -35,7 +35,8 @@ PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& sc
 /// Attention itself. `overlaps`: it may start before the pass before it has ended.
 PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps);
 
-/// Where a grid begins with the first tiles of all heads: the grid, and a line for templates/common/placement.cuh that says so.
+/// The order of a pass's tiles: the grid, and where that may take all heads at each tile a line for
+/// templates/common/placement.cuh that says so.
 struct OrderOfTiles {
   Grid grid;
   std::string define;

@@ -1,0 +1,114 @@
+#include "runtime/cuda/turns.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "compiler/program/grid.h"
+
+namespace fa {
+namespace {
+
+/// A pass's tiles, the heads that each of a batch entry's comes in, and what those heads read again and again.
+struct Work {
+  std::int64_t tiles = 0;
+  int heads = 0;
+  int batch = 0;
+  std::int64_t bytes_of_a_head = 0;
+  int sharing = 1;  // heads that read the same
+
+  std::int64_t bytes(std::int64_t heads_in_turn) const {
+    return (heads_in_turn + sharing - 1) / sharing * bytes_of_a_head;
+  }
+  std::int64_t all_heads() const { return std::int64_t{batch} * heads; }
+  /// Whether the grid has room for turns of 2^shift heads.
+  bool has_room(int shift) const { return shift <= 30 && tiles << shift <= std::numeric_limits<int>::max(); }
+};
+
+Work work_of(const Pass& pass, const CallParams& call, std::int64_t kv_bytes) {
+  if (!is_of_keys(pass.grid))
+    return {.tiles = count_tiles(call.q_len, pass.tile_q),
+            .heads = call.num_q_heads,
+            .batch = call.batch,
+            .bytes_of_a_head = kv_bytes,
+            .sharing = call.group_size};
+  // A kv tile's Q and dO, of all heads that share it.
+  const std::int64_t row_bytes = call.kv_len > 0 ? kv_bytes / call.kv_len : 0;
+  return {.tiles = count_tiles(call.kv_len, pass.tile_kv),
+          .heads = call.num_kv_heads,
+          .batch = call.batch,
+          .bytes_of_a_head = call.group_size * row_bytes * call.q_len};
+}
+
+/// Up to four heads of one batch entry.
+int usual_shift(const Work& work, std::int64_t l2_bytes) {
+  const auto fits = [&](int heads) { return work.heads % heads == 0 && work.bytes(heads) <= l2_bytes; };
+  return fits(4) ? 2 : fits(2) ? 1 : 0;
+}
+
+/// Whether CTAs of the first tokens, which visit all tiles of a sequence, would work on alone for long where they started
+/// last: where those are more than an SM has CTAs, each of which visits one tile at least. Where they are fewer, as in many
+/// short sequences, the end matters little, and tiles of one head that follow each other find its K and V in the L2 cache.
+bool may_end_alone(const Pass& pass, const CallParams& call, int num_sms) {
+  const std::int64_t q_tiles = count_tiles(call.q_len, pass.tile_q);
+  const std::int64_t kv_tiles = count_tiles(call.kv_len, pass.tile_kv);
+  const bool of_keys = is_of_keys(pass.grid);
+  const std::int64_t longest = of_keys ? q_tiles * call.group_size : kv_tiles;
+  const std::int64_t ctas =
+      std::int64_t{call.batch} * (of_keys ? call.num_kv_heads * kv_tiles : call.num_q_heads * q_tiles);
+  return longest * num_sms > ctas;
+}
+
+/// One turn of all heads there are, or as many as the grid has room for.
+int shift_of_all_heads(const Work& work) {
+  int shift = 0;
+  while (std::int64_t{1} << shift < work.all_heads() && work.has_room(shift + 1)) ++shift;
+  return shift;
+}
+
+/// CTAs of a pass that the GPU runs at once: two an SM, which is what registers leave room for, or fewer by shared memory.
+std::int64_t places(const Pass& pass, const DeviceInfo& gpu) {
+  const int by_memory = gpu.max_smem_per_sm / (pass.shared_memory + gpu.reserved_smem_per_block + 1);
+  return std::int64_t{gpu.num_sms} * std::clamp(by_memory, 1, 2);
+}
+
+/// Where each tile takes longer than those after it: so many heads that the tiles of a turn fill the places of the GPU, or
+/// nearly. The shortest CTAs of a turn then end as the longest of the next begin; with fewer heads the longest of the last
+/// turn begin when most of the others have ended. Up to four heads may fill the L2 cache by what they read, more of them half
+/// of it; few of the last turn's blocks may lack a head.
+int shift_of_growing_tiles(const Work& work, std::int64_t places, std::int64_t l2_bytes) {
+  constexpr int kUsual = 2;
+  constexpr double kNearlyFull = 7.0 / 8, kMostIdle = 1.0 / 8;
+  int best = 0;
+  for (int shift = 1; work.has_room(shift) && std::int64_t{1} << (shift - 1) < work.all_heads(); ++shift) {
+    const std::int64_t heads = std::int64_t{1} << shift;
+    if (work.bytes(heads) > (shift <= kUsual ? l2_bytes : l2_bytes / 2)) break;
+    const std::int64_t idle = (heads - work.all_heads() % heads) % heads;
+    if (idle <= kMostIdle * work.all_heads()) best = shift;
+    if (shift >= kUsual && work.tiles << best >= kNearlyFull * places) break;
+  }
+  return best;
+}
+
+int head_shift(const Pass& pass, const Work& work, const CallParams& call, const DeviceInfo& gpu) {
+  switch (pass.grid) {
+    case Grid::last_q_tiles_first:
+    case Grid::longest_kv_tiles_first:
+      return shift_of_growing_tiles(work, places(pass, gpu), gpu.l2_bytes);
+    case Grid::first_q_tiles_first:
+    case Grid::first_kv_tiles_first:
+      if (may_end_alone(pass, call, gpu.num_sms)) return shift_of_all_heads(work);
+      [[fallthrough]];
+    default:
+      return usual_shift(work, gpu.l2_bytes);
+  }
+}
+
+}  // namespace
+
+void number_blocks(const Pass& pass, std::int64_t kv_bytes, const DeviceInfo& gpu, ForwardParams& params) {
+  const Work work = work_of(pass, params.call, kv_bytes);
+  params.head_shift = head_shift(pass, work, params.call, gpu);
+  params.heads = divisor_of(work.heads);
+}
+
+}  // namespace fa
