@@ -40,13 +40,6 @@ struct CallParams {
   const void* tensors[kMaxTensors];
 };
 
-/// How a number below 2^30 is divided: by the upper half of twice its product with a factor, shifted
-/// (compiler/program/grid.h makes it).
-struct Divisor {
-  unsigned factor;
-  int shift;
-};
-
 /// The arguments of every pass of a forward kernel.
 struct ForwardParams {
   // What attention reads and writes.
@@ -67,9 +60,10 @@ struct ForwardParams {
 
   // Blocks of a pass are numbered with 2^head_shift of its heads taking turns at each of its tiles, then the tiles, then the
   // heads left: where some tiles have more work, those of several heads run first and what runs last is short. Heads in turn
-  // are of one batch entry, or of any in passes that say so (compiler/program/pass.h), which divide by `heads`, a batch entry's.
+  // are of one batch entry, or of any in passes that say so (compiler/program/pass.h): each entry then has numbers for
+  // 2^entry_shift heads, of which the last may have none.
   int head_shift;
-  Divisor heads;
+  int entry_shift;
 };
 
 }  // namespace fa

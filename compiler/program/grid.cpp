@@ -21,19 +21,18 @@ constexpr int kMostBlocks = 65535;  // in y and z
 
 std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
 
-/// Of `heads` heads of each batch entry 2^head_shift at a tile, then the same at the next, then other heads. The last blocks in
-/// z, and those of the last turn, may have none left.
-Blocks of_heads_in_turn(int heads, int tiles, const ForwardParams& params) {
-  const std::int64_t of_batch = std::int64_t{params.call.batch} * heads;
+/// Of all batch entries' heads, 2^entry_shift each, 2^head_shift at a tile, then the same at the next, then others.
+Blocks of_heads_in_turn(int tiles, const ForwardParams& params) {
+  const std::int64_t numbers = std::int64_t{params.call.batch} << params.entry_shift;
   const std::int64_t turns =
-      std::max<std::int64_t>(1, ceil_div(of_batch, std::int64_t{1} << params.head_shift));
+      std::max<std::int64_t>(1, ceil_div(numbers, std::int64_t{1} << params.head_shift));
   const std::int64_t z = ceil_div(turns, std::int64_t{kMostBlocks});
   return {
       .x = tiles << params.head_shift, .y = static_cast<int>(ceil_div(turns, z)), .z = static_cast<int>(z)};
 }
 
 Blocks of_q_tiles_across_entries(const Pass& pass, const ForwardParams& params) {
-  return of_heads_in_turn(params.call.num_q_heads, count_tiles(params.call.q_len, pass.tile_q), params);
+  return of_heads_in_turn(count_tiles(params.call.q_len, pass.tile_q), params);
 }
 
 /// Heads and batch entries have blocks of their own only where their maps differ.
@@ -61,7 +60,7 @@ Blocks of_kv_tiles(const Pass& pass, const ForwardParams& params) {
 }
 
 Blocks of_kv_tiles_across_entries(const Pass& pass, const ForwardParams& params) {
-  return of_heads_in_turn(params.call.num_kv_heads, count_tiles(params.call.kv_len, pass.tile_kv), params);
+  return of_heads_in_turn(count_tiles(params.call.kv_len, pass.tile_kv), params);
 }
 
 Blocks of_elements(const Pass&, const ForwardParams&) { return {.x = kBlocksOfExactSums}; }
@@ -103,13 +102,7 @@ Blocks blocks_of(const Pass& pass, const ForwardParams& params) {
   return rule_of(pass.grid).blocks(pass, params);
 }
 
-// With 2^shift <= heads < 2^(shift + 1) the factor is 2^(31 + shift) / heads, rounded up: too large by less than one, so that a
-// quotient of a number below 2^30 is too large by less than 1 / heads.
-Divisor divisor_of(int heads) {
-  const int shift = std::bit_width(static_cast<unsigned>(heads)) - 1;
-  return {.factor = static_cast<unsigned>(ceil_div(std::int64_t{1} << (31 + shift), std::int64_t{heads})),
-          .shift = shift};
-}
+int entry_shift_of(int heads) { return std::bit_width(static_cast<unsigned>(std::max(heads, 1)) - 1); }
 
 bool turns_cross_entries(Grid grid) {
   return rule_of(grid).blocks == of_q_tiles_across_entries ||

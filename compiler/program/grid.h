@@ -17,11 +17,11 @@ struct Blocks {
 /// Evaluates the rule of `pass.grid`. `params.head_shift` is set already.
 Blocks blocks_of(const Pass& pass, const ForwardParams& params);
 
-/// For ForwardParams::heads, of q or of kv as the pass's blocks are. `heads`: 1 to 2^29.
-Divisor divisor_of(int heads);
+/// ForwardParams::entry_shift for so many heads, of q or of kv as the pass's blocks are: their number up to a power of two.
+int entry_shift_of(int heads);
 
-/// Whether heads of several batch entries may take turns at a tile: 2^head_shift of all there are then do, of which the last
-/// turn may have fewer. Of other grids 2^head_shift divides the heads of a batch entry.
+/// Whether heads of several batch entries may take turns at a tile: 2^head_shift numbers of heads then do. Of other grids
+/// 2^head_shift divides the heads of a batch entry.
 bool turns_cross_entries(Grid grid);
 
 /// The rule's name in bundles: "q_tiles".

@@ -14,8 +14,9 @@
 namespace fa {
 namespace {
 
-constexpr std::int64_t kGridLimit = 65535;          // of a grid's y and z
-constexpr std::int64_t kMostHeads = (1 << 30) - 1;  // of all batch entries: kernels divide numbers below 2^30
+constexpr std::int64_t kGridLimit = 65535;  // of a grid's y and z
+constexpr std::int64_t kMostHeads =
+    (1 << 30) - 1;  // of all batch entries: blocks number them, up to powers of two
 
 void check_tensors(const CheckedSpec& spec, Device device, const ForwardArgs& args) {
   const Named q{"q", args.q}, k{"k", args.k}, v{"v", args.v}, o{"o", args.o};

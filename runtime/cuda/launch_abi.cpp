@@ -23,7 +23,7 @@ std::string at(const char* name, const Params& params, const Field& field) {
 std::string fields() {
   static const ForwardParams p = {};
   const auto& [q, k, v, o, lse, q_strides, k_strides, v_strides, o_strides, call, tile_map, head_shift,
-               heads] = p;
+               entry_shift] = p;
   const auto& [batch, num_q_heads, num_kv_heads, group_size, q_len, kv_len, scale, scale_log2, drop_threshold,
                keep_scale, seed, params, tensors] = call;
 #define FA_AT(field) at(#field, p, field)
@@ -31,7 +31,7 @@ std::string fields() {
          FA_AT(v_strides) + FA_AT(o_strides) + FA_AT(batch) + FA_AT(num_q_heads) + FA_AT(num_kv_heads) +
          FA_AT(group_size) + FA_AT(q_len) + FA_AT(kv_len) + FA_AT(scale) + FA_AT(scale_log2) +
          FA_AT(drop_threshold) + FA_AT(keep_scale) + FA_AT(seed) + FA_AT(params) + FA_AT(tensors) +
-         FA_AT(tile_map) + FA_AT(head_shift) + FA_AT(heads);
+         FA_AT(tile_map) + FA_AT(head_shift) + FA_AT(entry_shift);
 #undef FA_AT
 }
 

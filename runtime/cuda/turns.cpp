@@ -19,7 +19,13 @@ struct Work {
   std::int64_t bytes(std::int64_t heads_in_turn) const {
     return (heads_in_turn + sharing - 1) / sharing * bytes_of_a_head;
   }
-  std::int64_t all_heads() const { return std::int64_t{batch} * heads; }
+  std::int64_t ctas() const { return std::int64_t{batch} * heads * tiles; }
+  /// Of heads of all batch entries (entry_shift in templates/params.h).
+  std::int64_t numbers() const { return std::int64_t{batch} << entry_shift_of(heads); }
+  /// Of 2^shift numbers, some of which have no head.
+  double ctas_of_turn(int shift) const {
+    return static_cast<double>(tiles << shift) * heads / static_cast<double>(1 << entry_shift_of(heads));
+  }
   /// Whether the grid has room for turns of 2^shift heads.
   bool has_room(int shift) const { return shift <= 30 && tiles << shift <= std::numeric_limits<int>::max(); }
 };
@@ -61,7 +67,7 @@ bool may_end_alone(const Pass& pass, const CallParams& call, int num_sms) {
 /// One turn of all heads there are, or as many as the grid has room for.
 int shift_of_all_heads(const Work& work) {
   int shift = 0;
-  while (std::int64_t{1} << shift < work.all_heads() && work.has_room(shift + 1)) ++shift;
+  while (std::int64_t{1} << shift < work.numbers() && work.has_room(shift + 1)) ++shift;
   return shift;
 }
 
@@ -73,18 +79,22 @@ std::int64_t places(const Pass& pass, const DeviceInfo& gpu) {
 
 /// Where each tile takes longer than those after it: so many heads that the tiles of a turn fill the places of the GPU, or
 /// nearly. The shortest CTAs of a turn then end as the longest of the next begin; with fewer heads the longest of the last
-/// turn begin when most of the others have ended. Up to four heads may fill the L2 cache by what they read, more of them half
-/// of it; few of the last turn's blocks may lack a head.
+/// turn begin when most of the others have ended. That costs half of the longest CTA, which in a launch of many rounds is little,
+/// and less than it brings that tiles of one head run side by side (an H100: 8% for B32 H16 N512 at d128, which has 15 rounds).
+/// Up to four heads may fill the L2 cache by what they read, more of them half of it. The last turn is not much smaller than others.
 int shift_of_growing_tiles(const Work& work, std::int64_t places, std::int64_t l2_bytes) {
-  constexpr int kUsual = 2;
-  constexpr double kNearlyFull = 7.0 / 8, kMostIdle = 1.0 / 8;
+  constexpr int kUsual = 2, kManyRounds = 14;
+  constexpr double kNearlyFull = 7.0 / 8, kMostIdle = 1.0 / 4;
+  const int most = work.ctas() >= kManyRounds * places ? kUsual : std::numeric_limits<int>::max();
   int best = 0;
-  for (int shift = 1; work.has_room(shift) && std::int64_t{1} << (shift - 1) < work.all_heads(); ++shift) {
-    const std::int64_t heads = std::int64_t{1} << shift;
-    if (work.bytes(heads) > (shift <= kUsual ? l2_bytes : l2_bytes / 2)) break;
-    const std::int64_t idle = (heads - work.all_heads() % heads) % heads;
-    if (idle <= kMostIdle * work.all_heads()) best = shift;
-    if (shift >= kUsual && work.tiles << best >= kNearlyFull * places) break;
+  for (int shift = 1; shift <= most && work.has_room(shift); ++shift) {
+    const std::int64_t in_turn = std::int64_t{1} << shift, numbers = work.numbers();
+    const bool is_last = in_turn >= numbers;  // one turn of all
+    if (work.bytes(std::min(in_turn, numbers)) > (shift <= kUsual ? l2_bytes : l2_bytes / 2)) break;
+    const double idle = static_cast<double>((in_turn - numbers % in_turn) % in_turn);
+    if (is_last || idle <= kMostIdle * static_cast<double>(in_turn)) best = shift;
+    if (is_last || (shift >= kUsual && work.ctas_of_turn(best) >= kNearlyFull * static_cast<double>(places)))
+      break;
   }
   return best;
 }
@@ -108,7 +118,7 @@ int head_shift(const Pass& pass, const Work& work, const CallParams& call, const
 void number_blocks(const Pass& pass, std::int64_t kv_bytes, const DeviceInfo& gpu, ForwardParams& params) {
   const Work work = work_of(pass, params.call, kv_bytes);
   params.head_shift = head_shift(pass, work, params.call, gpu);
-  params.heads = divisor_of(work.heads);
+  params.entry_shift = entry_shift_of(work.heads);
 }
 
 }  // namespace fa

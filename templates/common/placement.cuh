@@ -87,14 +87,11 @@ struct BatchHead {
   int h;  // of q
 };
 
-/// Of a grid whose turns cross batch entries, of `heads` heads each: what a block works on. The last turn may have room for more
-/// than there are.
-__device__ __forceinline__ BatchHead head_of_batch(const ForwardParams& params, const BlockIndex& at,
-                                                   int heads) {
-  const unsigned turn = at.z * gridDim.y + at.y;
-  const unsigned number = (turn << params.head_shift) + (at.x & ((1 << params.head_shift) - 1));
-  const int b = static_cast<int>(__umulhi(2 * number, params.heads.factor) >> params.heads.shift);
-  return {b, static_cast<int>(number) - b * heads};
+/// Of a grid whose turns cross batch entries: the entry and head that a block works on. There may be no such head, or entry.
+__device__ __forceinline__ BatchHead head_in_turn(const ForwardParams& params, const BlockIndex& at) {
+  const int turn = at.z * static_cast<int>(gridDim.y) + at.y;
+  const int number = (turn << params.head_shift) + (at.x & ((1 << params.head_shift) - 1));
+  return {number >> params.entry_shift, number & ((1 << params.entry_shift) - 1)};
 }
 
 /// A kv tile of a kv head, which a CTA works on: from the first tile to the last, which under a causal mask is the longest
@@ -105,7 +102,7 @@ struct KvTileOfBlock {
   static __device__ __forceinline__ KvTileOfBlock of(const ForwardParams& params) {
     const auto [x, y, z] = block_index();
     if constexpr (kKvTurnsCrossEntries) {
-      const auto [b, head] = head_of_batch(params, {x, y, z}, params.call.num_kv_heads);
+      const auto [b, head] = head_in_turn(params, {x, y, z});
       return {b, head, x >> params.head_shift};
     }
     const int of_turn = x & ((1 << params.head_shift) - 1);
@@ -113,7 +110,7 @@ struct KvTileOfBlock {
   }
   /// Whether the block has a tile.
   __device__ __forceinline__ bool exists(const ForwardParams& params) const {
-    return !kKvTurnsCrossEntries || b < params.call.batch;
+    return !kKvTurnsCrossEntries || (b < params.call.batch && kv_head < params.call.num_kv_heads);
   }
 };
 
@@ -126,7 +123,7 @@ struct BlockItem {
 
   __device__ __forceinline__ BatchHead head(const ForwardParams& params) const {
     const auto [x, y, z] = reread_block_index();
-    if constexpr (kQTurnsCrossEntries) return head_of_batch(params, {x, y, z}, params.call.num_q_heads);
+    if constexpr (kQTurnsCrossEntries) return head_in_turn(params, {x, y, z});
     const int of_turn = x & ((1 << params.head_shift) - 1);
     return {z, (y << params.head_shift) + of_turn};
   }
@@ -142,7 +139,9 @@ struct BlockItem {
   }
   /// Whether the block has a tile.
   __device__ __forceinline__ bool exists(const ForwardParams& params) const {
-    return !kQTurnsCrossEntries || head(params).b < params.call.batch;
+    if constexpr (!kQTurnsCrossEntries) return true;
+    const auto [b, h] = head(params);
+    return b < params.call.batch && h < params.call.num_q_heads;
   }
 
   /// The lengths of the item's sequences.

@@ -122,9 +122,6 @@ inline std::size_t __cvta_generic_to_shared(const void* at) {
 }
 
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
-}
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 template <class T>
 T __ldg(const T* from) {

@@ -63,7 +63,7 @@ void run_forward(const Library& library, const Program& program, ForwardParams p
   place_workspace(program, workspace.data(), params);
   for (const Pass& pass : program) {
     params.head_shift = head_shift(pass, params.call.num_q_heads, order);
-    params.heads = divisor_of(params.call.num_q_heads);
+    params.entry_shift = entry_shift_of(params.call.num_q_heads);
     run_pass(library, pass, blocks_of(pass, params), params, order);
   }
 }
@@ -89,7 +89,7 @@ BackwardPass emulated_backward(const SharedLibrary& library, const Program& prog
                   const bool of_kv = is_of_keys(program[number].grid);
                   const int heads = of_kv ? sizes.num_kv_heads : sizes.num_q_heads;
                   params.forward.head_shift = head_shift(program[number], heads, order);
-                  params.forward.heads = divisor_of(heads);
+                  params.forward.entry_shift = entry_shift_of(heads);
                   run_pass(*library, program[number], blocks_of(program[number], params.forward), params,
                            order);
                 }

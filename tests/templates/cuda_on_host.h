@@ -92,9 +92,6 @@ inline void __syncwarp() { host_block.warps[threadIdx.x / 32]->meet.arrive_and_w
 inline void __syncthreads() { host_block.meet->arrive_and_wait(); }
 
 inline int __ffs(unsigned bits) { return __builtin_ffs(static_cast<int>(bits)); }
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
-}
 inline int __popc(unsigned bits) { return std::popcount(bits); }
 inline int __ldg(const int* from) { return *from; }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }

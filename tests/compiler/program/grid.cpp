@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <random>
 
 #include "templates/backward_params.h"
 #include "tests/catch.h"
@@ -95,6 +94,7 @@ TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]
   for (const Grid grid : {Grid::last_q_tiles_first, Grid::first_q_tiles_first}) {
     const Pass pass = {.entry = "f", .grid = grid, .tile_q = 64, .tile_kv = 32};
     CHECK(turns_cross_entries(grid));
+    params.entry_shift = 3;  // 8 heads
     params.head_shift = 0;
     CHECK(blocks(pass, params) == std::array{3, 40, 1});
     params.head_shift = 4;  // 40 heads: two turns of 16, one of 8
@@ -104,6 +104,7 @@ TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]
     // More turns than a grid has room for in y.
     ForwardParams many = call(65535, 65535, 64, 64);
     many.head_shift = 2;
+    many.entry_shift = 16;
     const auto [x, y, z] = blocks(pass, many);
     CHECK(x == 4);
     CHECK(y <= 65535);
@@ -112,6 +113,7 @@ TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]
   }
   for (const Grid grid : {Grid::first_kv_tiles_first, Grid::longest_kv_tiles_first}) {
     CHECK(turns_cross_entries(grid));
+    params.entry_shift = 1;  // 2 heads
     params.head_shift = 2;
     CHECK(blocks({.entry = "f", .grid = grid, .tile_q = 64, .tile_kv = 128}, params) ==
           std::array{8 << 2, 3, 1});  // 10 heads
@@ -120,24 +122,10 @@ TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]
     CHECK_FALSE(turns_cross_entries(grid));
 }
 
-TEST_CASE("a number is divided by heads as by an integer division", "[program]") {
-  const auto quotient = [](unsigned number, const Divisor& divisor) {
-    return static_cast<unsigned>((std::uint64_t{2 * number} * divisor.factor) >> 32) >> divisor.shift;
-  };
-  std::mt19937 random(3);
-  bool is_right = true;
-  for (int i = 0; i < 20000; ++i) {
-    const unsigned heads =
-        i < 4000 ? 1 + i : std::uniform_int_distribution(1U, (1U << 29) - 1)(random) >> (i % 20);
-    if (heads == 0) continue;
-    const Divisor divisor = divisor_of(static_cast<int>(heads));
-    const unsigned any = std::uniform_int_distribution(0U, (1U << 30) - 1)(random), most = (1U << 30) - 1;
-    for (const unsigned number :
-         {0U, 1U, heads - 1, heads, 2 * heads - 1, any, any / heads * heads, any / heads * heads + heads - 1,
-          most, most / heads * heads, most / heads * heads - 1})
-      if (number <= most) is_right = is_right && quotient(number, divisor) == number / heads;
-  }
-  CHECK(is_right);
+TEST_CASE("numbers of heads go up to a power of two", "[program]") {
+  const std::array<std::array<int, 2>, 7> known = {
+      {{1, 0}, {2, 1}, {3, 2}, {4, 2}, {5, 3}, {40, 6}, {65535, 16}}};
+  for (const auto& [heads, shift] : known) CHECK(entry_shift_of(heads) == shift);
 }
 
 TEST_CASE("grids have names", "[program]") {

@@ -63,8 +63,8 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
   CHECK(fake().first[0].entry == "facet_row_stats");
   CHECK(grid(fake().first[0]) == std::vector<unsigned>{2, 6, 3});  // 130 rows, 128 a block
   CHECK(fake().first[1].entry == "facet_d_kv");
-  // 1000 keys, 128 a block, at each of which the two kv heads take turns
-  CHECK(grid(fake().first[1]) == std::vector<unsigned>{16, 3, 1});
+  // 1000 keys, 128 a block, at each of which the two kv heads of all three entries take turns
+  CHECK(grid(fake().first[1]) == std::vector<unsigned>{64, 1, 1});
   CHECK(fake().first[2].entry == "facet_d_q");
   CHECK(grid(fake().first[2]) == std::vector<unsigned>{2, 6, 3});
   for (const FakeLaunch& launch : fake().first) {
@@ -132,7 +132,7 @@ TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients 
   CHECK(fake().first[0].entry == "facet_row_stats");
   CHECK(fake().first[1].entry == "facet_d_kv");
   CHECK(fake().first[2].entry == "facet_d_q");
-  CHECK(grid(fake().first[2]) == std::vector<unsigned>{12, 5, 1});  // tiles of 64 rows, two heads take turns
+  CHECK(grid(fake().first[2]) == std::vector<unsigned>{96, 1, 1});  // tiles of 64 rows, two heads take turns
   CHECK(fake().first[3].entry == "facet_captured");
   CHECK(grid(fake().first[3]) == std::vector<unsigned>{128, 1, 1});
 }
