@@ -5,8 +5,7 @@
 
 #include "compiler/analysis/dependence.h"
 #include "compiler/ir/llvm.h"
-// after llvm.h
-#include <llvm/IR/PatternMatch.h>
+#include "compiler/ir/llvm/pattern_match.h"
 
 namespace fa {
 namespace {

@@ -19,7 +19,6 @@ struct Work {
   std::int64_t bytes(std::int64_t heads_in_turn) const {
     return (heads_in_turn + sharing - 1) / sharing * bytes_of_a_head;
   }
-  std::int64_t ctas() const { return std::int64_t{batch} * heads * tiles; }
   /// Of heads of all batch entries (entry_shift in templates/params.h).
   std::int64_t numbers() const { return std::int64_t{batch} << entry_shift_of(heads); }
   /// Of 2^shift numbers, some of which have no head.
@@ -79,13 +78,16 @@ std::int64_t places(const Pass& pass, const DeviceInfo& gpu) {
 
 /// Where each tile takes longer than those after it: so many heads that the tiles of a turn fill the places of the GPU, or
 /// nearly. The shortest CTAs of a turn then end as the longest of the next begin; with fewer heads the longest of the last
-/// turn begin when most of the others have ended. That costs half of the longest CTA, which in a launch of many rounds is little,
-/// and less than it brings that tiles of one head run side by side (an H100: 8% for B32 H16 N512 at d128, which has 15 rounds).
+/// turn begin when most of the others have ended. That costs half of the longest CTA: in a launch of many CTAs little, and less
+/// than it brings that tiles of one head run side by side (an H100: 8% for B32 H16 N512 at d128, where it is 5% of a place's
+/// work).
 /// Up to four heads may fill the L2 cache by what they read, more of them half of it. The last turn is not much smaller than others.
 int shift_of_growing_tiles(const Work& work, std::int64_t places, std::int64_t l2_bytes) {
-  constexpr int kUsual = 2, kManyRounds = 14;
+  constexpr int kUsual = 2, kLittle = 18;  // 1 / kLittle of a place's work
   constexpr double kNearlyFull = 7.0 / 8, kMostIdle = 1.0 / 4;
-  const int most = work.ctas() >= kManyRounds * places ? kUsual : std::numeric_limits<int>::max();
+  // Half of the longest CTA, tiles / 2, beside what the heads' CTAs of 1 to `tiles` come to at a place.
+  const bool ends_well = (work.tiles + 1) * work.batch * work.heads >= kLittle * places;
+  const int most = ends_well ? kUsual : std::numeric_limits<int>::max();
   int best = 0;
   for (int shift = 1; shift <= most && work.has_room(shift); ++shift) {
     const std::int64_t in_turn = std::int64_t{1} << shift, numbers = work.numbers();

@@ -124,7 +124,7 @@ TEST_CASE("under a causal mask as many heads take turns as the GPU has room for"
   CHECK(of(3, 12, 1024) ==
         6);  // numbers for 48 heads in one turn: of turns of 32 the last would be half as long
   CHECK(of(1, 3, 1024) == 2);
-  CHECK(of(64, 16, 512) == 2);  // 15 rounds: tiles of a head are better side by side
+  CHECK(of(64, 16, 512) == 2);  // many CTAs: tiles of a head are better side by side
   // What they read must leave half of the cache free; up to four heads may fill it.
   CHECK(of(4, 16, 1024, 8 << 20) == 4);
   CHECK(of(4, 16, 1024, 1 << 20) == 2);
