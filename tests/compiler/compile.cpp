@@ -28,7 +28,7 @@ TEST_CASE("the front end runs from a spec to the source of its kernel", "[compil
     CHECK(compiled.source->arch == std::string(target.nvrtc_arch) + suffix);
     REQUIRE(compiled.source->program.size() == 1);
     const Pass& pass = compiled.source->program[0];
-    CHECK(pass.grid == Grid::q_tiles);
+    CHECK(pass.grid == Grid::last_q_tiles_first);
     CHECK(pass.threads == (plan.warps + traits_of(plan.family).copying_warps) * 32);
     CHECK(pass.tile_q == plan.tile_q);
     CHECK(pass.shared_memory == shared_memory_bytes(plan, spec.checked()));

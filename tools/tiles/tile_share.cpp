@@ -13,7 +13,7 @@ namespace {
 // bounds.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 300'000;  // 16 x 16 at N = 8192
-constexpr std::int64_t kMostFilled = 1 << 24;  // of captured tensors, which are filled first
+constexpr std::int64_t kMostFilled = 1 << 24;        // of captured tensors, which are filled first
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // Facet: attention "alibi", forward, sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2
+#define FA_Q_TURNS_CROSS_ENTRIES
 #include "sm80/forward.cuh"
 
 namespace fa {

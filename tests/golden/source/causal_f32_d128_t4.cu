@@ -1,4 +1,5 @@
 // Facet: attention "causal", forward, sm75 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=1
+#define FA_Q_TURNS_CROSS_ENTRIES
 #include "sm75/forward.cuh"
 
 namespace fa {
