@@ -1,5 +1,5 @@
-// Finds a plan for a GPU that need not be here, and remembers it as predicted: every plan is built by NVRTC, and
-// the cost model compares them by what they really take (compiler/tune/predict).
+// Finds a plan for a GPU that need not be here, and remembers it as predicted: NVRTC builds the plans that could be
+// among the best, and the cost model compares them by what they really take (compiler/tune/predict).
 #pragma once
 
 #include <functional>

@@ -73,6 +73,19 @@ TEST_CASE("emulated f32 kernels of odd tiles", "[emulated]") {
   CHECK((found.holds() ? std::string() : found.print_worst()) == "");
 }
 
+// Turns of four numbers: of three heads, a fourth of which no entry has; of one head of three entries, a fourth that is none.
+TEST_CASE("emulated kernels whose heads take turns across batch entries", "[emulated]") {
+  std::vector<Case> cases;
+  for (const char* spec : {"causal", "bigbird"})
+    for (const int heads : {3, 1}) {
+      Case c = tiny(spec, heads == 3 ? "a100" : "t4", DType::f16, 32);
+      c.size.batch = 3;
+      c.size.num_q_heads = heads;
+      cases.insert(cases.end(), 2, c);  // in both orders, of which one has such turns
+    }
+  test::check_emulated(cases);
+}
+
 TEST_CASE("emulated kernels of every spec", "[emulated][slow]") {
   std::vector<Case> cases;
   for (const std::string& spec : test::all_specs()) {

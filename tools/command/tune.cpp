@@ -41,8 +41,9 @@ compiler, and `fa::compile` takes it from then on, unless Options::tune or FA_TU
 What is measured is kept at once: after Ctrl-C, or when the budget is used up, the same command goes on from there.
 The folder is FA_TUNE_DIR, else the kernel cache's with -tuned after its name; nothing in it is evicted.
 
---gpu NAME,... predicts instead, for GPUs that need not be here: every plan is built by NVRTC, which takes minutes, the
-most promising first, and the model of `facet explain` compares them by their real registers, shared memory and spills.
+--gpu NAME,... predicts instead, for GPUs that need not be here: NVRTC builds plans, the most promising first, and the
+model of `facet explain` compares them by their real registers, shared memory and spills. Plans that could not be among
+the eight best whatever NVRTC makes of them are not built, unless --exhaustive is given.
 Such a plan is remembered as predicted, for every GPU of that name; a measured one always counts more. Without a length
 the model is asked about B2 H16 N8192. On a machine with that GPU `facet tune` then times only the default and the eight
 most promising plans, unless --exhaustive is given.

@@ -9,7 +9,7 @@ namespace fa::tools {
 
 namespace {
 
-// The most that is counted: about half a second. A class by parts and elements takes longer than one by
+// The most that is counted: about a tenth of a second. A class by parts and elements takes longer than one by
 // bounds.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 300'000;  // 16 x 16 at N = 8192

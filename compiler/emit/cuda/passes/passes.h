@@ -35,8 +35,8 @@ PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& sc
 /// Attention itself. `overlaps`: it may start before the pass before it has ended.
 PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps);
 
-/// The order of a pass's tiles: the grid, and where that may take all heads at each tile a line for
-/// templates/common/placement.cuh that says so.
+/// The order of a pass's tiles: the grid, and lines for templates/common/placement.cuh where heads of several batch entries may
+/// take turns at a tile.
 struct OrderOfTiles {
   Grid grid;
   std::string define;
