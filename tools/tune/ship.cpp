@@ -1,11 +1,13 @@
 #include "tools/tune/ship.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
 
+#include "compiler/analysis/mask_tensors.h"
 #include "runtime/system/files.h"
 #include "runtime/system/options.h"
 #include "runtime/system/output.h"
@@ -124,6 +126,10 @@ void ShippingFolder::check(const Target& target) const {
 
 std::string ShippingFolder::add(const CheckedSpec& spec, const Target& target, const TunedPlan& found) {
   const std::string path = path_of(target);
+  if (const std::vector<std::string> tensors = mask_tensors(spec, lower(spec)); !tensors.empty())
+    return fmt::format(
+        "not in {}: the mask reads {}, and other contents may want another plan; it is kept for this machine",
+        path, fmt::join(tensors, ", "));
   const std::vector<ShippedPlan> before = read(target);
   const std::string commit = source_commit();
   std::vector<ShippedPlan>& of_run = found_[std::string(target.name)];

@@ -39,7 +39,8 @@ class ShippingFolder {
   /// Makes the folder, before what takes time. Throws ArgumentError where the target is the host, or a GPU that
   /// `facet explain --gpu` does not know, or where its table has a line that cannot be read; Error where it cannot be written.
   void check(const Target& target) const;
-  /// Merges one plan into the GPU's table. Returns what became of it, in words. Throws as `check` does.
+  /// Merges one plan into the GPU's table. Returns what became of it, in words. Throws as `check` does. A spec whose mask
+  /// reads tensors has no line: which tiles another user's tensors leave is not known.
   std::string add(const CheckedSpec& spec, const Target& target, const TunedPlan& found);
 
  private:

@@ -7,6 +7,7 @@
 
 #include "runtime/tune/shipped/tables.h"
 #include "tests/catch.h"
+#include "tests/golden.h"
 #include "tests/runtime/system/temporary.h"
 #include "tests/runtime/tune/made_up_table.h"
 #include "tests/skip.h"
@@ -211,6 +212,14 @@ TEST_CASE("tune --ship writes what a second process takes", "[tools][tune][shipp
   CHECK(table.plans[0].tuned.predicted);
   CHECK(encode(table.plans[1]) + "\n" == before);
   CHECK(shipped.facet(anyhow).status == 0);
+  CHECK(read_table(shipped.text(), "t4", "t4.jsonl").plans.size() == 2);
+
+  // What a mask makes of one user's tensors says little about another's.
+  std::vector<std::string> documents = anyhow;
+  documents[1] = test::spec_path("document");
+  const CommandResult left_out = shipped.facet(documents);
+  CHECK(left_out.status == 0);
+  CHECK(missing(left_out.out, {"  ships: not in ", "the mask reads document_id"}) == "");
   CHECK(read_table(shipped.text(), "t4", "t4.jsonl").plans.size() == 2);
 
   shipped.write(before + "junk\n");
