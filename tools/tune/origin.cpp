@@ -123,7 +123,8 @@ PlanOrigin origin_of_plan(const Spec& spec, const Target& target, const PlanTabl
     found.said += (found.said.empty() ? "" : "; ") + ("what is remembered is not used: " + problem);
   if (!found.plan.empty() || !found.known.empty()) return origin_of(found, own);
   if (!found.said.empty()) return own_plan(found.said);
-  return own_plan(options.tune == Tune::once && target.is_host()
+  const bool may_time = target.is_host() || is_here(target, options.cuda_device);
+  return own_plan(options.tune == Tune::once && may_time
                       ? "no other is remembered: FA_TUNE=once times some first"
                       : "no other is remembered");
 }

@@ -9,6 +9,7 @@
 
 #include "tests/catch.h"
 #include "tests/runtime/system/temporary.h"
+#include "tests/skip.h"
 #include "tests/tools/command/command.h"
 
 using namespace fa;
@@ -161,6 +162,33 @@ TEST_CASE("FA_TUNE=once times a few plans at the first compile and keeps the bes
   CHECK(second["plan"] == first["plan"]);
   CHECK(second["compile_ms"]["tune"] == 0);
   CHECK(kernel_of(folder)["plan"] == first["plan"]);
+}
+
+TEST_CASE("FA_TUNE=once times plans on a GPU, too, unless a mask reads tensors", "[tools][tune][nvrtc]") {
+  if (skip_without_nvrtc()) return;
+  const TemporaryFolder folder;
+  // A driver without a GPU. Of head_dim 256 a T4 has few plans.
+  const auto kernel = [&](const std::string& spec, const std::string& tune) {
+    const auto ran = run_program("facet",
+                                 {"run", source_path("specs/" + spec + ".fa"), "--device", "cuda",
+                                  "--head-dim", "256", "--dtype", "f16", "--q-len", "64", "--json"},
+                                 {"FA_LIBCUDA=" + program_path("fake_libcuda.so"), "FA_TUNE=" + tune,
+                                  "FA_TUNE_DIR=" + (folder / "tuned"), "FA_CACHE_DIR=" + (folder / "cache")});
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    return json::parse(ran.out).at("kernel");
+  };
+  const json first = kernel("relative_bias", "once");  // its score reads a tensor, which is made up
+  CHECK(missing(first["tuned"], {"timed ", " plans in ", "at B2 H16 N8192"}) == "");
+  CHECK(first["compile_ms"]["tune"].get<double>() > 0);
+  const json second = kernel("relative_bias", "once");
+  CHECK(second["compile_ms"]["tune"] == 0);
+  CHECK(missing(second["tuned"], {"speed at B2 H16 N8192, timed "}) == "");
+  CHECK(kernel("relative_bias", "cached")["plan"] == first["plan"]);
+
+  const json documents = kernel("document", "once");
+  CHECK(missing(documents["tuned"], {"not timed: the mask reads document_id", "run facet tune"}) == "");
+  CHECK(documents["compile_ms"]["tune"] == 0);
 }
 
 TEST_CASE("a tuner that is interrupted keeps what it measured, and goes on from there", "[tools][tune]") {
