@@ -130,6 +130,11 @@ void StageSplit::unify(const llvm::Instruction& instruction) {
   if (first != &instruction) canonical_[&instruction] = first;
 }
 
+Stage StageSplit::home_of(DependsOn depends) const {
+  const Stage stage = stage_of(depends);
+  return stages_of_ == StagesOf::heads && stage != Stage::head ? Stage::element : stage;
+}
+
 void StageSplit::register_items(Analysed& analysed) {
   for (const llvm::Argument& argument : analysed.function->args()) {
     const llvm::Argument* first = functions_.front()->function->getArg(argument.getArgNo());
@@ -137,7 +142,7 @@ void StageSplit::register_items(Analysed& analysed) {
   }
   for (const Region::Item& item : analysed.region.items) {
     if (item.instruction != nullptr) {
-      homes_[item.instruction] = {&item, analysed.dependence.stage(*item.instruction)};
+      homes_[item.instruction] = {&item, home_of(analysed.dependence.of(*item.instruction))};
       unify(*item.instruction);
       continue;
     }
@@ -145,7 +150,7 @@ void StageSplit::register_items(Analysed& analysed) {
     for_each_instruction(item.loop->body, [&](const llvm::Instruction& inner, long long) {
       all.bits |= analysed.dependence.of(inner).bits;
     });
-    const Stage stage = stage_of(all);
+    const Stage stage = home_of(all);
     for_each_instruction(item.loop->body,
                          [&](const llvm::Instruction& inner, long long) { homes_[&inner] = {&item, stage}; });
     for (const Loop::Carried& carried : item.loop->carried) homes_[carried.phi] = {&item, stage};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -33,9 +34,13 @@ struct StageBody {
   int size(bool fast) const;
 };
 
+/// The stages that a split knows: all, or heads alone, where what else there is belongs to the element.
+enum class StagesOf : std::uint8_t { all, heads };
+
 class StageSplit {
  public:
-  explicit StageSplit(const HookSignature& args) : args_(args) {}
+  explicit StageSplit(const HookSignature& args, StagesOf stages = StagesOf::all)
+      : args_(args), stages_of_(stages) {}
 
   /// Adds a function; its result is asked for once an element. Gives the element's part.
   StageBody add(const llvm::Function& function);
@@ -67,6 +72,7 @@ class StageSplit {
     const Region::Item* item = nullptr;
     Stage stage = Stage::head;
   };
+  Stage home_of(DependsOn depends) const;
   void register_items(Analysed& analysed);
   void unify(const llvm::Instruction& instruction);
   bool is_given(const llvm::Value& value) const;
@@ -75,6 +81,7 @@ class StageSplit {
   void need_operands(const Region::Item& item, Stage at, StageBody& body);
 
   HookSignature args_;
+  StagesOf stages_of_;
   std::vector<std::unique_ptr<Analysed>> functions_;
   std::unordered_map<const llvm::Value*, Home> homes_;
   std::unordered_map<const llvm::Value*, const llvm::Value*> canonical_;

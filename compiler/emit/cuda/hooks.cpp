@@ -83,6 +83,7 @@ class HooksPrinter {
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
   std::string print_whole(const llvm::Function& function, std::string_view name, std::string_view index);
+  std::string print_by_distance(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
   std::string print_element(std::string_view signature, const llvm::Function& function,
@@ -203,6 +204,36 @@ std::string HooksPrinter::print_whole(const llvm::Function& function, std::strin
   return print_function(fmt::format("{} {}(const CallParams& p, const Head& head, int {})",
                                     cpp_type(*region_of(function).result), name, index),
                         fmt::format("    return {}_of({});\n", name, arguments));
+}
+
+// The function at (distance, 0), which the distance and the head decide. Its values of the head are those of `split_`, which
+// has the function, too: they are found once a head, not once a distance.
+std::string HooksPrinter::print_by_distance(const llvm::Function& function, std::string_view name) {
+  StageSplit split(hooks_.args, StagesOf::heads);
+  const StageBody body = split.add(function);
+  const auto at_distance = [&](const llvm::Value& value) -> std::string {
+    if (const int index = split.argument_index(value); index >= 0) {
+      const HookArg& arg = hooks_.args[static_cast<std::size_t>(index)];
+      if (arg.kind == HookArgKind::score) return "0.0f";
+      if (arg.kind == HookArgKind::q_idx) return "distance";
+      if (arg.kind == HookArgKind::kv_idx) return "0";
+      return print_argument(arg, Stage::element);
+    }
+    if (split.is_scale_log2(value)) return "p.scale_log2";
+    if (const llvm::Argument* index = split.index_as_float(value))
+      return is_hook_argument(*index, HookArgKind::q_idx) ? "static_cast<float>(distance)" : "0.0f";
+    const auto field = fields_.find(split_.canonical(value));
+    return field != fields_.end() && field->second.starts_with("head.") ? field->second : std::string();
+  };
+  ExprPrinter writer({.fast_math = spec_.dtype != DType::f32, .fast_division = true, .indent = 4},
+                     at_distance, [&](const llvm::Value& value) { return split.canonical(value); },
+                     {"p", "head", "distance"});
+  const llvm::Value& result = *split.result(function);
+  writer.write(body.items, {&result});
+  const std::string value = writer.value(result);
+  return print_function(
+      fmt::format("{} {}(const CallParams& p, const Head& head, int distance)", cpp_type(result), name),
+      fmt::format("{}    return {};\n", writer.statements(), value));
 }
 
 PrintedHooks HooksPrinter::print() {
@@ -337,8 +368,8 @@ PrintedHooks HooksPrinter::print() {
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
   if (facts_.has_row_addend) text += "\n" + print_whole(*facts_.logits.row_addend, "row_addend", "q_idx");
-  if (addend_by_diagonal) text += "\n" + print_whole(*facts_.logits.addend, "relative_addend", "distance");
-  if (mask_by_diagonal) text += "\n" + print_whole(*mask, "relative_mask", "distance");
+  if (addend_by_diagonal) text += "\n" + print_by_distance(*facts_.logits.addend, "relative_addend");
+  if (mask_by_diagonal) text += "\n" + print_by_distance(*mask, "relative_mask");
   const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);
   return {.text = functions_ + sink.functions + text + sink.members + "};\n", .staged_bytes = staging_.bytes};
 }

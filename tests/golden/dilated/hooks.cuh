@@ -1,15 +1,3 @@
-__device__ __forceinline__ bool relative_mask_of(float score, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, int p_window, int p_dilation) {
-  const int side = kv_len - q_len;
-  const int side_2 = side + q_idx;
-  const int side_3 = side - min(max(wrap_mul(p_window, p_dilation), -67108863), 67108863) + q_idx;
-  const bool holds = static_cast<unsigned>(wrap_add(p_dilation, 1)) < static_cast<unsigned>(2);
-  const int divisor = holds ? 1 : p_dilation;
-  const int value = side_2 % divisor;
-  const int value_2 = kv_idx % divisor;
-  const bool holds_2 = value + (value != 0 && (value ^ divisor) < 0 ? divisor : 0) == value_2 + (value_2 != 0 && (value_2 ^ divisor) < 0 ? divisor : 0);
-  return side_2 >= kv_idx && side_3 < kv_idx && holds_2;
-}
-
 struct Hooks : IdentityHooks {
   static constexpr bool kHasMask = true;
   static constexpr bool kRowIsCheap = false;
@@ -63,6 +51,11 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ bool relative_mask(const CallParams& p, const Head& head, int distance) {
-    return relative_mask_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, p.params[0].i32, p.params[1].i32);
+    const int side = head.side + distance;
+    const int value = side % head.divisor;
+    const int value_2 = 0 % head.divisor;
+    const int remainder = value_2 + (value_2 != 0 && (value_2 ^ head.divisor) < 0 ? head.divisor : 0);
+    const bool holds = value + (value != 0 && (value ^ head.divisor) < 0 ? head.divisor : 0) == remainder;
+    return side >= 0 && head.side_2 + distance < 0 && holds;
   }
 };

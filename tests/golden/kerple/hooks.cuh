@@ -1,10 +1,3 @@
-__device__ __forceinline__ float relative_addend_of(float s_value, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, const float* t_r1, const float* t_r2) {
-  const float r1 = __ldg(t_r1 + h);
-  const float r2 = __ldg(t_r2 + h);
-  const float difference = static_cast<float>(q_idx + (kv_len - q_len)) - static_cast<float>(kv_idx);
-  return -(r1 * fast_log2(r2 * fmaxf(difference, 0.0f) + 1.0f));
-}
-
 struct Hooks : IdentityHooks {
   using Score = ScoresByDiagonal;
   static constexpr bool kHasMask = true;
@@ -51,6 +44,7 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
-    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, static_cast<const float*>(p.tensors[0]), static_cast<const float*>(p.tensors[1]));
+    const float product = head.r2 * fmaxf(static_cast<float>(distance + head.difference) - 0.0f, 0.0f);
+    return -(head.r1 * fast_log2(product + 1.0f));
   }
 };

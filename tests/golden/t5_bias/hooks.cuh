@@ -1,13 +1,3 @@
-__device__ __forceinline__ float relative_addend_of(float s_value, int b, int h, int q_idx, int kv_idx, int batch, int num_q_heads, int num_kv_heads, int group_size, int q_len, int kv_len, float scale, const float* t_bias) {
-  const int sum = q_idx + (kv_len - q_len);
-  const int bounded = max(sum - kv_idx, 0);
-  const float bounded_2 = fmaxf(fmaxf(static_cast<float>(sum) - static_cast<float>(kv_idx), 0.0f), 1.0f);
-  const int value = __float2int_rz(__fmul_rn(exact_log(bounded_2 / 16.0f) / 2.0794415f, 16.0f));
-  const int offset = min(max(bounded < 16 ? bounded : wrap_add(16, value), 0), 31) * num_q_heads;
-  const float bias = __ldg(t_bias + h + offset);
-  return bias * 1.442695f;
-}
-
 struct Hooks : IdentityHooks {
   using Score = ScoresByDiagonal;
   static constexpr bool kHasMask = true;
@@ -54,6 +44,11 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ float relative_addend(const CallParams& p, const Head& head, int distance) {
-    return relative_addend_of(0.0f, head.b, head.h, distance, 0, p.batch, p.num_q_heads, p.num_kv_heads, p.group_size, Sequence::q_len(p, head.b), Sequence::kv_len(p, head.b), p.scale, static_cast<const float*>(p.tensors[0]));
+    const int sum = distance + head.difference;
+    const int bounded = max(sum - 0, 0);
+    const float value = exact_log(fmaxf(fmaxf(static_cast<float>(sum) - 0.0f, 0.0f), 1.0f) / 16.0f);
+    const int choice = bounded < 16 ? bounded : wrap_add(16, __float2int_rz(__fmul_rn(value / 2.0794415f, 16.0f)));
+    const float bias = __ldg(head.bias_at + min(max(choice, 0), 31) * p.num_q_heads);
+    return bias * 1.442695f;
   }
 };
