@@ -35,7 +35,7 @@ constexpr double kSchedulers = 4;           // of an SM; warps beyond these hide
 constexpr double kExposedAmongCtas = 0.5;   // share of the shorter units that shows: two CTAs or more,
 constexpr double kExposedInOneCta = 0.535;  // one CTA, whose warps wait at the same barriers
 // The same where they have work of their own before products: f32 is split first, sm_75's warps copy the tiles themselves.
-constexpr double kExposedInBusyCta = 0.75;
+constexpr double kExposedInBusyCta = 0.6;
 // Where warpgroups multiply, one's products run during the softmax of the others. Fitted to an H200, d64 to d256.
 constexpr double kWarpsOfWarpgroup = 4;
 constexpr double kExposedByWarpgroups = 1.9;
