@@ -81,6 +81,7 @@ constexpr Target kA100{
 constexpr Target smaller_a100() {
   Target target = kA100;
   target.name = "a100-40gb";
+  target.computes_as = "a100";
   target.description = "NVIDIA A100, 40 GB";
   target.hbm_gb_per_s = 1555;
   target.memory_bytes = 40 * kGB;
@@ -199,6 +200,7 @@ constexpr Target kH100{
 constexpr Target larger_h100() {
   Target target = kH100;
   target.name = "h200";
+  target.computes_as = "h100";
   target.description = "NVIDIA H200 SXM, 141 GB";
   target.hbm_gb_per_s = 4800;
   target.l2_bytes = 60 * kMB;
@@ -220,6 +222,7 @@ constexpr std::array kTargets{kT4, kA100, smaller_a100(), kA10, kL4, kRtx4090, k
 Target restricted(Target target, const FamilyTraits& traits) {
   static constexpr std::array kAlone{Family::sm75, Family::sm80, Family::sm90};
   target.families = std::span(std::ranges::find(kAlone, traits.family), 1);
+  target.computes_as = {};
   target.has_bf16 = target.has_bf16 && traits.has_bf16;
   target.has_tf32 = target.has_tf32 && traits.has_tf32_products;
   return target;

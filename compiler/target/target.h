@@ -35,6 +35,8 @@ struct Target {
   double hbm_gb_per_s = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
+  // The GPU that differs in its memory alone, if any: plans that ship for that one hold here, too, where none do for this one.
+  std::string_view computes_as{};
   // Whether kernels may use instructions that this architecture alone has (sm_90a): not where they are to run on
   // others, too.
   bool has_arch_features = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "compiler/target/target.h"
 #include "runtime/system/files.h"
 #include "runtime/system/options.h"
 
@@ -60,10 +61,15 @@ ShippedTable read_table(std::string_view text, std::string_view gpu, const std::
 
 std::vector<TunedPlan> shipped_plans(std::string_view gpu, const std::string& spec, std::string& problem) {
   std::vector<TunedPlan> plans;
-  with_text(gpu, problem, [&](const std::string& file, std::string_view text) {
-    for (ShippedPlan& plan : read_table(text, gpu, file, spec).plans)
-      if (plan.tuned.key.spec == spec) plans.push_back(std::move(plan.tuned));
-  });
+  const auto take_from = [&](std::string_view table) {
+    with_text(table, problem, [&](const std::string& file, std::string_view text) {
+      for (ShippedPlan& plan : read_table(text, gpu, file, spec).plans)
+        if (plan.tuned.key.spec == spec) plans.push_back(std::move(plan.tuned));
+    });
+  };
+  take_from(gpu);
+  if (plans.empty() && problem.empty() && !find_target(gpu).computes_as.empty())
+    take_from(find_target(gpu).computes_as);
   return plans;
 }
 

@@ -29,7 +29,8 @@ struct ShippedTable {
 ShippedTable read_table(std::string_view text, std::string_view gpu, const std::string& file,
                         std::string_view with = {});
 
-/// The plans that ship for a spec (TuneKey::spec) on a GPU, as choose_remembered takes them. Lines that cannot be read
+/// The plans that ship for a spec (TuneKey::spec) on a GPU, or else on the one that computes as it does (Target::computes_as),
+/// as choose_remembered takes them. Lines that cannot be read
 /// are passed over: tests hold the embedded ones to be sound, and `facet tune --list --shipped` names those of a folder.
 /// `problem`: why FA_SHIPPED_DIR cannot be read, or an empty string.
 std::vector<TunedPlan> shipped_plans(std::string_view gpu, const std::string& spec, std::string& problem);

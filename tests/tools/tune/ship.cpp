@@ -153,6 +153,28 @@ TEST_CASE("every process takes the plans that ship for its GPU", "[tools][tune][
   CHECK(shipped.taken("t4")["source"] == "shipped");
 }
 
+TEST_CASE("a GPU without plans of its own takes those of one that computes alike", "[tools][tune][shipped]") {
+  const auto of_sm80 = [](ShippedPlan plan) {
+    plan.tuned.plan.replace(0, 4, "sm80");
+    return plan;
+  };
+  const ShippedPlan measured = of_sm80(made_up_plan(kLongPlan, 8192, 1.1));
+  const ShippedPlan own = of_sm80(made_up_plan(kShortPlan, 8192, 1.3));
+  const Shipped shipped({});
+  write_file(shipped.folder() / "h100.jsonl", print_table({measured}));
+  CHECK(shipped.taken("h100")["plan"] == measured.tuned.plan);
+  const json taken = shipped.taken("h200");
+  CHECK(taken["source"] == "shipped");
+  CHECK(taken["plan"] == measured.tuned.plan);
+  CHECK(shipped.taken("a100")["source"] == "compiler");
+  CHECK(shipped.taken("h200:sm80")["source"] == "compiler");  // as it would be with other kernels
+
+  // One line of its own is enough.
+  write_file(shipped.folder() / "h200.jsonl", print_table({own}));
+  CHECK(shipped.taken("h200")["plan"] == own.tuned.plan);
+  CHECK(shipped.taken("h100")["plan"] == measured.tuned.plan);
+}
+
 TEST_CASE("a compile launches the shipped plan", "[tools][tune][shipped][nvrtc]") {
   if (skip_without_nvrtc()) return;
   const Shipped shipped({made_up_plan(kLongPlan, 8192, 1.1)});
