@@ -83,6 +83,22 @@ std::vector<Choice> rank_tiles(const Question& question) {
   return ranked;
 }
 
+/// Whether the mask keeps or drops a plan's tiles as a whole, but for lines that cut blocks.
+bool lies_in_blocks(const Plan& plan, const Facts& facts) {
+  return facts.mask_blocks.queries >= plan.tile_q && facts.mask_blocks.keys >= plan.tile_kv;
+}
+
+/// Two warps, where a mask takes so long that edges decide: their tiles are smaller (an H100: 2-D neighbourhood and tree take
+/// 0.66 to 0.98 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
+/// and Q in registers are no smaller, and in 16 bits steps of fewer scores are mostly barriers (sm_75's kernels: 1.08).
+bool suits_two_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
+  constexpr int kWidest = 32;
+  constexpr int kLeastScores = 1024;
+  return plan.warps == 2 && has_long_mask(facts) && plan.tile_kv <= kWidest && !plan.q_in_registers &&
+         (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= kLeastScores) &&
+         !lies_in_blocks(plan, facts);
+}
+
 // Measured on an H200, every spec of specs/ at N8192, d64 and d128:
 // - Tiles of warpgroups are larger, so that a mask cuts more of their scores; where its code is long, that costs more
 //   than faster products bring (tree takes 1.5 times as long).
@@ -93,6 +109,8 @@ std::vector<Choice> rank_tiles(const Question& question) {
 //   time at N512 (an H100), as long at N2048, 1.05 to 1.28 times at N8192, but 0.82 to 0.96 in windows and documents.
 //   Where SMs have one CTA or two, 128 columns are faster than 64 (1.0 to 1.4 times as long) and all else.
 //   Where a mask is found by diagonals, 16 rows a warp have too few elements on each (dilated: 1.16 times as long).
+//   Up to 128 columns of Q and V two such CTAs fit on an SM: where a mask is mostly edge, or CTAs are few, they are faster than
+//   two warpgroups with twice the tile (an H100: gpt_oss 0.90 of the time, BigBird 0.84, 32 CTAs of work 0.78 to 0.94).
 // - Up to 128, three read K and V from the L2 cache less often: 6 to 10% faster without a mask. With one they are
 //   faster in long sequences (causal 6% at N8192) and slower in short ones (15% at N512, 2 to 7% in windows). Where
 //   score_mod's code is long (T5's buckets), their few columns a tile cost more than that.
@@ -103,15 +121,15 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kWidestWithMask = 128;
   constexpr int kTilesOfBand = 3;  // a band of fewer keys than so many tiles' sides is mostly edge
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
-  if (has_long_mask(facts)) return false;
   const int dim = std::max(spec.head_dim, spec.head_dim_v);
+  if (has_long_mask(facts) && !(lies_in_blocks(plan, facts) && plan.warps == 4)) return false;
   if (plan.warps == 12 && dim > kNarrow)
     return dim <= kMostOfThree && !masked && !spec.has_dropout &&
            facts.element_ops + facts.diagonal_ops <= kLongHook;
   const bool is_power = std::has_single_bit(static_cast<unsigned>(plan.tile_kv));
   if (plan.warps == 4)
-    return dim <= kNarrow && is_power && plan.tile_kv >= plan.tile_q && plan.tile_kv <= kWidestWithMask &&
-           !(masked && facts.mask_is_by_diagonal);
+    return (dim <= kNarrow || (masked && dim <= 2 * kNarrow)) && is_power && plan.tile_kv >= plan.tile_q &&
+           plan.tile_kv <= kWidestWithMask && !(masked && facts.mask_is_by_diagonal);
   if (plan.warps == 12) {
     const std::optional<int> width = facts.mask_band ? facts.mask_band->width() : std::nullopt;
     const bool is_narrow = width && *width < kTilesOfBand * (plan.tile_q + plan.tile_kv);
@@ -127,15 +145,16 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 // rest.
 // - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
 // - At most 128 rows: more of them are mostly padding in a short sequence.
-// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower).
+// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower). Long masks may have two.
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
 // - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
 // d128).
 bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
-  return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 && plan.warps >= 4 &&
-         row_tiles_per_warp(plan) <= 2 && !(plan.q_in_registers && spec.dtype == DType::f32);
+  return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 &&
+         (plan.warps >= 4 || suits_two_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
+         !(plan.q_in_registers && spec.dtype == DType::f32);
 }
 
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {

@@ -63,6 +63,9 @@ constexpr int kBeyondEstimateOnSm75 = 48;
 // an H100, d64 to d256): one warp or two that load K and V alone; warps of more than 32 rows; f32 with Q in registers, where
 // ptxas splits all of Q ahead and spills.
 constexpr double kLoneWarp = 1.1, kTwoWarps = 1.05, kManyRows = 1.08, kSplitQ = 1.5;
+// A warpgroup alone on an SM: a scheduler has one warp, and nothing to issue while that waits (an H100, d128, 32 and 64 CTAs of
+// work, eight specs: 1.26 to 1.4).
+constexpr double kLoneWarpgroup = 1.3;
 // Warpgroups of CTAs beside each other: none waits for its turn, but products meet products (an H100, d64, two and three).
 constexpr double kCtasOfWarpgroups = 1.08;
 // The same of 16 bits with Q in registers (an H100, d256: 1.01 to 1.03), whose steps unroll whole.
@@ -74,7 +77,8 @@ constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
 double handicap(const Plan& plan, DType dtype, int ctas) {
-  if (traits_of(plan.family).has_warpgroups) return ctas > 1 ? kCtasOfWarpgroups : 1;
+  if (traits_of(plan.family).has_warpgroups)
+    return ctas > 1 ? kCtasOfWarpgroups : plan.warps == kWarpsOfWarpgroup ? kLoneWarpgroup : 1;
   return (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
@@ -234,7 +238,7 @@ int ctas_as_built(const Plan& plan, const AsBuilt& built, const Target& target) 
   const int registers = round_up(std::max(1, built.registers), kRegisterGranularity);
   return std::min({target.max_ctas_per_sm, target.max_threads_per_sm / threads,
                    target.max_smem_per_sm / (built.shared_memory + target.reserved_smem_per_block),
-                   target.registers_per_sm / (threads * registers)});
+                   warps_with_registers(registers, target) / (threads / kWarpThreads)});
 }
 
 Cost predict(const Plan& plan, const AsBuilt& built, const CheckedSpec& spec, const Facts& facts,

@@ -146,7 +146,8 @@ int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& targe
   const int registers = register_estimate(plan, spec);
   if (smem > target.max_smem_per_block || registers > kMaxRegisters) return 0;
   const int threads = threads_of(plan);
-  int by_registers = target.registers_per_sm / (threads * round_up(registers, kRegisterGranularity));
+  int by_registers =
+      warps_with_registers(round_up(registers, kRegisterGranularity), target) / (threads / kWarpThreads);
   if (traits_of(plan.family).copying_warps > 0) {
     Plan more = plan;
     const int least = least_launch_registers(plan, spec);

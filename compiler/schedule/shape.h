@@ -19,7 +19,8 @@ constexpr int kWarpThreads = 32;
 constexpr int kMaxRegisters = 255;       // a thread's, by the instruction encoding
 constexpr int kMostTaken = 240;          // that a warpgroup may come to have by taking another's
 constexpr int kRegisterGranularity = 8;  // registers a thread are allocated in eights
-constexpr int kMaxTile = 1024;           // keeps every sum far inside 32 bits
+constexpr int kSchedulersOfSm = 4;
+constexpr int kMaxTile = 1024;  // keeps every sum far inside 32 bits
 
 /// A head dim as it is copied and multiplied: whole product steps.
 inline int padded_head_dim(int head_dim, DType dtype) {
@@ -41,9 +42,14 @@ inline int threads_of(const Plan& plan) {
 }
 /// m-tiles of 16 query rows that one warp owns: how often a K or V fragment is used once it was read.
 constexpr int row_tiles_per_warp(const Plan& plan) { return plan.tile_q / (kMmaRows * plan.warps); }
+/// How many warps on an SM may have so many registers a thread: each scheduler has a part of the SM's, for its own warps.
+inline int warps_with_registers(int registers, const Target& target) {
+  return target.registers_per_sm / (kSchedulersOfSm * kWarpThreads * registers) * kSchedulersOfSm;
+}
 /// What __launch_bounds__(threads, min_ctas) leaves each thread.
 inline int launch_registers(const Plan& plan, const Target& target) {
-  const int share = target.registers_per_sm / (threads_of(plan) * plan.min_ctas);
+  const int warps_of_scheduler = ceil_div(threads_of(plan) / kWarpThreads * plan.min_ctas, kSchedulersOfSm);
+  const int share = target.registers_per_sm / (kSchedulersOfSm * kWarpThreads * warps_of_scheduler);
   const int budget = share / kRegisterGranularity * kRegisterGranularity;
   return budget < kMaxRegisters ? budget : kMaxRegisters;
 }

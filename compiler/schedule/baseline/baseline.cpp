@@ -35,8 +35,8 @@ int most_ctas(const Plan& plan, const CheckedSpec& spec, const Target& target) {
   const int threads = threads_of(plan);
   const int registers = round_up(registers_of(plan, spec), kRegisterGranularity);
   const int smem = most_shared_memory(plan, spec) + target.reserved_smem_per_block;
-  return std::max(
-      1, std::min({target.registers_per_sm / (threads * registers), target.max_smem_per_sm / smem, 4}));
+  return std::max(1, std::min({warps_with_registers(registers, target) / (threads / kWarpThreads),
+                               target.max_smem_per_sm / smem, 4}));
 }
 
 /// Rows of a warp: those that own 32 read K, V and P from shared memory half as often as those that own 16, where what
