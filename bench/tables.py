@@ -101,6 +101,7 @@ TABLES = {
     "host-tuned": Table(("host_zen4_tuned",), of_hosts.host_tuned),
     "gpu-tuned": Table(("h100_tuned_plans",), of_plans.tuned),
     "host-plans": Table(("host_zen4_plans",), of_plans.host),
+    "shipped-plans": Table((), of_plans.shipped),
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
     "backward-gpu": Table(("h200_backward",), of_compare.backward),
     "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),
@@ -125,7 +126,7 @@ def markdown(root, doc, name):
     if not body.rows:
         raise Problem(f"{', '.join(table.records)} has no rows for it; measure it again")
     head, *rows = (f"| {' | '.join(cells)} |" for cells in [body.head, *body.rows])
-    return "\n".join([head, "|" + "---|" * len(body.head), *rows, "", sources(body.runs, doc), ""])
+    return "\n".join([head, "|" + "---|" * len(body.head), *rows, *(["", sources(body.runs, doc)] if body.runs else []), ""])
 
 
 def fill(root, doc, text, problems):

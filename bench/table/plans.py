@@ -1,4 +1,7 @@
-"""Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/plans.py), what the tuner finds (bench/tune_gpu.py)."""
+"""Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/plans.py), what the tuner finds
+(bench/tune_gpu.py), and what ships (tuned/)."""
+import json
+import math
 import re
 
 from table.records import Body, newest, runs_of
@@ -43,3 +46,21 @@ def tuned(root, runs):
 
     return Body(["spec", "problem", "kernels", "plans timed", "s", "all plans, s", "tuned / fastest", "default / tuned", "Spearman",
                  "model's first three / fastest"], [cells(row) for _, row in pairs], runs_of(pairs))
+
+
+def shipped(root):
+    """What the tables of tuned/ hold: a row for each GPU and way of finding plans."""
+    rows = []
+    for file in sorted((root / "tuned").glob("*.jsonl")):
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        for found in sorted({line["found"] for line in lines}):
+            those = [line for line in lines if line["found"] == found]
+            gains = [line["default_ms"] / line["ms"] for line in those if line["plan"] != line["default_plan"]]
+            kernels = {(line["spec"], line["dtype"], line["head_dim"]) for line in those}
+            rows.append([file.stem, found, ", ".join(sorted({line["dtype"] for line in those})),
+                         ", ".join(f"d{dim}" for dim in sorted({line["head_dim"] for line in those})), str(len(kernels)),
+                         ", ".join(f"N{length}" for length in sorted({line["size"]["q_len"] for line in those})), str(len(gains)),
+                         f"{math.exp(sum(map(math.log, gains)) / len(gains)):.2f}", f"{max(gains):.2f}",
+                         ", ".join(sorted({line["commit"][:7] for line in those}))])
+    return Body(["GPU", "plans were", "dtype", "head_dim", "kernels", "lengths", "plans faster than the compiler's own choice then",
+                 "its time over theirs, geometric mean", "at most", "commit"], rows, [])
