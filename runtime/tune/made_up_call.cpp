@@ -1,5 +1,7 @@
 #include "runtime/tune/made_up_call.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -45,7 +47,8 @@ std::vector<Scalar> default_params(const CheckedSpec& spec) {
   return params;
 }
 
-/// The shapes of the spec's tensors at `size`, in the spec's order. Their data is missing.
+/// The shapes of the spec's tensors at `size`, in the spec's order. Their data is missing. Throws ArgumentError where an extent
+/// is negative.
 std::vector<Captured> captured_at(const CheckedSpec& spec, const ProblemSize& size) {
   const CallExtents extents{.batch = size.batch,
                             .num_q_heads = size.num_q_heads,
@@ -58,8 +61,13 @@ std::vector<Captured> captured_at(const CheckedSpec& spec, const ProblemSize& si
   std::vector<Captured> all;
   for (const CheckedTensor& tensor : spec.tensors) {
     Captured captured{.name = tensor.info.name, .dtype = tensor.info.dtype};
-    for (const ExprPtr& extent : tensor.extents)
-      captured.shape[static_cast<std::size_t>(captured.rank++)] = evaluate_extent(*extent, extents, params);
+    for (const ExprPtr& extent : tensor.extents) {
+      const std::int32_t of_call = evaluate_extent(*extent, extents, params);
+      if (of_call < 0)
+        throw ArgumentError(fmt::format("the tensor {} has an extent of {} where q_len is {}, kv_len {}",
+                                        tensor.info.name, of_call, size.q_len, size.kv_len));
+      captured.shape[static_cast<std::size_t>(captured.rank++)] = of_call;
+    }
     all.push_back(captured);
   }
   return all;

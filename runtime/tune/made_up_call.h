@@ -14,7 +14,7 @@ namespace fa {
 class MadeUpCall final : public KernelTimer {
  public:
   /// Makes q, k, v, o and the spec's tensors, in memory of this process or, where `device` is not null, of that GPU. Throws
-  /// DeviceError or std::bad_alloc where there is too little.
+  /// DeviceError or std::bad_alloc where there is too little, ArgumentError where a tensor's extent is negative.
   MadeUpCall(const Spec& spec, const ProblemSize& size, const CudaDevice* device);
 
   /// On a GPU the median launch, by events on a stream of its own; on the host the fastest.
@@ -34,6 +34,7 @@ class MadeUpCall final : public KernelTimer {
 };
 
 /// `size`, or as much shorter as it takes for all tensors of the call to fit in `most_bytes`; 512 queries and keys at least.
+/// Throws as MadeUpCall does.
 ProblemSize size_that_fits(const Spec& spec, ProblemSize size, std::int64_t most_bytes);
 
 }  // namespace fa

@@ -77,6 +77,8 @@ TunedChoice tune_once(const Spec& spec, Device device, const Target& target, con
                     device == Device::cuda ? &CudaDevice::get(options.cuda_device) : nullptr);
   } catch (const DeviceError& error) {
     return not_timed(error.what());
+  } catch (const ArgumentError& error) {  // calls of this size cannot be
+    return not_timed(error.what());
   } catch (const std::bad_alloc&) {
     return not_timed("there is too little memory for the tensors");
   }

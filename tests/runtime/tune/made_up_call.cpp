@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/golden.h"
+#include "tests/runtime/system/temporary.h"
 
 using namespace fa;
 
@@ -43,4 +44,15 @@ TEST_CASE("kernels run on a made-up call", "[tune]") {
       CHECK(*took < 60);
     }
   }
+}
+
+TEST_CASE("where no call of a made-up size can be, nothing is timed and compile says so", "[tune]") {
+  const tests::TemporaryFolder folder;
+  const Spec spec = Spec::parse(
+      "attention t\nhead_dim 16\ndtype f32\ntensor rest : f32[q_len - 2000]\n"
+      "score_mod = score + rest[max(q_idx - 2000, 0)]\n");
+  const Kernel kernel =
+      compile(spec, {.device = Device::host, .cache_dir = folder / "cache", .tune = Tune::once});
+  CHECK(kernel.times().tuned ==
+        "not timed: the tensor rest has an extent of -976 where q_len is 1024, kv_len 1024; run facet tune");
 }

@@ -178,13 +178,15 @@ TEST_CASE("FA_TUNE=once times plans on a GPU, too, unless a mask reads tensors",
     REQUIRE(ran.status == 0);
     return json::parse(ran.out).at("kernel");
   };
-  const json first = kernel("relative_bias", "once");  // its score reads a tensor, which is made up
-  CHECK(missing(first["tuned"], {"timed ", " plans in ", "at B2 H16 N8192"}) == "");
-  CHECK(first["compile_ms"]["tune"].get<double>() > 0);
-  const json second = kernel("relative_bias", "once");
-  CHECK(second["compile_ms"]["tune"] == 0);
-  CHECK(missing(second["tuned"], {"speed at B2 H16 N8192, timed "}) == "");
-  CHECK(kernel("relative_bias", "cached")["plan"] == first["plan"]);
+  // Its score reads a tensor, which is made up. A machine that is busy may have time for one plan alone, which is not kept; the
+  // next compile then goes on from there.
+  json kept = kernel("relative_bias", "once");
+  CHECK(missing(kept["tuned"], {"timed ", " plans in ", "at B2 H16 N8192"}) == "");
+  CHECK(kept["compile_ms"]["tune"].get<double>() > 0);
+  for (int i = 0; i < 10 && kept["compile_ms"]["tune"] != 0; ++i) kept = kernel("relative_bias", "once");
+  CHECK(kept["compile_ms"]["tune"] == 0);
+  CHECK(missing(kept["tuned"], {"speed at B2 H16 N8192, timed "}) == "");
+  CHECK(kernel("relative_bias", "cached")["plan"] == kept["plan"]);
 
   const json documents = kernel("document", "once");
   CHECK(missing(documents["tuned"], {"not timed: the mask reads document_id", "run facet tune"}) == "");
