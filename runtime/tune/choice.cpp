@@ -36,6 +36,12 @@ std::vector<TunedPlan> usable_plans(const std::vector<TunedPlan>& plans, const s
   return usable;
 }
 
+/// Whether a line that ships bounds the calls of other lines: there the compiler's own choice was the best. It may have become
+/// another one since.
+bool is_own_choice(const TunedPlan& tuned) {
+  return !tuned.shipped.empty() && tuned.plan == tuned.default_plan;
+}
+
 /// Of plans that were found at one size each.
 TunedChoice known_plans(std::vector<TunedPlan> plans,
                         const std::function<std::string(const TunedPlan&)>& describe) {
@@ -50,7 +56,8 @@ TunedChoice known_plans(std::vector<TunedPlan> plans,
     const std::string said = describe(tuned);
     choice.known.push_back({.size = *tuned.size,
                             .choice = {.plan = parse_plan(tuned.plan, {}), .why = said},
-                            .is_measured = !tuned.predicted});
+                            .is_measured = !tuned.predicted,
+                            .is_own = is_own_choice(tuned)});
     say(choice.said, said);
   }
   return choice;
@@ -96,9 +103,10 @@ std::string why_unusable(const std::string& plan, const CheckedSpec& spec, const
 }
 
 std::string describe_tuned(const TunedPlan& tuned) {
+  const std::string what = is_own_choice(tuned) ? "the compiler's own choice"
+                                                : fmt::format("{:.2f}x the default plan's speed", tuned.gain);
   std::string said = fmt::format(
-      "{}{:.2f}x the default plan's speed at {}, {} {:%Y-%m-%d}{}",
-      tuned.predicted ? "predicted, not timed: " : "", tuned.gain, tuned.problem,
+      "{}{} at {}, {} {:%Y-%m-%d}{}", tuned.predicted ? "predicted, not timed: " : "", what, tuned.problem,
       tuned.predicted ? fmt::format("from {} built plans on", tuned.timed) : "timed",
       fmt::gmtime(static_cast<std::time_t>(tuned.date)), tuned.finished ? "" : ", not to the end");
   if (!tuned.shipped.empty())

@@ -41,6 +41,8 @@ struct KnownPlan {
   ProblemSize size;
   Choice choice;
   bool is_measured = false;  // else predicted from built kernels
+  // The table's own plan was found to be the best, and stands for the size whatever it is: `choice` says why alone.
+  bool is_own = false;
 };
 
 /// The table with what is known, the latest first. A line takes the plan that is known for one of its sizes; where

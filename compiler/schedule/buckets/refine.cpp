@@ -117,7 +117,10 @@ std::size_t count_programs(const PlanTable& table, const std::vector<Points>& of
 
 }  // namespace
 
-PlanTable refine(const PlanTable& table, std::span<const KnownPlan> known) {
+PlanTable refine(const PlanTable& table, std::span<const KnownPlan> found) {
+  std::vector<KnownPlan> known(found.begin(), found.end());
+  for (KnownPlan& one : known)
+    if (one.is_own) one.choice.plan = line_for(table, size_of(one.size)).choice.plan;
   std::vector<Points> of_line(table.size());
   for (const KnownPlan& one : known) {
     const CallSize at = size_of(one.size);

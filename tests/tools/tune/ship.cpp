@@ -153,6 +153,21 @@ TEST_CASE("every process takes the plans that ship for its GPU", "[tools][tune][
   CHECK(shipped.taken("t4")["source"] == "shipped");
 }
 
+TEST_CASE("a line that bounds others names the compiler's choice of today", "[tools][tune][shipped]") {
+  ShippedPlan bound =
+      made_up_plan(kLongPlan, 8192, 1);  // once the compiler's own choice, which is another one now
+  bound.tuned.default_plan = bound.tuned.plan;
+  const Shipped shipped({made_up_plan(kShortPlan, 512, 1.25), bound});
+  const json taken = shipped.taken("t4");
+  CHECK(taken["plan"] == kDefaultPlan);
+  CHECK(missing(taken["why"],
+                {"the compiler's own choice at B4 H16 N8192, timed 2026-09-21, shipped with Facet",
+                 "1.25x the default plan's speed at B4 H16 N512"}) == "");
+  bool has_short = false;
+  for (const json& line : taken["plans"]) has_short = has_short || line["plan"] == kShortPlan;
+  CHECK(has_short);
+}
+
 TEST_CASE("a GPU without plans of its own takes those of one that computes alike", "[tools][tune][shipped]") {
   const auto of_sm80 = [](ShippedPlan plan) {
     plan.tuned.plan.replace(0, 4, "sm80");

@@ -74,6 +74,17 @@ TEST_CASE("two lengths with two plans divide where their logarithms do", "[sched
   }
 }
 
+TEST_CASE("where the table's own plan was the best it stands, whatever it is", "[schedule][bucket]") {
+  KnownPlan own = known(4, 512, 2);
+  own.is_own = true;
+  const PlanTable table = refine(one_plan(), std::vector{known(4, 8192, 1), own});
+  REQUIRE(table.size() == 2);
+  CHECK(tile_at(table, 4, 512) == 1000);  // not 2, which it was when that was found
+  CHECK(tile_at(table, 4, 2048) == 1000);
+  CHECK(tile_at(table, 4, 2049) == 1);
+  CHECK(table[0].choice.why == "why");
+}
+
 TEST_CASE("two lengths with one plan need one bucket", "[schedule][bucket]") {
   CHECK(refine(one_plan(), std::vector{known(4, 8192, 1), known(4, 512, 1)}).size() == 1);
   CHECK(refine(two_plans(), std::vector{known(4, 8192, 1), known(1, 512, 1)}).size() == 1);
