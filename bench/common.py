@@ -13,8 +13,10 @@ import time
 SPECS = os.path.relpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "specs"))
 
 
-# What keeps Facet, ATen with TorchInductor, oneDNN and MKL from newer instructions.
-LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+# What keeps Facet, ATen with TorchInductor, oneDNN and MKL from newer instructions. TorchInductor has a cache of its own: what it
+# compiled for newer ones crashes in such a process (PyTorch 2.13).
+LEVELS = {"avx2": {"FA_CPU": "avx2", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+                   "TORCHINDUCTOR_CACHE_DIR": os.path.join(tempfile.gettempdir(), f"torchinductor_{os.getuid()}_avx2")}}
 
 
 def cpu_name():
