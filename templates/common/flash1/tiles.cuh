@@ -57,7 +57,6 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
     k_lane = smem + kKOffset + Product::lane_offset_k(lane);
     const unsigned copy_to = smem + copy_offset();
 
-    const typename Hooks::Head head = this->find_head(params);
     const int kv_head = Sequence::kv_head(params.call, h);
     LaneStore base;
     base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
@@ -99,6 +98,7 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         } else {
           this->load_rows(baseline);
         }
+        const typename Hooks::Head head = this->find_head(params);
         if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
         this->begin_scores(params, head, kv0);
         this->multiply_qk(params, k_lane);
