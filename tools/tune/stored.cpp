@@ -103,6 +103,11 @@ int list_shipped(const std::vector<std::string>& gpus, const std::vector<Spec>& 
   if (json.shows_text()) {
     for (const ShippedPlan& plan : shipped.plans) print_plan(plan.tuned);
     if (shipped.plans.empty()) fmt::print("no plans ship with this Facet for what was asked\n");
+    if (!gpus.empty())
+      for (const Target* const target : gpus_named(gpus))
+        if (!target->computes_as.empty())
+          fmt::print("where no plan ships for {0}, those of {1} count: --list --shipped --gpu {1}\n",
+                     target->name, target->computes_as);
   }
   return shipped.problems.empty() ? kOk : kFailed;
 }

@@ -184,6 +184,10 @@ TEST_CASE("a GPU without plans of its own takes those of one that computes alike
   CHECK(shipped.taken("a100")["source"] == "compiler");
   CHECK(shipped.taken("h200:sm80")["source"] == "compiler");  // as it would be with other kernels
 
+  CHECK(missing(shipped.facet({"tune", "--list", "--shipped", "--gpu", "h200"}).out,
+                {"no plans ship",
+                 "where no plan ships for h200, those of h100 count: --list --shipped --gpu h100"}) == "");
+
   // One line of its own is enough.
   write_file(shipped.folder() / "h200.jsonl", print_table({own}));
   CHECK(shipped.taken("h200")["plan"] == own.tuned.plan);
