@@ -121,7 +121,7 @@ def markdown(root, doc, name):
     try:
         body = table.build(root, *(load(root, record, RECORDS[record]) for record in table.records))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        files = ", ".join(f"{RESULTS}/{record}.json" for record in table.records)
+        files = ", ".join(f"{RESULTS}/{record}.json" for record in table.records) or "a file in tuned/"
         raise Problem(f"{files} is not as its script writes it ({type(error).__name__}: {error}); measure it again") from error
     if not body.rows:
         raise Problem(f"{', '.join(table.records)} has no rows for it; measure it again")

@@ -60,7 +60,7 @@ def shipped(root):
             rows.append([file.stem, found, ", ".join(sorted({line["dtype"] for line in those})),
                          ", ".join(f"d{dim}" for dim in sorted({line["head_dim"] for line in those})), str(len(kernels)),
                          ", ".join(f"N{length}" for length in sorted({line["size"]["q_len"] for line in those})), str(len(gains)),
-                         f"{math.exp(sum(map(math.log, gains)) / len(gains)):.2f}", f"{max(gains):.2f}",
+                         f"{math.exp(sum(map(math.log, gains)) / len(gains)):.2f}" if gains else "", f"{max(gains):.2f}" if gains else "",
                          ", ".join(sorted({line["commit"][:7] for line in those}))])
     return Body(["GPU", "plans were", "dtype", "head_dim", "kernels", "lengths", "plans faster than the compiler's own choice then",
                  "its time over theirs, geometric mean", "at most", "commit"], rows, [])

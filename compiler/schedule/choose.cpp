@@ -89,7 +89,7 @@ bool lies_in_blocks(const Plan& plan, const Facts& facts) {
 }
 
 /// Two warps, where a mask takes so long that edges decide: their tiles are smaller (an H100: 2-D neighbourhood and tree take
-/// 0.66 to 0.98 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
+/// 0.66 to 1.02 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
 /// and Q in registers are no smaller, and in 16 bits steps of fewer scores are mostly barriers (sm_75's kernels: 1.08).
 bool suits_two_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kWidest = 32;

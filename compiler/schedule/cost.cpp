@@ -31,10 +31,11 @@
 namespace fa {
 namespace {
 
-constexpr double kSchedulers = 4;           // of an SM; warps beyond these hide one another's waits
-constexpr double kExposedAmongCtas = 0.5;   // share of the shorter units that shows: two CTAs or more,
-constexpr double kExposedInOneCta = 0.535;  // one CTA, whose warps wait at the same barriers
-// The same where they have work of their own before products: f32 is split first, sm_75's warps copy the tiles themselves.
+constexpr double kSchedulers = kSchedulersOfSm;  // warps beyond these hide one another's waits
+constexpr double kExposedAmongCtas = 0.5;        // share of the shorter units that shows: two CTAs or more,
+constexpr double kExposedInOneCta = 0.535;       // one CTA, whose warps wait at the same barriers
+// The same where they have work of their own before products: f32 is split first, sm_75's warps copy the tiles themselves
+// (all plans of five problems on an H100: eight warps on f32 take 0.87 of what 0.75 predicts beside two CTAs of four).
 constexpr double kExposedInBusyCta = 0.6;
 // Where warpgroups multiply, one's products run during the softmax of the others. Fitted to an H200, d64 to d256.
 constexpr double kWarpsOfWarpgroup = 4;

@@ -21,25 +21,25 @@ constexpr std::size_t kShortCommit = 12;
 /// "; " between what is said of several plans.
 void say(std::string& said, const std::string& more) { said += (said.empty() ? "" : "; ") + more; }
 
+/// Whether a line that ships bounds the calls of other lines: there the compiler's own choice was the best. It may have become
+/// another one since.
+bool is_own_choice(const TunedPlan& tuned) {
+  return !tuned.shipped.empty() && tuned.plan == tuned.default_plan;
+}
+
 /// Those under one of the keys that can be built. `refused`: what cannot, and why.
 std::vector<TunedPlan> usable_plans(const std::vector<TunedPlan>& plans, const std::vector<TuneKey>& keys,
                                     const CheckedSpec& spec, const Target& target, std::string& refused) {
   std::vector<TunedPlan> usable;
   for (const TunedPlan& plan : plans) {
     if (std::ranges::find(keys, plan.key) == keys.end()) continue;
-    if (const std::string why = why_unusable(plan.plan, spec, target); why.empty())
+    if (const std::string why = is_own_choice(plan) ? "" : why_unusable(plan.plan, spec, target); why.empty())
       usable.push_back(plan);
     else
       say(refused,
           fmt::format("not used: {}plan '{}': {}", plan.shipped.empty() ? "" : "shipped ", plan.plan, why));
   }
   return usable;
-}
-
-/// Whether a line that ships bounds the calls of other lines: there the compiler's own choice was the best. It may have become
-/// another one since.
-bool is_own_choice(const TunedPlan& tuned) {
-  return !tuned.shipped.empty() && tuned.plan == tuned.default_plan;
 }
 
 /// Of plans that were found at one size each.
@@ -54,10 +54,11 @@ TunedChoice known_plans(std::vector<TunedPlan> plans,
   choice.is_shipped = std::ranges::none_of(plans, &std::string::empty, &TunedPlan::shipped);
   for (const TunedPlan& tuned : plans) {
     const std::string said = describe(tuned);
+    const bool is_own = is_own_choice(tuned);
     choice.known.push_back({.size = *tuned.size,
-                            .choice = {.plan = parse_plan(tuned.plan, {}), .why = said},
+                            .choice = {.plan = is_own ? Plan() : parse_plan(tuned.plan, {}), .why = said},
                             .is_measured = !tuned.predicted,
-                            .is_own = is_own_choice(tuned)});
+                            .is_own = is_own});
     say(choice.said, said);
   }
   return choice;

@@ -92,8 +92,9 @@ std::int64_t bytes_of(const Spec& spec, const ProblemSize& size) {
 
 }  // namespace
 
-ProblemSize size_that_fits(const Spec& spec, ProblemSize size, std::int64_t most_bytes) {
-  while (std::min(size.q_len, size.kv_len) > kShortest && bytes_of(spec, size) > most_bytes) {
+std::optional<ProblemSize> size_that_fits(const Spec& spec, ProblemSize size, std::int64_t most_bytes) {
+  while (bytes_of(spec, size) > most_bytes) {
+    if (std::min(size.q_len, size.kv_len) <= kShortest) return {};
     size.q_len /= 2;
     size.kv_len /= 2;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/plan.h"
@@ -33,8 +34,8 @@ class MadeUpCall final : public KernelTimer {
   ForwardArgs args_;
 };
 
-/// `size`, or as much shorter as it takes for all tensors of the call to fit in `most_bytes`; 512 queries and keys at least.
-/// Throws as MadeUpCall does.
-ProblemSize size_that_fits(const Spec& spec, ProblemSize size, std::int64_t most_bytes);
+/// `size`, or as much shorter as it takes for all tensors of the call to fit in `most_bytes`; nothing where 512 queries and
+/// keys do not. Throws as MadeUpCall does.
+std::optional<ProblemSize> size_that_fits(const Spec& spec, ProblemSize size, std::int64_t most_bytes);
 
 }  // namespace fa

@@ -24,14 +24,16 @@ TunedChoice not_timed(const std::string& why) {
 }
 
 /// What is timed: on a GPU the size that the compiler asks its model about, where a quarter of the free memory holds it.
-ProblemSize size_to_time(const Spec& spec, const CudaDevice* device) {
+std::optional<ProblemSize> size_to_time(const Spec& spec, const CudaDevice* device) {
   if (device == nullptr) return size_that_fits(spec, kHostSize, kMostTensorBytes);
   return size_that_fits(spec, {}, std::min(kMostTensorBytes, device_memory(*device).free / 4));
 }
 
 TunedChoice time_now(const Spec& spec, const Target& target, const Options& options, const PlanStore& store,
                      const CudaDevice* device) {
-  const ProblemSize size = size_to_time(spec, device);
+  const std::optional<ProblemSize> fitting = size_to_time(spec, device);
+  if (!fitting) throw std::bad_alloc();
+  const ProblemSize size = *fitting;
   MadeUpCall timer(spec, size, device);
   // Threads build a GPU's kernels ahead while one is timed; on the host a kernel needs the cores itself.
   const unsigned cores = options.num_threads > 0 ? static_cast<unsigned>(options.num_threads)

@@ -14,7 +14,7 @@ void ShipOption::declare(CLI::App& app) {
   app.add_option(
          "--ship", folder_,
          "Also put what is found into DIR/GPU.jsonl, as tuned/ has it: plans more than 2% faster than the "
-         "compiler's own")
+         "compiler's own, of specs whose masks read no tensors")
       ->type_name("DIR")
       ->check([](const std::string& folder) {
         return folder.empty() ? std::string("the folder's name is empty: name one, as tuned") : std::string();

@@ -82,7 +82,7 @@ class HooksPrinter {
   std::string print_body(const StageBody& body, const llvm::Value& result);
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
-  std::string print_whole(const llvm::Function& function, std::string_view name, std::string_view index);
+  std::string print_row_addend(const llvm::Function& function);
   std::string print_by_distance(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
@@ -193,17 +193,14 @@ std::string HooksPrinter::print_element(std::string_view signature, const llvm::
   return print_function(signature, print_body(body, *split_.result(function)));
 }
 
-// The whole function at (index, 0), needing no other stage: what a distance or a row decides alone.
-std::string HooksPrinter::print_whole(const llvm::Function& function, std::string_view name,
-                                      std::string_view index) {
-  functions_ += fa::print_function(function, fmt::format("{}_of", name),
+// The whole function at (q_idx, 0), needing no other stage: what a row decides alone.
+std::string HooksPrinter::print_row_addend(const llvm::Function& function) {
+  functions_ += fa::print_function(function, "row_addend_of",
                                    {.fast_math = spec_.dtype != DType::f32, .fast_division = true});
   functions_ += "\n";
-  const std::string arguments =
-      fmt::format("0.0f, head.b, head.h, {}, 0{}", index, print_uniforms(hooks_.args, "head.b"));
-  return print_function(fmt::format("{} {}(const CallParams& p, const Head& head, int {})",
-                                    cpp_type(*region_of(function).result), name, index),
-                        fmt::format("    return {}_of({});\n", name, arguments));
+  return print_function("float row_addend(const CallParams& p, const Head& head, int q_idx)",
+                        fmt::format("    return row_addend_of(0.0f, head.b, head.h, q_idx, 0{});\n",
+                                    print_uniforms(hooks_.args, "head.b")));
 }
 
 // The function at (distance, 0), which the distance and the head decide. Its values of the head are those of `split_`, which
@@ -367,7 +364,7 @@ PrintedHooks HooksPrinter::print() {
             print_function(d_score, fmt::format("    return static_cast<float>({});\n", derivative_->number));
   if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
-  if (facts_.has_row_addend) text += "\n" + print_whole(*facts_.logits.row_addend, "row_addend", "q_idx");
+  if (facts_.has_row_addend) text += "\n" + print_row_addend(*facts_.logits.row_addend);
   if (addend_by_diagonal) text += "\n" + print_by_distance(*facts_.logits.addend, "relative_addend");
   if (mask_by_diagonal) text += "\n" + print_by_distance(*mask, "relative_mask");
   const PrintedSink sink = print_sink(hooks_.sink, hooks_.args, spec_.dtype);

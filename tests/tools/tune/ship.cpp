@@ -166,6 +166,13 @@ TEST_CASE("a line that bounds others names the compiler's choice of today", "[to
   bool has_short = false;
   for (const json& line : taken["plans"]) has_short = has_short || line["plan"] == kShortPlan;
   CHECK(has_short);
+
+  // Nor does it matter whether what it was then can still be built.
+  bound.tuned.plan = bound.tuned.default_plan = "sm75 q_outer tile_q=1000 tile_kv=64";
+  shipped.write(print_table({made_up_plan(kShortPlan, 512, 1.25), bound}));
+  const json later = shipped.taken("t4");
+  CHECK(later["plan"] == kDefaultPlan);
+  CHECK(missing(later["why"], {"not used"}) != "");
 }
 
 TEST_CASE("a GPU without plans of its own takes those of one that computes alike", "[tools][tune][shipped]") {
