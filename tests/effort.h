@@ -13,11 +13,4 @@ constexpr int made_up(int cases) {
 #endif
 }
 
-/// Whether the program is so slow that its times say nothing: under ThreadSanitizer.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kIsSlowed = true;
-#else
-constexpr bool kIsSlowed = false;
-#endif
-
 }  // namespace fa::tests

@@ -1,10 +1,10 @@
 """Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/plans.py), what the tuner finds
-(bench/tune_gpu.py), and what ships (tuned/)."""
+(bench/tune_gpu.py), which calls have a plan of their own (bench/buckets.py), and what ships (tuned/)."""
 import json
 import math
 import re
 
-from table.records import Body, newest, runs_of
+from table.records import Body, newest, runs_of, times
 
 
 def table(runs, of_tflops):
@@ -46,6 +46,24 @@ def tuned(root, runs):
 
     return Body(["spec", "problem", "kernels", "plans timed", "s", "all plans, s", "tuned / fastest", "default / tuned", "Spearman",
                  "model's first three / fastest"], [cells(row) for _, row in pairs], runs_of(pairs))
+
+
+def buckets(root, runs):
+    """Which calls take a plan of their own on each GPU, its tile_q x tile_kv, and the model's gain over the plan for all other calls."""
+    pairs = newest(runs, "rows", lambda row: (row["gpu"], row["head_dim"]))
+    rows = {(row["gpu"], row["dtype"], row["head_dim"]): row["plans"] for _, row in pairs}
+    dims = sorted({dim for *_, dim in rows})
+
+    def cell(plans):
+        own = []
+        for plan in plans[:-1]:
+            tile_q, tile_kv = (re.search(rf"{name}=(\d+)", plan["plan"])[1] for name in ("tile_q", "tile_kv"))
+            own.append(f"{plan['calls']}: {tile_q} x {tile_kv}, {times(plan['single_ms'] / plan['predicted_ms'])}")
+        return "<br>".join(own) or "one plan"
+
+    return Body(["GPU, dtype", *(f"d{dim}" for dim in dims)],
+                [[f"{gpu}, {dtype}", *(cell(rows[gpu, dtype, dim]) for dim in dims)] for gpu, dtype in dict.fromkeys(key[:2] for key in rows)],
+                runs_of(pairs))
 
 
 def shipped(root):

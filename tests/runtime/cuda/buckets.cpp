@@ -9,7 +9,6 @@
 #include "runtime/bundle/state.h"
 #include "runtime/call/kernel_state.h"
 #include "tests/catch.h"
-#include "tests/effort.h"
 #include "tests/runtime/bundle/fixture.h"
 #include "tests/runtime/cuda/fake_driver.h"
 #include "tests/runtime/system/temporary.h"
@@ -164,40 +163,34 @@ TEST_CASE("a call without keys or queries needs no bucket", "[runtime][launch][b
   CHECK(kernel.plan_for(args_of(2, 64, 0)).plan == "tile_q=32");
 }
 
-TEST_CASE("choosing among all buckets takes less than a tenth of a microsecond", "[call_time][bucket]") {
+TEST_CASE("choosing among all buckets is a small part of a call", "[call_time][bucket]") {
   reset_fake();
   const CudaDevice device(fake_table(), 0);
-  std::vector<CudaBucket> all;
-  const auto code = std::shared_ptr<const CudaKernel>(load_cuda(device, binary_of(64)));
-  for (int i = 1; i < kMostBuckets; ++i)
-    all.push_back({.bucket = {.ctas = {.most = 66},
-                              .kv_len = {.most = 1000 * i},
-                              .group_size = {.least = 8, .most = 8}},
-                   .plan = "",
-                   .code = code});
-  all.push_back({.bucket = {}, .plan = "", .code = code});
-  const CudaBuckets buckets(std::move(all));
-  CallParams call{};
-  call.batch = 1;
-  call.num_q_heads = 32;
-  call.group_size = 8;
-  call.q_len = 200;
-  constexpr int kCalls = 100000;
-  std::vector<double> times;
-  std::size_t last = 0;
-  for (int batch = 0; batch < 31; ++batch) {
+  const auto kernel_with = [&](int buckets) {
+    std::vector<CudaBucket> all;
+    for (int i = 1; i < buckets; ++i)
+      all.push_back(bucket_of(device, {.ctas = {.most = 1}, .kv_len = {.most = 10 * i}}, 32));
+    all.push_back(bucket_of(device, {}, 64));
+    return kernel_of(CudaBuckets(std::move(all)));
+  };
+  const Kernel one = kernel_with(1), most = kernel_with(kMostBuckets);
+  const ForwardArgs args = args_of(8, 200, 1000);  // of the last bucket: all others are looked at
+  REQUIRE(launched(one, args) == 64);
+  REQUIRE(launched(most, args) == 64);
+  const auto nanoseconds = [&](const Kernel& kernel) {
+    constexpr int kCalls = 1000;
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kCalls; ++i) {
-      call.kv_len = 1 + i % 5000;  // of every bucket some
-      last += static_cast<std::size_t>(&buckets.of(call) - buckets.all().data());
-    }
+    for (int i = 0; i < kCalls; ++i) kernel.forward(args);
     const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start;
-    times.push_back(passed.count() / kCalls);
+    return passed.count() / kCalls;
+  };
+  double with_one = 1e9, with_most = 1e9;  // the fastest of several in turns: other work may slow each
+  for (int turn = 0; turn < 31; ++turn) {
+    with_one = std::min(with_one, nanoseconds(one));
+    with_most = std::min(with_most, nanoseconds(most));
   }
-  std::ranges::nth_element(times, times.begin() + 15);
-  fmt::print("choosing among {} buckets: {:.1f} ns\n", kMostBuckets, times[15]);
-  CHECK(last > 0);
-  if (!tests::kIsSlowed) CHECK(times[15] < 100);
+  fmt::print("a call with 1 bucket: {:.1f} ns, with {}: {:.1f} ns\n", with_one, kMostBuckets, with_most);
+  CHECK(with_most < 1.5 * with_one);
 }
 
 TEST_CASE("a bundle carries all plans of a kernel, and loads and launches each",
