@@ -13,11 +13,13 @@
 #include <random>
 
 #include "tests/catch.h"
+#include "tests/fastest.h"
 #include "tests/runtime/system/faults.h"
 #include "tests/runtime/system/temporary.h"
 
 using namespace fa;
 using fa::tests::Armed;
+using fa::tests::fastest;
 using fa::tests::Fault;
 using fa::tests::read_file;
 using fa::tests::TemporaryFolder;
@@ -152,6 +154,18 @@ TEST_CASE("looking for a plan decodes the lines of its spec alone: every first c
   CHECK(found.junk == 0);
   CHECK(decode_plans(bytes, key_of(100).spec).records.empty());
   CHECK(decode_plans(bytes).junk == 99);
+}
+
+TEST_CASE("looking for a plan among a thousand takes a small part of reading them all", "[tune][store]") {
+  const TemporaryFolder folder;
+  const PlanStore store(folder / "tuned");
+  std::vector<TunedPlan> plans;
+  for (int i = 0; i < 1000; ++i) plans.push_back(tuned(i));
+  REQUIRE(store.keep(plans) == "");
+  const double all = fastest([&] { CHECK(store.list().plans.size() == 1000); });
+  const double one = fastest([&] { CHECK(plan_of(store, 500) == "p"); });
+  WARN(fmt::format("{:.3f} ms to find one of 1000 plans, {:.1f} ms to read all", one * 1e3, all * 1e3));
+  CHECK(one < all / 10);
 }
 
 TEST_CASE("two processes that write at once lose nothing", "[tune][store]") {
