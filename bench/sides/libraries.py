@@ -29,20 +29,24 @@ def by_facet(problem):
                                                       enable_gqa=problem.heads != problem.kv_heads)
 
 
-def by_spec(problem):
+def by_spec(impl):
     """The same program as a spec, which is what a call of `attention` costs."""
-    variant, mask = problem.variant, None
-    if variant.mask_mod is not None:
-        mask = facet.torch.create_block_mask(variant.mask_mod, *sizes(problem), device=problem.device)
-    made = []
 
-    def run(q, k, v):
-        if not made:
-            made.append(facet.torch.flex_spec(q, k, v, variant.score_mod, mask, scale=problem.scale))
-        spec, captured = made[0]
-        return facet.torch.attention(q, k, v, spec, captured=captured)
+    def prepare(problem):
+        variant, mask = problem.variant, None
+        if variant.mask_mod is not None:
+            mask = facet.torch.create_block_mask(variant.mask_mod, *sizes(problem), device=problem.device)
+        made = []
 
-    return run
+        def run(q, k, v):
+            if not made:
+                made.append(facet.torch.flex_spec(q, k, v, variant.score_mod, mask, scale=problem.scale))
+            spec, captured = made[0]
+            return facet.torch.attention(q, k, v, spec, impl=impl, captured=captured)
+
+        return run
+
+    return prepare
 
 
 def sizes(problem):
@@ -130,7 +134,8 @@ def flash_attention(name, module):
 
 SIDES = [
     Side("facet", only(), by_facet),
-    Side("facet, spec", only(), by_spec),
+    Side("facet, spec", only(), by_spec("facet")),
+    Side("facet, standard", only(FITS), by_spec("standard"), lambda problem: False),
     Side("fa2", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa, within=by_backend(SDPBackend.FLASH_ATTENTION)),
     Side("cudnn", only(ON_GPU, PLAIN, IN_16_BITS), by_sdpa, within=by_backend(SDPBackend.CUDNN_ATTENTION)),
     Side("memory-efficient", only(ON_GPU, PLAIN, IN_F32), by_sdpa, within=by_backend(SDPBackend.EFFICIENT_ATTENTION)),

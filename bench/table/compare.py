@@ -39,6 +39,17 @@ def forward(root, runs):
     return Body(["", "FA2, ms", "cuDNN, ms", "Facet, ms", "FA2 / Facet", "cuDNN / Facet"], rows, runs_of(pairs))
 
 
+def standard(root, runs):
+    """Standard attention as Facet's baseline beside PyTorch's operators, a line a shape."""
+    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
+             if all("ms" in row["sides"].get(side, {}) for side in ("facet, standard", "standard"))]
+    rows = []
+    for _, row in pairs:
+        theirs, own = (row["sides"][side]["ms"] for side in ("standard", "facet, standard"))
+        rows.append([row["problem"], ms(theirs), ms(own), f"{own / theirs:.2f}"])
+    return Body(["", "PyTorch, ms", "Facet's standard, ms", "Facet's / PyTorch's"], rows, runs_of(pairs))
+
+
 def backward_variants(root, runs):
     """Variants' forward and backward passes beside FlexAttention's."""
     pairs = rows_of(runs, "facet", "flex")

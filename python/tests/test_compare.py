@@ -52,7 +52,7 @@ def test_shipped_variants_are_their_specs(name):
     torch.testing.assert_close(facet.torch.attention(q, k, v, spec, **tensors, **params), output_of("facet", of, (q, k, v)))
 
 
-@pytest.mark.parametrize("name", ["facet", "facet, spec", "standard"])
+@pytest.mark.parametrize("name", ["facet", "facet, spec", "facet, standard", "standard"])
 def test_right_outputs_pass(name):
     of = problem()
     tensors = of.inputs()
@@ -93,7 +93,7 @@ def test_empty_rows_have_gradients_of_zero():
 
 def test_sides_say_what_they_do_not_take():
     taken = {side.name for side in SIDES if side.why_not(problem()) is None}
-    assert taken == {"facet", "facet, spec", "flex", "standard"}
+    assert taken == {"facet", "facet, spec", "facet, standard", "flex", "standard"}
 
 
 def test_a_run_writes_its_record(tmp_path):
