@@ -20,7 +20,8 @@ namespace nb = nanobind;
 namespace fa::python {
 namespace {
 
-constexpr std::size_t kRank = 4;
+constexpr int kRank = 4;                      // of q, k, v and o
+constexpr std::size_t kMostValues = 64;       // captured, of a call that repeats: they have a bit each
 constexpr std::uintptr_t kGpuAlignment = 16;  // of addresses, as kernels need them
 
 /// DLPack 1's table of C functions, as far as it is used: Tensor.__dlpack_c_exchange_api__ of PyTorch 2.10 and later.
@@ -37,7 +38,8 @@ struct ExchangeTable {
 /// that differ where they do.
 struct Layout {
   std::uint64_t dtype = 0, device = 0;
-  std::array<std::int64_t, kRank> shape{}, strides{};
+  int rank = 0;
+  std::array<std::int64_t, kMaxRank> shape{}, strides{};  // zeros behind the rank
 
   bool operator==(const Layout&) const = default;
 };
@@ -58,7 +60,7 @@ class Describer {
     if (table_->version.major != kMajor) table_ = nullptr;
   }
 
-  /// None where the tensor has not four dimensions, or no memory that can be named.
+  /// None where the tensor has more dimensions than any of a spec, or no memory that can be named.
   std::optional<Described> operator()(nb::handle tensor) const {
     return table_ != nullptr ? by_table(tensor) : by_attributes(tensor);
   }
@@ -70,11 +72,12 @@ class Describer {
       PyErr_Clear();
       return std::nullopt;
     }
-    if (seen.ndim != kRank || seen.strides == nullptr) return std::nullopt;
+    if (seen.ndim > kMaxRank || (seen.strides == nullptr && seen.ndim > 0)) return std::nullopt;
     Described described{.layout = {.dtype = std::bit_cast<std::uint32_t>(seen.dtype),
-                                   .device = std::bit_cast<std::uint64_t>(seen.device)},
+                                   .device = std::bit_cast<std::uint64_t>(seen.device),
+                                   .rank = seen.ndim},
                         .data = static_cast<char*>(seen.data) + seen.byte_offset};
-    for (std::size_t d = 0; d < kRank; ++d) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(seen.ndim); ++d) {
       described.layout.shape[d] = seen.shape[d];
       described.layout.strides[d] = seen.strides[d];
     }
@@ -84,12 +87,13 @@ class Describer {
   static std::optional<Described> by_attributes(nb::handle tensor) {
     try {
       const nb::tuple shape = nb::cast<nb::tuple>(tensor.attr("shape")), strides(tensor.attr("stride")());
-      if (shape.size() != kRank) return std::nullopt;
+      if (shape.size() > kMaxRank) return std::nullopt;
       Described described{
           .layout = {.dtype = reinterpret_cast<std::uintptr_t>(tensor.attr("dtype").ptr()),
-                     .device = static_cast<std::uint64_t>(nb::hash(tensor.attr("device")))},
+                     .device = static_cast<std::uint64_t>(nb::hash(tensor.attr("device"))),
+                     .rank = static_cast<int>(shape.size())},
           .data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()))};
-      for (std::size_t d = 0; d < kRank; ++d) {
+      for (std::size_t d = 0; d < shape.size(); ++d) {
         described.layout.shape[d] = nb::cast<std::int64_t>(shape[d]);
         described.layout.strides[d] = nb::cast<std::int64_t>(strides[d]);
       }
@@ -104,19 +108,26 @@ class Describer {
 
 /// PyTorch's own words on whether somebody watches a call or changes it.
 struct Watchers {
-  nb::object tensor;            // the class: its subclasses have operators of their own
-  std::vector<nb::object> any;  // functions; each says whether a mode, transform or autocast is there
+  nb::object tensor, parameter;  // the classes: other subclasses have operators of their own
+  std::vector<nb::object> any;   // functions; each says whether a mode, transform or autocast is there
   nb::object is_grad_enabled;
 
+  bool is_tensor(nb::handle value) const {
+    const nb::handle type = value.type();
+    return type.is(tensor) || type.is(parameter);
+  }
+
   /// Whether nobody does.
-  bool are_away(const std::array<nb::handle, 3>& tensors) const {
+  bool are_away(const std::array<nb::handle, 3>& tensors, const nb::tuple& values) const {
     for (const nb::handle each : tensors)
-      if (!each.type().is(tensor)) return false;
+      if (!is_tensor(each)) return false;
     for (const nb::object& is_there : any)
       if (is_true(is_there())) return false;
     if (!is_true(is_grad_enabled())) return true;
     for (const nb::handle each : tensors)
       if (is_true(each.attr("requires_grad"))) return false;
+    for (const nb::handle each : values)
+      if (is_tensor(each) && is_true(each.attr("requires_grad"))) return false;
     return true;
   }
 
@@ -131,11 +142,15 @@ struct Watchers {
 /// A call that was checked.
 struct Known {
   nb::str text;
-  std::vector<std::uint64_t> numbers;  // the spec's params, their bits: 0 and -0 are two, NaN is itself
+  nb::tuple names;                // of the captured values, or none, in an order that belongs to the spec
+  std::uint64_t are_tensors = 0;  // a bit for each of them, the first one's the lowest
+  std::vector<std::uint64_t> numbers;  // the others' bits: 0 and -0 are two, NaN is itself
   std::array<Layout, 3> layouts;       // of q, k, v
+  std::vector<Layout> tensors;         // those captured
 
   Kernel kernel;
-  CapturedSet captured;  // owns the names that args refers to
+  CapturedSet captured;             // owns the names that args refers to
+  std::vector<std::size_t> places;  // of each captured tensor among args.tensors
   ForwardArgs args = {};
   std::size_t workspace_bytes = 0;
   nb::object shape, strides;  // of o
@@ -159,14 +174,16 @@ class RepeatedCalls {
   RepeatedCalls& operator=(const RepeatedCalls&) = delete;
 
   /// Whether nobody watches a call of these tensors, or changes it. Tracers of Python code are not asked.
-  bool is_plain(nb::handle q, nb::handle k, nb::handle v) const { return watchers_.are_away({q, k, v}); }
+  bool is_plain(const nb::tuple& values, nb::handle q, nb::handle k, nb::handle v) const {
+    return watchers_.are_away({q, k, v}, values);
+  }
 
   /// o, where the call is plain and repeats one that was added; else None.
-  nb::object call(const nb::str& text, const nb::tuple& numbers, nb::handle q, nb::handle k,
-                  nb::handle v) const {
-    if (!is_plain(q, k, v)) return nb::none();
-    const std::optional<Asked> asked = ask(text, numbers, q, k, v);
-    const auto found = asked ? find(*asked, text) : known_.end();
+  nb::object call(const nb::str& text, const nb::tuple& names, const nb::tuple& values, nb::handle q,
+                  nb::handle k, nb::handle v) const {
+    if (!is_plain(values, q, k, v)) return nb::none();
+    const std::optional<Asked> asked = ask(text, values, q, k, v);
+    const auto found = asked ? find(*asked, text, names) : known_.end();
     if (found == known_.end()) return nb::none();
     const Known* const known = &found->second;
     if (known->gpu < 0 ? nb::cast<int>(num_threads_()) != known->threads
@@ -181,6 +198,8 @@ class RepeatedCalls {
     args.k.data = asked->data[1];
     args.v.data = asked->data[2];
     args.o.data = described->data;
+    for (std::size_t i = 0; i < known->places.size(); ++i)
+      args.tensors[known->places[i]].data = asked->tensor_data[i];
     nb::object workspace;
     if (known->workspace_bytes > 0) {
       workspace = q.attr("new_empty")(known->workspace_bytes, nb::arg("dtype") = byte_);
@@ -194,19 +213,25 @@ class RepeatedCalls {
     return o;
   }
 
-  /// Remembers a call that has returned o, of which `shape` and `strides` are. `gpu` is its number, or -1.
-  void add(const nb::str& text, const nb::tuple& numbers, nb::handle q, nb::handle k, nb::handle v,
-           const Kernel& kernel, const std::vector<View>& views, const CapturedSet& captured,
-           nb::object shape, nb::object strides, int gpu, int threads) {
-    const std::optional<Asked> asked = ask(text, numbers, q, k, v);
-    if (!asked || views.size() != 4) return;
-    if (const auto same = find(*asked, text); same != known_.end()) known_.erase(same);  // for other threads
+  /// Remembers a call that has returned o, of which `shape` and `strides` are. `gpu` is its number, or -1; `places`
+  /// those of the tensors among `values`, in this order, among `captured`'s.
+  void add(const nb::str& text, const nb::tuple& names, const nb::tuple& values, nb::handle q, nb::handle k,
+           nb::handle v, const Kernel& kernel, const std::vector<View>& views, const CapturedSet& captured,
+           std::vector<std::size_t> places, nb::object shape, nb::object strides, int gpu, int threads) {
+    const std::optional<Asked> asked = ask(text, values, q, k, v);
+    if (!asked || views.size() != 4 || asked->tensors.size() != places.size()) return;
+    if (const auto same = find(*asked, text, names); same != known_.end())
+      known_.erase(same);  // for other threads
     Known& known = known_
                        .emplace(asked->hash, Known{.text = text,
+                                                   .names = names,
+                                                   .are_tensors = asked->are_tensors,
                                                    .numbers = asked->numbers,
                                                    .layouts = asked->layouts,
+                                                   .tensors = asked->tensors,
                                                    .kernel = kernel,
                                                    .captured = captured,
+                                                   .places = std::move(places),
                                                    .shape = std::move(shape),
                                                    .strides = std::move(strides),
                                                    .gpu = gpu,
@@ -225,48 +250,77 @@ class RepeatedCalls {
 
  private:
   struct Asked {
+    std::uint64_t are_tensors = 0;
     std::vector<std::uint64_t> numbers;
     std::array<Layout, 3> layouts;
     std::array<void*, 3> data{};
+    std::vector<Layout> tensors;
+    std::vector<void*> tensor_data;
     std::uint64_t hash = 0;
-  };
 
-  std::optional<Asked> ask(const nb::str& text, const nb::tuple& numbers, nb::handle q, nb::handle k,
-                           nb::handle v) const {
-    Asked asked;
-    asked.hash = static_cast<std::uint64_t>(nb::hash(text));
-    const auto mix = [&](std::uint64_t word) {
+    void mix(std::uint64_t word) {
       constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // Fibonacci hashing (Knuth, volume 3, 6.4)
-      asked.hash = (asked.hash ^ word) * kOdd;
-      asked.hash ^= asked.hash >> 29;
-    };
-    for (const nb::handle number : numbers) {
-      asked.numbers.push_back(std::bit_cast<std::uint64_t>(nb::cast<double>(number)));
-      mix(asked.numbers.back());
+      hash = (hash ^ word) * kOdd;
+      hash ^= hash >> 29;
     }
-    const std::array<nb::handle, 3> tensors = {q, k, v};
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const std::optional<Described> described = describe_(tensors[i]);
-      if (!described) return std::nullopt;
-      const Layout& layout = asked.layouts[i] = described->layout;
-      asked.data[i] = described->data;
+    void mix(const Layout& layout) {
       mix(layout.dtype);
       mix(layout.device);
-      for (std::size_t d = 0; d < kRank; ++d) {
+      for (std::size_t d = 0; d < static_cast<std::size_t>(layout.rank); ++d) {
         mix(static_cast<std::uint64_t>(layout.shape[d]));
         mix(static_cast<std::uint64_t>(layout.strides[d]));
       }
+    }
+  };
+
+  /// None where something is not as calls that repeat have it: q, k and v of four dimensions, values that are tensors,
+  /// floats or ints.
+  std::optional<Asked> ask(const nb::str& text, const nb::tuple& values, nb::handle q, nb::handle k,
+                           nb::handle v) const {
+    Asked asked;
+    asked.hash = static_cast<std::uint64_t>(nb::hash(text));
+    const std::array<nb::handle, 3> tensors = {q, k, v};
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::optional<Described> described = describe_(tensors[i]);
+      if (!described || described->layout.rank != kRank) return std::nullopt;
+      asked.layouts[i] = described->layout;
+      asked.data[i] = described->data;
+      asked.mix(described->layout);
+    }
+    if (values.size() > kMostValues) return std::nullopt;
+    std::uint64_t bit = 1;
+    for (const nb::handle value : values) {
+      if (watchers_.is_tensor(value)) {
+        const std::optional<Described> described = describe_(value);
+        if (!described) return std::nullopt;
+        asked.are_tensors |= bit;
+        asked.tensors.push_back(described->layout);
+        asked.tensor_data.push_back(described->data);
+        asked.mix(described->layout);
+      } else if (PyFloat_CheckExact(value.ptr()) || PyLong_CheckExact(value.ptr())) {
+        const double number = PyFloat_AsDouble(value.ptr());
+        if (number == -1 && PyErr_Occurred() != nullptr) {  // an int beyond all floats
+          PyErr_Clear();
+          return std::nullopt;
+        }
+        asked.numbers.push_back(std::bit_cast<std::uint64_t>(number));
+        asked.mix(asked.numbers.back());
+      } else {
+        return std::nullopt;
+      }
+      bit <<= 1;
     }
     return asked;
   }
 
   using Table = std::unordered_multimap<std::uint64_t, Known>;  // by Asked::hash
 
-  Table::const_iterator find(const Asked& asked, const nb::str& text) const {
+  Table::const_iterator find(const Asked& asked, const nb::str& text, const nb::tuple& names) const {
     const auto [begin, end] = known_.equal_range(asked.hash);
     for (auto at = begin; at != end; ++at) {
       const Known& known = at->second;
-      if (known.layouts == asked.layouts && known.numbers == asked.numbers &&
+      if (known.layouts == asked.layouts && known.are_tensors == asked.are_tensors &&
+          known.numbers == asked.numbers && known.tensors == asked.tensors && known.names.equal(names) &&
           (known.text.is(text) || PyUnicode_Compare(known.text.ptr(), text.ptr()) == 0))
         return at;
     }
@@ -291,24 +345,25 @@ void bind_repeated(nb::module_& module) {
   nb::class_<RepeatedCalls>(module, "RepeatedCalls")
       .def(
           "__init__",
-          [](RepeatedCalls* self, nb::object tensor, std::vector<nb::object> watchers,
+          [](RepeatedCalls* self, nb::object tensor, nb::object parameter, std::vector<nb::object> watchers,
              nb::object is_grad_enabled, const nb::object& exchange, nb::object num_threads,
              nb::object current_gpu, nb::object current_stream, nb::object byte) {
             new (self) RepeatedCalls({.tensor = std::move(tensor),
+                                      .parameter = std::move(parameter),
                                       .any = std::move(watchers),
                                       .is_grad_enabled = std::move(is_grad_enabled)},
                                      exchange, std::move(num_threads), std::move(current_gpu),
                                      std::move(current_stream), std::move(byte));
           },
-          nb::arg("tensor"), nb::arg("watchers"), nb::arg("is_grad_enabled"), nb::arg("exchange").none(),
-          nb::arg("num_threads"), nb::arg("current_gpu").none(), nb::arg("current_stream").none(),
-          nb::arg("byte"))
-      .def("is_plain", &RepeatedCalls::is_plain, nb::arg("q"), nb::arg("k"), nb::arg("v"))
-      .def("call", &RepeatedCalls::call, nb::arg("text"), nb::arg("numbers"), nb::arg("q"), nb::arg("k"),
-           nb::arg("v"))
-      .def("add", &RepeatedCalls::add, nb::arg("text"), nb::arg("numbers"), nb::arg("q"), nb::arg("k"),
-           nb::arg("v"), nb::arg("kernel"), nb::arg("views"), nb::arg("captured"), nb::arg("shape"),
-           nb::arg("strides"), nb::arg("gpu"), nb::arg("threads"))
+          nb::arg("tensor"), nb::arg("parameter"), nb::arg("watchers"), nb::arg("is_grad_enabled"),
+          nb::arg("exchange").none(), nb::arg("num_threads"), nb::arg("current_gpu").none(),
+          nb::arg("current_stream").none(), nb::arg("byte"))
+      .def("is_plain", &RepeatedCalls::is_plain, nb::arg("values"), nb::arg("q"), nb::arg("k"), nb::arg("v"))
+      .def("call", &RepeatedCalls::call, nb::arg("text"), nb::arg("names"), nb::arg("values"), nb::arg("q"),
+           nb::arg("k"), nb::arg("v"))
+      .def("add", &RepeatedCalls::add, nb::arg("text"), nb::arg("names"), nb::arg("values"), nb::arg("q"),
+           nb::arg("k"), nb::arg("v"), nb::arg("kernel"), nb::arg("views"), nb::arg("captured"),
+           nb::arg("places"), nb::arg("shape"), nb::arg("strides"), nb::arg("gpu"), nb::arg("threads"))
       .def("clear", &RepeatedCalls::clear)
       .def_prop_ro("size", &RepeatedCalls::size);
 }

@@ -26,7 +26,7 @@ def slow(q, k, v, **more):
 
 def is_known(q, k, v):
     with torch.no_grad():
-        return repeated.call(SPEC, (), q, k, v) is not None
+        return repeated.call(SPEC, (), (), q, k, v) is not None
 
 
 def test_other_memory_of_the_same_layout():
@@ -145,3 +145,93 @@ def test_memory_without_elements():
     q, k, v = torch.randn(1, 1, 0, 16), torch.randn(1, 1, 5, 16), torch.randn(1, 1, 5, 16)
     for _ in range(2):
         assert facet.torch.attention(q, k, v, SPEC).shape == (1, 1, 0, 16)
+
+
+CAPTURED = """attention a
+head_dim 16
+param bend : f32 = 0.5
+tensor slope : f32[num_q_heads]
+tensor bias : f32[num_q_heads, q_len, kv_len] grad
+score_mod = score * bend + slope[h] * (kv_idx - q_idx) + bias[h, q_idx, kv_idx]
+"""
+
+
+def captured(length=20):
+    return {"slope": torch.randn(3), "bias": torch.randn(3, length, length)}
+
+
+def by_long_way(q, k, v, **more):
+    return facet.torch.attention(q, k, v, CAPTURED, return_lse=True, **more)[0]
+
+
+def test_captured_tensors_repeat_with_other_memory():
+    for _ in range(3):
+        q, k, v = tensors()
+        given = captured()
+        assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, **given), by_long_way(q, k, v, **given))
+    assert repeated._calls.size == 1
+    assert repeated.call(CAPTURED, tuple(given), tuple(given.values()), q, k, v) is not None
+    other = {"bias": given["bias"], "slope": given["slope"], "bend": 2.0}
+    for _ in range(2):
+        assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, **other), by_long_way(q, k, v, **other))
+        assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, captured=given, bend=2), by_long_way(q, k, v, **other))
+    assert repeated._calls.size == 3  # in the order that the names came
+
+
+def test_captured_values_that_do_not_fit_are_still_refused():
+    q, k, v = tensors()
+    given = captured()
+    facet.torch.attention(q, k, v, CAPTURED, **given, bend=0.25)
+    for wrong, message in (({"slope": torch.randn(4)}, "slope"), ({"slope": torch.randn(3).double()}, "float64"), ({"slope": 0.5}, "slope"),
+                           ({"bias": given["bias"][:, :19]}, "bias"), ({"bend": "much"}, ""), ({"bow": 0.25}, "bow")):
+        with pytest.raises((facet.ArgumentError, ValueError), match=message):
+            facet.torch.attention(q, k, v, CAPTURED, **{**given, "bend": 0.25, **wrong})
+    with pytest.raises(facet.ArgumentError, match="slope"):  # a number and a tensor have changed places
+        facet.torch.attention(q, k, v, CAPTURED, slope=0.25, bias=given["bias"], bend=given["slope"])
+
+
+def test_captured_tensors_keep_their_gradients():
+    q, k, v = tensors()
+    given = captured()
+    facet.torch.attention(q, k, v, CAPTURED, **given)
+    given["bias"].requires_grad_()
+    facet.torch.attention(q, k, v, CAPTURED, **given).sum().backward()
+    assert given["bias"].grad is not None and given["bias"].grad.abs().max() > 0
+    table = torch.nn.Parameter(captured()["bias"])
+    with torch.no_grad():
+        for _ in range(2):
+            o = facet.torch.attention(q, k, v, CAPTURED, slope=given["slope"], bias=table)
+            assert torch.equal(o, by_long_way(q, k, v, slope=given["slope"], bias=table))
+    assert facet.torch.attention(q, k, v, CAPTURED, slope=given["slope"], bias=table).requires_grad
+
+
+def test_what_is_read_or_copied_at_each_call_is_not_known():
+    q, k, v = tensors()
+    given, bend = captured(), torch.tensor(0.25)
+    for value in (0.25, 4.0):
+        bend.fill_(value)
+        assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, **given, bend=bend), by_long_way(q, k, v, **given, bend=value))
+    strided = {**given, "bias": torch.randn(3, 20, 40)[..., ::2]}
+    for _ in range(2):
+        assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, **strided), by_long_way(q, k, v, **strided))
+    assert repeated._calls.size == 0
+
+
+def test_one_tensor_under_two_names():
+    spec = CAPTURED.replace("slope[h] *", "(slope[h] + other[h]) *").replace("tensor slope", "tensor other : f32[num_q_heads]\ntensor slope")
+    q, k, v = tensors()
+    given = captured()
+    for other in (given["slope"], torch.randn(3)):
+        o = facet.torch.attention(q, k, v, spec, **given, other=other)
+        assert torch.equal(o, facet.torch.attention(q, k, v, spec, **given, other=other, return_lse=True)[0])
+
+
+def test_tensors_that_a_program_captures():
+    q, k, v = tensors()
+    for _ in range(3):
+        slope, bias = captured().values()
+        for bend in (0.5, 2.0):
+            def score_mod(score, b, h, q, k):
+                return score * bend + slope[h] * (k - q) + bias[h, q, k]
+            assert torch.equal(flex_attention(q, k, v, score_mod), flex_attention(q, k, v, score_mod, return_lse=True)[0])
+    assert repeated._calls.size == 2

@@ -64,14 +64,14 @@ def attention(
     if impl not in IMPLS:
         raise ArgumentError(f"impl is {impl!r}; it may be {', '.join(IMPLS[:-1])} or {IMPLS[-1]}")
     text = spec if isinstance(spec, str) else spec.text
-    may_repeat = not (return_lse or captured or tensors_and_params or dropout_p is not None or seed is not None
-                      or impl != "facet")
-    if may_repeat and (known := repeated.call(text, (), q, k, v)) is not None:
+    given = {**captured, **tensors_and_params} if captured else tensors_and_params
+    names, values = tuple(given), tuple(given.values())
+    may_repeat = not (return_lse or dropout_p is not None or seed is not None or impl != "facet")
+    if may_repeat and (known := repeated.call(text, names, values, q, k, v)) is not None:
         return known
     q, k, v = autocast(q, k, v)
     check_tensors(q, k, v)
     fitted = kernels.fitted(text, q.shape[3], v.shape[3], q.dtype)
-    given = {**captured, **tensors_and_params}
     tensors, scalars, places, numbers = _sorted(fitted, given, q)
     if fitted.has_dropout and dropout_p != 0:
         seed = _seed(seed)
@@ -79,7 +79,7 @@ def attention(
         seed = None
     o, lse = attend(run.Call(fitted.text, places, numbers, dropout_p, impl), q, k, v, tensors, scalars, seed)
     if may_repeat:
-        repeated.remember(text, fitted, (), q, k, v, o)
+        repeated.remember(text, fitted, names, values, tensors, numbers, q, k, v, o)
     return (o, lse) if return_lse else o
 
 

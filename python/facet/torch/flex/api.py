@@ -91,9 +91,9 @@ def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Option
         key, value = key.expand(query.shape[0], -1, -1, -1), value.expand(query.shape[0], -1, -1, -1)
     bound, text = _traced(query, key, score_mod, block_mask, scale)
 
-    numbers = tuple(bound.numbers)
-    may_repeat = not (return_lse or return_aux or bound.tensors or bound.scalars)
-    if may_repeat and (known := repeated.call(text, numbers, query, key, value)) is not None:
+    values = (*bound.numbers, *bound.tensors)
+    may_repeat = not (return_lse or return_aux or bound.scalars)
+    if may_repeat and (known := repeated.call(text, (), values, query, key, value)) is not None:
         return known
     head_dim_v = value.shape[3]
     query, key, value = _padded(query), _padded(key), _padded(value)
@@ -103,7 +103,7 @@ def _flex_attention(query: Tensor, key: Tensor, value: Tensor, score_mod: Option
     if o.shape[3] != head_dim_v:
         o = o[..., :head_dim_v]
     elif may_repeat:
-        repeated.remember(text, fitted, numbers, query, key, value, o)
+        repeated.remember(text, fitted, (), values, bound.tensors, bound.numbers, query, key, value, o)
     if return_aux is not None:
         return o, AuxOutput(lse=lse if return_aux.lse else None, max_scores=None)
     return (o, lse) if return_lse else o
