@@ -1,5 +1,7 @@
 """Tables of bench/tables.py about bench/compare.py's records."""
-from table.records import Body, geometric_mean, ms, newest, runs_of, title
+import statistics
+
+from table.records import Body, geometric_mean, having, ms, newest, runs_of, title
 
 
 def measured(row, side):
@@ -74,3 +76,15 @@ def first_calls(root, runs):
         own, flex = (row["sides"][side]["first_call_s"] for side in ("facet", "flex"))
         rows.append([title(row["problem"].split(" ")[0]), f"{own:.2f}", f"{flex:.1f}", f"{flex / own:.0f}"])
     return Body(["variant", "Facet, s", "FlexAttention, s", "times"], rows, runs_of(pairs))
+
+
+def call_overhead(root, runs):
+    """What a forward call keeps the CPU: a line for each process that measured, its problems' median and range."""
+    rows, shown = [], having(runs, "rows")
+    for number, run in enumerate(shown, 1):
+        cells = [str(number)]
+        for side in ("facet, spec", "fa2", "cudnn"):
+            times = [row["sides"][side]["call_us"] for row in run["rows"]]
+            cells.append(f"{statistics.median(times):.1f} ({min(times):.1f} to {max(times):.1f})")
+        rows.append(cells)
+    return Body(["process", "Facet, us", "FA2, us", "cuDNN, us"], rows, shown)

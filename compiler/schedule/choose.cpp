@@ -90,16 +90,12 @@ bool lies_in_blocks(const Plan& plan, const Facts& facts) {
 
 /// Two warps, where a mask takes so long that edges decide: their tiles are smaller (an H100: 2-D neighbourhood and tree take
 /// 0.66 to 1.02 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
-/// and Q in registers are no smaller. On tensor cores steps of fewer scores are mostly barriers (1.07 to 1.4 times as long).
-/// In f32, 32 rows a warp take so many registers that a long mask spills; 16 take 0.85 to 1.08 of their time (an H200, d32 to d128).
+/// and Q in registers are no smaller, and in 16 bits steps of fewer scores are mostly barriers (sm_75's kernels: 1.08).
 bool suits_two_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kWidest = 32;
   constexpr int kLeastScores = 1024;
-  if (plan.warps != 2 || plan.tile_kv > kWidest || plan.q_in_registers) return false;
-  const bool is_f32 = spec.dtype == DType::f32;
-  const bool on_tensor_cores = !is_f32 || traits_of(plan.family).has_tf32_products;
-  return (!is_f32 || row_tiles_per_warp(plan) == 1) &&
-         (!on_tensor_cores || plan.tile_q * plan.tile_kv >= kLeastScores) && has_long_mask(facts) &&
+  return plan.warps == 2 && has_long_mask(facts) && plan.tile_kv <= kWidest && !plan.q_in_registers &&
+         (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= kLeastScores) &&
          !lies_in_blocks(plan, facts);
 }
 

@@ -235,3 +235,17 @@ def test_tensors_that_a_program_captures():
                 return score * bend + slope[h] * (k - q) + bias[h, q, k]
             assert torch.equal(flex_attention(q, k, v, score_mod), flex_attention(q, k, v, score_mod, return_lse=True)[0])
     assert repeated._calls.size == 2
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.randn(2, 3, 20, 16), lambda: torch.randn(2, 20, 3, 16).transpose(1, 2), lambda: torch.randn(3, 2, 20, 16).transpose(0, 1),
+    lambda: torch.randn(2, 3, 20, 32)[..., :16], lambda: torch.randn(2, 3, 1, 16).expand(2, 3, 20, 16), lambda: torch.randn(1, 3, 20, 16)[:, :1]])
+@pytest.mark.parametrize("head_dim_v", [16, 24])
+def test_o_lies_as_after_the_long_way(make, head_dim_v):
+    q = make()
+    k = torch.randn(q.shape)
+    v = torch.randn(*q.shape[:3], head_dim_v)
+    long = slow(q, k, v)
+    for _ in range(2):
+        o = facet.torch.attention(q, k, v, SPEC)
+        assert o.shape == long.shape and o.stride() == long.stride() and torch.equal(o, long)

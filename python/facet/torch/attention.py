@@ -65,7 +65,7 @@ def attention(
         raise ArgumentError(f"impl is {impl!r}; it may be {', '.join(IMPLS[:-1])} or {IMPLS[-1]}")
     text = spec if isinstance(spec, str) else spec.text
     given = {**captured, **tensors_and_params} if captured else tensors_and_params
-    names, values = tuple(given), tuple(given.values())
+    names, values = (tuple(given), tuple(given.values())) if given else ((), ())
     may_repeat = not (return_lse or dropout_p is not None or seed is not None or impl != "facet")
     if may_repeat and (known := repeated.call(text, names, values, q, k, v)) is not None:
         return known
