@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -187,7 +188,8 @@ class RepeatedCalls {
     const std::optional<Asked> asked = ask(text, values, q, k, v);
     const auto found = asked ? find(*asked, text, names) : known_.end();
     if (found == known_.end()) return nb::none();
-    const Known* const known = &found->second;
+    // Shared: PyTorch's functions let other threads run, which may forget the call.
+    const std::shared_ptr<const Known> known = found->second;
     if (known->gpu < 0 ? nb::cast<int>(num_threads_()) != known->threads
                        : !are_aligned(*asked) || nb::cast<int>(current_gpu_()) != known->gpu)
       return nb::none();
@@ -210,15 +212,14 @@ class RepeatedCalls {
       args.workspace_bytes = known->workspace_bytes;
     }
     const auto stream = known->gpu < 0 ? 0 : nb::cast<std::uintptr_t>(current_stream_(known->gpu));
-    const Kernel kernel = known->kernel;  // another thread may forget the call meanwhile
     const nb::gil_scoped_release released;
-    kernel.forward(args, reinterpret_cast<Stream>(stream));
+    known->kernel.forward(args, reinterpret_cast<Stream>(stream));
     return o;
   }
 
-  /// Remembers a call that has returned o, of which `shape` and `strides` are, or None
-  /// where it lies as empty_like(q) does, which takes PyTorch half a microsecond less. `gpu` is its number, or -1; `places`
-  /// those of the tensors among `values`, in this order, among `captured`'s.
+  /// Remembers a call that has returned o. `shape` and `strides` are o's, or None where it lies as empty_like(q) does, which
+  /// takes PyTorch half a microsecond less. `gpu` is the GPU's number, or -1; `places` are those of the tensors among
+  /// `values`, in this order, among `captured`'s.
   void add(const nb::str& text, const nb::tuple& names, const nb::tuple& values, nb::handle q, nb::handle k,
            nb::handle v, const Kernel& kernel, const std::vector<View>& views, const CapturedSet& captured,
            std::vector<std::size_t> places, nb::object shape, nb::object strides, int gpu, int threads) {
@@ -226,27 +227,26 @@ class RepeatedCalls {
     if (!asked || views.size() != 4 || asked->tensors.size() != places.size()) return;
     if (const auto same = find(*asked, text, names); same != known_.end())
       known_.erase(same);  // for other threads
-    Known& known = known_
-                       .emplace(asked->hash, Known{.text = text,
-                                                   .names = names,
-                                                   .are_tensors = asked->are_tensors,
-                                                   .numbers = asked->numbers,
-                                                   .layouts = asked->layouts,
-                                                   .tensors = asked->tensors,
-                                                   .kernel = kernel,
-                                                   .captured = captured,
-                                                   .places = std::move(places),
-                                                   .shape = std::move(shape),
-                                                   .strides = std::move(strides),
-                                                   .gpu = gpu,
-                                                   .threads = threads})
-                       ->second;
-    known.args = {.q = views[0].tensor("q"),
-                  .k = views[1].tensor("k"),
-                  .v = views[2].tensor("v"),
-                  .o = views[3].tensor("o")};
-    known.captured.fill(known.args);
-    known.workspace_bytes = kernel.workspace_bytes(known.args);
+    const auto known = std::make_shared<Known>(Known{.text = text,
+                                                     .names = names,
+                                                     .are_tensors = asked->are_tensors,
+                                                     .numbers = asked->numbers,
+                                                     .layouts = asked->layouts,
+                                                     .tensors = asked->tensors,
+                                                     .kernel = kernel,
+                                                     .captured = captured,
+                                                     .places = std::move(places),
+                                                     .shape = std::move(shape),
+                                                     .strides = std::move(strides),
+                                                     .gpu = gpu,
+                                                     .threads = threads});
+    known->args = {.q = views[0].tensor("q"),
+                   .k = views[1].tensor("k"),
+                   .v = views[2].tensor("v"),
+                   .o = views[3].tensor("o")};
+    known->captured.fill(known->args);
+    known->workspace_bytes = kernel.workspace_bytes(known->args);
+    known_.emplace(asked->hash, known);
   }
 
   void clear() { known_.clear(); }
@@ -317,12 +317,12 @@ class RepeatedCalls {
     return asked;
   }
 
-  using Table = std::unordered_multimap<std::uint64_t, Known>;  // by Asked::hash
+  using Table = std::unordered_multimap<std::uint64_t, std::shared_ptr<const Known>>;  // by Asked::hash
 
   Table::const_iterator find(const Asked& asked, const nb::str& text, const nb::tuple& names) const {
     const auto [begin, end] = known_.equal_range(asked.hash);
     for (auto at = begin; at != end; ++at) {
-      const Known& known = at->second;
+      const Known& known = *at->second;
       if (known.layouts == asked.layouts && known.are_tensors == asked.are_tensors &&
           known.numbers == asked.numbers && known.tensors == asked.tensors && known.names.equal(names) &&
           (known.text.is(text) || PyUnicode_Compare(known.text.ptr(), text.ptr()) == 0))

@@ -1,5 +1,8 @@
 """Calls that repeat take a shorter way (facet.torch.repeated): to the same results, and only where nothing is lost by it."""
 
+import concurrent.futures
+import time
+
 import pytest
 import torch
 
@@ -249,3 +252,21 @@ def test_o_lies_as_after_the_long_way(make, head_dim_v):
     for _ in range(2):
         o = facet.torch.attention(q, k, v, SPEC)
         assert o.shape == long.shape and o.stride() == long.stride() and torch.equal(o, long)
+
+
+def test_calls_may_be_forgotten_while_others_compute():
+    def run(seed):
+        made = torch.Generator().manual_seed(seed)
+        q, k, v = (torch.randn(2, 3, 200, 16, generator=made) for _ in range(3))
+        given = {"slope": torch.randn(3, generator=made), "bias": torch.randn(3, 200, 200, generator=made)}
+        expected = by_long_way(q, k, v, **given)
+        for _ in range(30):
+            assert torch.equal(facet.torch.attention(q, k, v, CAPTURED, **given), expected)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(run, seed) for seed in range(4)]
+        while not all(each.done() for each in runs):
+            repeated._calls.clear()
+            time.sleep(0.001)
+        for each in runs:
+            each.result()
