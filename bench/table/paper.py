@@ -3,6 +3,7 @@
 from table.records import Body, ms, newest, runs_of
 
 IMPLS = ("facet", "standard", "flash1")
+BYTES = ("measured_bytes", "counted_bytes", "formula_bytes")
 
 
 def baselines(root, runs):
@@ -25,7 +26,7 @@ def gigabytes(count):
 
 
 def memory_traffic(root, runs):
-    """Bytes to and from memory of Facet's kernels, standard attention and algorithm 1: measured beside counted."""
+    """Bytes to and from memory of Facet's kernels, standard attention and algorithm 1: measured beside counted, and the paper's formula."""
     pairs = [pair for pair in traffic_rows(runs) if not pair[1]["forced"]]
     by_problem = {}
     for _, row in pairs:
@@ -35,10 +36,10 @@ def memory_traffic(root, runs):
         cells = [f"B{batch} H{heads} N{length} D{dim}"]
         for impl in IMPLS:
             row = of.get(impl)
-            cells += [ms(row["ms"]), f"{row['tflops']:.0f}", gigabytes(row["measured_bytes"]), gigabytes(row["counted_bytes"])] if row else [""] * 4
+            cells += [ms(row["ms"]), f"{row['tflops']:.0f}", *(gigabytes(row[kind]) for kind in BYTES)] if row else [""] * 5
         rows.append(cells)
     heads = ["problem"] + [f"{impl}: {what}" for impl in IMPLS
-                           for what in ("ms", "TFLOP/s", "GB", "GB by count")]
+                           for what in ("ms", "TFLOP/s", "GB", "GB by count", "GB by formula")]
     return Body(heads, rows, runs_of(pairs))
 
 
