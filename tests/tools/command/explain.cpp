@@ -1,4 +1,5 @@
 // `facet explain` and `facet emit`: what each stage prints.
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -48,6 +49,23 @@ TEST_CASE("explain for a T4 names its kernels, and what to do about bf16") {
             {"error: dtype bf16 is more than t4 has: its tensor cores multiply f16",
              "help: write `dtype f16` (facet: --dtype f16) and convert q, k and v, or run it on the host"}) ==
         "");
+}
+
+TEST_CASE("the plans by call in docs/tuning.md are those of this compiler", "[slow]") {
+  std::ifstream file(source_path("bench/results/predicted_buckets.json"));
+  const json record = json::parse(file);
+  const std::string spec = source_path("specs/" + record.at("spec").get<std::string>() + ".fa");
+  REQUIRE(record.at("rows").size() >= 15);
+  for (const json& row : record["rows"]) {
+    const std::string dim = std::to_string(row.at("head_dim").get<int>());
+    const std::string gpu = row.at("gpu"), dtype = row.at("dtype");
+    const auto result =
+        run_program("facet", {"explain", spec, "--gpu", gpu, "--dtype", dtype, "--head-dim", dim, "--json"},
+                    {"FA_TUNE=never"});
+    INFO(gpu << " " << dtype << " d" << dim
+             << ": where the model has changed, run bench/buckets.py and bench/tables.py");
+    CHECK(json::parse(result.out).at("compile_takes").at("plans") == row.at("plans"));
+  }
 }
 
 TEST_CASE("emit prints every stage that needs no NVRTC, to stdout or to a file") {
