@@ -7,7 +7,8 @@ gradients) checked before anything is timed.
 
 Sides: facet (facet.torch.flex_attention), also called with a spec and as its baseline standard, FlashAttention-2 and cuDNN by
 scaled_dot_product_attention, its memory-efficient kernel in f32, FlashAttention-3 and -4 where they can be imported, FlexAttention
-compiled (and with its FLASH back end; autotuned with --tune), and standard: PyTorch's operators, S and P in memory. FA_TARGET=a100 makes facet's the kernels of that older GPU.
+compiled (and with its FLASH back end; autotuned with --tune), and standard: PyTorch's operators, S and P in memory. FA_TARGET=a100
+makes facet's the kernels of that older GPU.
 A side that is wrong or fails is shown with its reason; that it does not take a problem, and why, is in the record.
 
 Columns: ms of a forward pass; ms of the backward pass alone (--backward); mask, ms to make the block mask for a length, compiled and

@@ -4,26 +4,21 @@ import statistics
 from table.records import Body, geometric_mean, having, ms, newest, runs_of, title
 
 
-def measured(row, side):
-    """What was measured of a side, or None."""
-    found = row["sides"].get(side, {})
-    return found if "backward_ms" in found else None
-
-
-def rows_of(runs, *sides):
-    """(run, row)s of which all of the sides have a backward pass."""
-    return [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"]) if all(measured(row, side) for side in sides)]
+def rows_of(runs, figure, *sides):
+    """(run, row)s in which all of these sides have a figure: "ms", "backward_ms" or "first_call_s"."""
+    return [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
+            if all(figure in row["sides"].get(side, {}) for side in sides)]
 
 
 def backward(root, runs):
     """Dense and causal backward passes beside PyTorch's kernel of the dtype, a line a shape."""
     lines, shown = {}, []
     for peer in ("fa2", "memory-efficient"):
-        pairs = rows_of(runs, "facet", peer)
+        pairs = rows_of(runs, "backward_ms", "facet", peer)
         shown += pairs
         for _, row in pairs:
             name, dtype, shape = row["problem"].split(" ", 2)
-            theirs, own = (measured(row, side)["backward_ms"] for side in (peer, "facet"))
+            theirs, own = (row["sides"][side]["backward_ms"] for side in (peer, "facet"))
             lines.setdefault(f"{dtype} {shape}", {})[name] = [ms(theirs), ms(own), f"{theirs / own:.2f}"]
     empty = [""] * 3
     return Body(["", *(f"{mask}: {cell}" for mask in ("dense", "causal") for cell in ("PyTorch, ms", "Facet, ms", "ratio"))],
@@ -32,8 +27,7 @@ def backward(root, runs):
 
 def forward(root, runs):
     """Forward passes beside FlashAttention-2 and cuDNN, a line a shape."""
-    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
-             if all("ms" in row["sides"].get(side, {}) for side in ("facet", "fa2", "cudnn"))]
+    pairs = rows_of(runs, "ms", "facet", "fa2", "cudnn")
     rows = []
     for _, row in pairs:
         fa2, cudnn, own = (row["sides"][side]["ms"] for side in ("fa2", "cudnn", "facet"))
@@ -43,8 +37,7 @@ def forward(root, runs):
 
 def standard(root, runs):
     """Standard attention as Facet's baseline beside PyTorch's operators, a line a shape."""
-    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
-             if all("ms" in row["sides"].get(side, {}) for side in ("facet, standard", "standard"))]
+    pairs = rows_of(runs, "ms", "facet, standard", "standard")
     rows = []
     for _, row in pairs:
         theirs, own = (row["sides"][side]["ms"] for side in ("standard", "facet, standard"))
@@ -54,10 +47,10 @@ def standard(root, runs):
 
 def backward_variants(root, runs):
     """Variants' forward and backward passes beside FlexAttention's."""
-    pairs = rows_of(runs, "facet", "flex")
+    pairs = rows_of(runs, "backward_ms", "facet", "flex")
     rows, ratios = [], []
     for _, row in pairs:
-        own, flex = measured(row, "facet"), measured(row, "flex")
+        own, flex = row["sides"]["facet"], row["sides"]["flex"]
         ratios.append((flex["ms"] / own["ms"], flex["backward_ms"] / own["backward_ms"]))
         rows.append([title(row["problem"].split(" ")[0]), ms(own["ms"]), ms(flex["ms"]), f"{ratios[-1][0]:.2f}", ms(own["backward_ms"]),
                      ms(flex["backward_ms"]), f"{ratios[-1][1]:.2f}"])
@@ -69,8 +62,7 @@ def backward_variants(root, runs):
 
 def first_calls(root, runs):
     """Seconds of the first call of variants, forward and backward, in a new process without caches."""
-    pairs = [(run, row) for run, row in newest(runs, "rows", lambda row: row["problem"])
-             if all("first_call_s" in row["sides"].get(side, {}) for side in ("facet", "flex"))]
+    pairs = rows_of(runs, "first_call_s", "facet", "flex")
     rows = []
     for _, row in pairs:
         own, flex = (row["sides"][side]["first_call_s"] for side in ("facet", "flex"))
@@ -79,7 +71,7 @@ def first_calls(root, runs):
 
 
 def call_overhead(root, runs):
-    """What a forward call keeps the CPU: a line for each process that measured, its problems' median and range."""
+    """How long a forward call takes on the CPU, a line for each process that measured: the median over its problems, and the range."""
     rows, shown = [], having(runs, "rows")
     for number, run in enumerate(shown, 1):
         cells = [str(number)]

@@ -22,7 +22,7 @@ namespace fa::python {
 namespace {
 
 constexpr int kRank = 4;                      // of q, k, v and o
-constexpr std::size_t kMostValues = 64;       // captured, of a call that repeats: they have a bit each
+constexpr std::size_t kMostValues = 64;       // captured by a call that repeats: Known has a bit for each
 constexpr std::uintptr_t kGpuAlignment = 16;  // of addresses, as kernels need them
 
 /// DLPack 1's table of C functions, as far as it is used: Tensor.__dlpack_c_exchange_api__ of PyTorch 2.10 and later.
@@ -143,18 +143,18 @@ struct Watchers {
 /// A call that was checked.
 struct Known {
   nb::str text;
-  nb::tuple names;                // of the captured values, or none, in an order that belongs to the spec
-  std::uint64_t are_tensors = 0;  // a bit for each of them, the first one's the lowest
-  std::vector<std::uint64_t> numbers;  // the others' bits: 0 and -0 are two, NaN is itself
+  nb::tuple names;  // of the captured values as the call gave them; empty where they come in the spec's order
+  std::uint64_t are_tensors = 0;       // bit i is set where captured value i is a tensor
+  std::vector<std::uint64_t> numbers;  // the bits of those that are numbers, where 0 and -0 differ
   std::array<Layout, 3> layouts;       // of q, k, v
-  std::vector<Layout> tensors;         // those captured
+  std::vector<Layout> tensors;         // of the captured tensors
 
   Kernel kernel;
   CapturedSet captured;             // owns the names that args refers to
   std::vector<std::size_t> places;  // of each captured tensor among args.tensors
   ForwardArgs args = {};
   std::size_t workspace_bytes = 0;
-  nb::object shape, strides;  // of o; none where it lies as q does
+  nb::object shape, strides;  // o's; both are None where empty_like(q) has them
   int gpu = -1;
   int threads = 0;  // of the CPU that the kernel was compiled for
 };
@@ -188,7 +188,7 @@ class RepeatedCalls {
     const std::optional<Asked> asked = ask(text, values, q, k, v);
     const auto found = asked ? find(*asked, text, names) : known_.end();
     if (found == known_.end()) return nb::none();
-    // Shared: PyTorch's functions let other threads run, which may forget the call.
+    // This call shares it: PyTorch's functions let other threads run, and one of them may forget the call.
     const std::shared_ptr<const Known> known = found->second;
     if (known->gpu < 0 ? nb::cast<int>(num_threads_()) != known->threads
                        : !are_aligned(*asked) || nb::cast<int>(current_gpu_()) != known->gpu)
@@ -217,9 +217,10 @@ class RepeatedCalls {
     return o;
   }
 
-  /// Remembers a call that has returned o. `shape` and `strides` are o's, or None where it lies as empty_like(q) does, which
-  /// takes PyTorch half a microsecond less. `gpu` is the GPU's number, or -1; `places` are those of the tensors among
-  /// `values`, in this order, among `captured`'s.
+  /// Remembers a call that has returned o.
+  /// `shape` and `strides` are o's. Both are None where empty_like(q) has the same: PyTorch makes it half a microsecond faster.
+  /// `places` has a number for each tensor in `values`: its place among the tensors of `captured`.
+  /// `gpu` is the GPU's number, or -1 on the CPU.
   void add(const nb::str& text, const nb::tuple& names, const nb::tuple& values, nb::handle q, nb::handle k,
            nb::handle v, const Kernel& kernel, const std::vector<View>& views, const CapturedSet& captured,
            std::vector<std::size_t> places, nb::object shape, nb::object strides, int gpu, int threads) {

@@ -254,6 +254,13 @@ def test_o_lies_as_after_the_long_way(make, head_dim_v):
         assert o.shape == long.shape and o.stride() == long.stride() and torch.equal(o, long)
 
 
+def test_a_call_is_remembered_without_memory_of_its_size(monkeypatch):
+    made, empty_like = [], torch.empty_like
+    monkeypatch.setattr(torch, "empty_like", lambda *given, **options: made.append(empty_like(*given, **options)) or made[-1])
+    facet.torch.attention(*tensors(), SPEC)
+    assert repeated._calls.size == 1 and all(tensor.device.type == "meta" for tensor in made)
+
+
 def test_calls_may_be_forgotten_while_others_compute():
     def run(seed):
         made = torch.Generator().manual_seed(seed)

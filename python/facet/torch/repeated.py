@@ -55,10 +55,10 @@ def remember(text: str, fitted: kernels.Fitted, names: _Names, values: _Values, 
     order = [info.name for info in fitted.tensors]
     places = [order.index(name) for name in names if name in order] if names else list(range(len(order)))
     kernel = kernels.kernel_for(fitted.text, q.device)
-    like = torch.empty_like(q)
-    lies_as_q = (like.shape, like.stride()) == (o.shape, o.stride())
+    like = torch.empty_like(q, device="meta")  # takes no memory
+    is_like_q = (like.shape, like.stride()) == (o.shape, o.stride())
     if _calls.size >= _MOST:
         _calls.clear()
     _calls.add(text, names, values, q, k, v, kernel._core, [kernels.view(tensor) for tensor in (q, k, v, o)],
-               kernels.captured(kernel.spec, tensors, numbers), places, None if lies_as_q else o.shape,
-               None if lies_as_q else o.stride(), q.get_device(), torch.get_num_threads())
+               kernels.captured(kernel.spec, tensors, numbers), places, None if is_like_q else o.shape,
+               None if is_like_q else o.stride(), q.get_device(), torch.get_num_threads())
