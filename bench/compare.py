@@ -79,6 +79,8 @@ def problems(arguments):
         else:
             for head_dim, heads in TABLES:
                 for batch, length in LENGTHS[arguments.device]:
+                    if arguments.length and length != arguments.length:
+                        continue
                     yield plain("causal" if rows == "causal" else "full", dtype, arguments, head_dim, heads, batch, length)
 
 
@@ -198,7 +200,7 @@ def main():
     parser.add_argument("--rows", nargs="+", choices=("dense", "causal", "f32", "variants"), default=["dense", "causal", "f32", "variants"])
     parser.add_argument("--only", nargs="+", help="names of variants")
     parser.add_argument("--sides", nargs="+", choices=[side.name for side in SIDES], help="[all]")
-    parser.add_argument("--length", type=int, help="of the variants [8192, on a CPU 1024]")
+    parser.add_argument("--length", type=int, help="of the variants [8192, on a CPU 1024]; of dense and causal problems those of this length alone [all]")
     parser.add_argument("--programs", help="a Python file with more variants")
     parser.add_argument("--backward", action="store_true")
     parser.add_argument("--tune", action="store_true", help="FlexAttention autotuned, too (a minute a problem)")
