@@ -2,6 +2,7 @@
 #include "tools/tiles/tile_share.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tools/tiles/mask_probe.h"
 
@@ -13,27 +14,88 @@ namespace {
 // bounds.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 300'000;  // 16 x 16 at N = 8192
-constexpr std::int64_t kMostFilled = 1 << 24;        // of captured tensors, which are filled first
+constexpr std::int64_t kMostLooks =
+    100'000;  // at 32 elements or parts of open tiles, but for the first head's
+constexpr std::int64_t kMostFilled = 1 << 24;  // of captured tensors, which are filled first
+constexpr std::int64_t kMoreHeads = 8;         // for tiles of all sizes, times as many as for one
 
-}  // namespace
+std::int64_t tiles_along(int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; }
 
-std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inputs, int tile_q, int tile_kv) {
-  if (!spec.checked().has_mask_mod()) return 1;
+bool is_left(TileClass one) { return one != TileClass::empty; }
+
+/// Classifies the tiles of the (b, h) that represent all. There are as many (b, h) as the number of tiles allows,
+/// times `times`, and the looks that the first one takes. Nothing where even one has too many tiles.
+std::optional<std::vector<TileGrid>> classify_heads(const Spec& spec, const ProblemInputs& inputs, int tile_q,
+                                                    int tile_kv, std::int64_t times) {
   if (!tensors_fit(spec, inputs, kMostFilled)) return std::nullopt;
-  const auto along = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };
-  const std::int64_t tiles = along(inputs.size.q_len, tile_q) * along(inputs.size.kv_len, tile_kv);
+  const std::int64_t tiles =
+      tiles_along(inputs.size.q_len, tile_q) * tiles_along(inputs.size.kv_len, tile_kv);
   if (tiles > kMostTiles) return std::nullopt;
   const Problem problem = make_mask_problem(spec, inputs);
   const MaskProbe probe(spec.checked(), problem);
   const std::int64_t most = probe.has_map() ? kMostTilesByParts : kMostTiles;
   if (tiles > most) return std::nullopt;
-  const ChosenHeads chosen = choose_heads(probe, inputs.size, most / tiles);
-  std::int64_t left = 0;
-  for (const auto& [b, h] : chosen.heads) {
-    const TileGrid grid = probe.classify(b, h, tile_q, tile_kv);
-    left += std::ranges::count_if(grid.classes, [](TileClass one) { return one != TileClass::empty; });
+  std::vector<TileGrid> grids = {probe.classify(0, 0, tile_q, tile_kv)};
+  const std::int64_t looks = std::max<std::int64_t>(1, probe.looks().parts + probe.looks().elements);
+  const ChosenHeads chosen =
+      choose_heads(probe, inputs.size, std::min(times * most / tiles, times * kMostLooks / looks));
+  for (const auto& [b, h] : chosen.heads)
+    if (b != 0 || h != 0) grids.push_back(probe.classify(b, h, tile_q, tile_kv));
+  return grids;
+}
+
+}  // namespace
+
+std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inputs, int tile_q, int tile_kv) {
+  if (!spec.checked().has_mask_mod()) return 1;
+  const auto grids = classify_heads(spec, inputs, tile_q, tile_kv, 1);
+  if (!grids) return std::nullopt;
+  std::int64_t left = 0, all = 0;
+  for (const TileGrid& grid : *grids) {
+    left += std::ranges::count_if(grid.classes, is_left);
+    all += std::ssize(grid.classes);
   }
-  return static_cast<double>(left) / (static_cast<double>(tiles) * static_cast<double>(chosen.heads.size()));
+  return static_cast<double>(left) / static_cast<double>(all);
+}
+
+std::optional<SharesBySize> SharesBySize::count(const Spec& spec, const ProblemInputs& inputs) {
+  if (!spec.checked().has_mask_mod()) return SharesBySize(0, 0);
+  const auto grids = classify_heads(spec, inputs, kSide, kSide, kMoreHeads);
+  if (!grids) return std::nullopt;
+  SharesBySize shares(grids->front().rows, grids->front().columns);
+  const auto width = static_cast<std::size_t>(shares.columns_) + 1;
+  for (const TileGrid& grid : *grids) {
+    std::vector<std::int32_t> sums(width * (static_cast<std::size_t>(grid.rows) + 1));
+    auto at = sums.begin() + static_cast<std::ptrdiff_t>(width);
+    for (int row = 0; row < grid.rows; ++row) {
+      std::int32_t of_row = 0;
+      ++at;
+      for (int column = 0; column < grid.columns; ++column, ++at) {
+        of_row += is_left(grid.at(row, column)) ? 1 : 0;
+        *at = *(at - static_cast<std::ptrdiff_t>(width)) + of_row;
+      }
+    }
+    shares.sums_.push_back(std::move(sums));
+  }
+  return shares;
+}
+
+double SharesBySize::of(int tile_q, int tile_kv) const {
+  std::int64_t left = 0, all = 0;
+  const int down = tile_q / kSide, right = tile_kv / kSide;
+  for (const std::vector<std::int32_t>& sums : sums_) {
+    const auto sum = [&](int row, int column) {
+      return sums[static_cast<std::size_t>(std::min(row, rows_)) * (static_cast<std::size_t>(columns_) + 1) +
+                  static_cast<std::size_t>(std::min(column, columns_))];
+    };
+    for (int row = 0; row < rows_; row += down)
+      for (int column = 0; column < columns_; column += right, ++all)
+        if (sum(row + down, column + right) - sum(row, column + right) - sum(row + down, column) +
+                sum(row, column) >
+            0)
+          ++left;
+  }
+  return all == 0 ? 1 : static_cast<double>(left) / static_cast<double>(all);
 }
 
 }  // namespace fa::tools

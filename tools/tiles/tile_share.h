@@ -1,7 +1,9 @@
 // How much of a problem its mask leaves, for predictions: quicker than a whole report (tools/tiles/tiles.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "tools/problem/problem.h"
 
@@ -10,5 +12,23 @@ namespace fa::tools {
 /// The share of tiles that are not empty, on the example tensors, or those of `inputs`; of some heads where a
 /// mask tells many apart. Nothing where counting them would take long, or the tensors would be large.
 std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inputs, int tile_q, int tile_kv);
+
+/// The same for tiles of every size. Small tiles are classified once; a tile is left where one of those in it is.
+class SharesBySize {
+ public:
+  static constexpr int kSide = 16;  // of a small tile; every tile_q and tile_kv is a multiple of it
+
+  static std::optional<SharesBySize> count(const Spec& spec, const ProblemInputs& inputs);
+
+  /// From 0 to 1.
+  double of(int tile_q, int tile_kv) const;
+
+ private:
+  SharesBySize(int rows, int columns) : rows_(rows), columns_(columns) {}
+
+  int rows_, columns_;  // of small tiles
+  /// By head: at (row, column) how many small tiles above and to the left of it are left.
+  std::vector<std::vector<std::int32_t>> sums_;
+};
 
 }  // namespace fa::tools

@@ -3,15 +3,16 @@
 
 #include <map>
 #include <optional>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "compiler/schedule/plan.h"
 #include "tools/problem/problem.h"
+#include "tools/tiles/tile_share.h"
 
 namespace fa::tools {
 
-/// Counted once for each tile size. Plans are compared, so where one size cannot be counted, none is: every tile then counts.
+/// Counted once for each problem, whatever the plans' tiles. Where counting would take long, every tile counts.
 /// Refers to the spec and the inputs, whose sizes are those that it is asked about.
 class Shares {
  public:
@@ -21,12 +22,9 @@ class Shares {
   double of(const Plan& plan, const ProblemSize& size);
 
  private:
-  bool is_countable(const ProblemSize& size);
-  std::optional<double> counted(const ProblemSize& size, int tile_q, int tile_kv);
-
   const Spec& spec_;
   const std::vector<ProblemInputs>& inputs_;
-  std::map<std::tuple<int, int, int, int>, std::optional<double>> shares_;
+  std::map<std::pair<int, int>, std::optional<SharesBySize>> shares_;  // by (q_len, kv_len)
 };
 
 }  // namespace fa::tools

@@ -12,11 +12,16 @@ using nlohmann::json;
 
 namespace {
 
-std::optional<double> share(const char* name, int length, int heads = 4) {
-  const Spec spec = Spec::load(source_path(std::string("specs/") + name + ".fa"));
+Spec shipped(const char* name) { return Spec::load(source_path(std::string("specs/") + name + ".fa")); }
+
+ProblemInputs inputs_of(int q_len, int kv_len) {
   ProblemInputs inputs;
-  inputs.size = {.batch = 2, .num_q_heads = heads, .num_kv_heads = heads, .q_len = length, .kv_len = length};
-  return share_of_tiles(spec, inputs, 128, 64);
+  inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 4, .q_len = q_len, .kv_len = kv_len};
+  return inputs;
+}
+
+std::optional<double> share(const char* name, int length) {
+  return share_of_tiles(shipped(name), inputs_of(length, length), 128, 64);
 }
 
 json explained(const std::vector<std::string>& more) {
@@ -37,6 +42,22 @@ TEST_CASE("the share of tiles is what the walk visits", "[tools]") {
   CHECK(with_tiles["share_of_tiles"] == 72.0 / 512);
   CHECK(share("causal", 1 << 22) == std::nullopt);  // too many tiles
   CHECK(share("document", 1 << 20) == std::nullopt);
+}
+
+TEST_CASE("small tiles tell what is left of tiles of every size", "[tools]") {
+  for (const char* name :
+       {"full", "causal", "sliding_window", "bigbird", "document", "neighbourhood_2d", "dilated"})
+    for (const auto& [q_len, kv_len] : {std::pair{1024, 1024}, {1000, 777}, {1, 500}, {15, 3}}) {
+      const Spec spec = shipped(name);
+      const ProblemInputs inputs = inputs_of(q_len, kv_len);
+      const auto shares = SharesBySize::count(spec, inputs);
+      REQUIRE(shares);
+      for (const auto& [tile_q, tile_kv] : {std::pair{16, 16}, {128, 64}, {64, 128}, {48, 80}, {192, 112}}) {
+        CAPTURE(name, q_len, kv_len, tile_q, tile_kv);
+        CHECK(shares->of(tile_q, tile_kv) == share_of_tiles(spec, inputs, tile_q, tile_kv));
+      }
+    }
+  CHECK(!SharesBySize::count(shipped("causal"), inputs_of(1 << 20, 1 << 20)));  // too many tiles
 }
 
 TEST_CASE("predicted times are those of the tiles that are left, and say so", "[tools]") {
