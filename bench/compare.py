@@ -141,7 +141,6 @@ class Prepared:
             with_backward = arguments.backward and self.side.has_backward(problem)
             with self.side.within():
                 found["peak_mb"] = measure.peak_bytes(self.forward, self.sets[0], problem.variant.learned, with_backward) / 1e6
-                found["call_us"] = measure.call_us(self.side, problem)
         if arguments.cold:
             found["first_call_s"] = first_call_s(self.side, problem, arguments.backward)
         return found
@@ -163,10 +162,13 @@ def compare(arguments, problem):
             ready.append(Prepared(side, problem, sets, arguments.backward))
         except Exception as error:  # of a peer as of Facet: the others are still worth having
             row["sides"][side.name] = {"error": (str(error).splitlines() or [type(error).__name__])[0][:200]}
+    calls = measure.CallTimes([one.side for one in ready], problem) if problem.device == "cuda" else None
     rounds = [{one.side.name: one.round(arguments) for one in ready} for _ in range(arguments.rounds)]
     for one in ready:
         of = [found[one.side.name] for found in rounds]
         row["sides"][one.side.name] = {**{key: statistics.median(found[key] for found in of) for key in of[0]}, **one.once(arguments)}
+    for name, microseconds in calls.medians().items() if calls else ():
+        row["sides"][name]["call_us"] = microseconds
     show(row)
     if problem.device == "cuda":
         torch.cuda.empty_cache()

@@ -39,7 +39,7 @@ def measured_by(script):
 # Each record, and how it is measured.
 RECORDS = {
     "h200_peers": measured_by("bench/peers_gpu.py"),
-    "h100_peers_tuned": "facet tune of either spec at every head_dim, B32 N512, --budget 10s; then " + measured_by("bench/peers_gpu.py --rows bf16 causal"),
+    "h200_peers_tuned": "facet tune of either spec at every head_dim, B32 N512, --budget 10s; then " + measured_by("bench/peers_gpu.py --rows bf16 causal"),
     "h200_tile_classes": measured_by("bench/tile_classes_gpu.py"),
     "h200_tile_map_cost": measured_by("bench/tile_map_cost.py"),
     "h200_variants_vs_flex": measured_by("bench/variants_gpu.py"),
@@ -76,7 +76,7 @@ RECORDS = {
 }
 TABLES = {
     "forward": Table(("h200_peers",), of_gpu.forward),
-    "forward-tuned": Table(("h100_peers_tuned",), of_gpu.forward),
+    "forward-tuned": Table(("h200_peers_tuned",), of_gpu.forward),
     "forward-own": Table(("h200_forward",), of_compare.forward),
     "f32": Table(("h200_peers",), of_gpu.f32),
     "tile-classes": Table(("h200_tile_classes",), of_gpu.tile_shares),

@@ -65,19 +65,38 @@ def peak_bytes(forward, tensors, learned, with_backward):
     return torch.cuda.max_memory_allocated() - before
 
 
-def call_us(side, problem, calls=300):
-    """Microseconds of the CPU that a forward call takes before it returns, at a size that keeps no GPU busy. CUDA only."""
-    small = Problem(problem.name, problem.variant, problem.batch, problem.heads, problem.kv_heads, 128, problem.head_dim, problem.dtype,
-                    problem.device)
-    forward, tensors = side.prepare(small), small.inputs()
-    with torch.no_grad():
-        for _ in range(20):
-            forward(*tensors)
-        torch.cuda.synchronize()
+TURNS, CALLS = 100, 50  # of CallTimes
+
+
+class CallTimes:
+    """Microseconds of the CPU that a forward call of each side takes before it returns, at a size that keeps no GPU busy."""
+
+    def __init__(self, sides, problem):
+        self.calls, self.device = {}, problem.device
+        small = Problem(problem.name, problem.variant, problem.batch, problem.heads, problem.kv_heads, 128, problem.head_dim, problem.dtype,
+                        problem.device)
+        for side in sides:
+            with side.within():
+                self.calls[side] = side.prepare(small), small.inputs()
+                self._turn(side)  # compiles
+
+    def _turn(self, side):
+        forward, tensors = self.calls[side]
         times = []
-        for _ in range(calls):
-            begin = time.perf_counter()
-            forward(*tensors)
-            times.append((time.perf_counter() - begin) * 1e6)
-        torch.cuda.synchronize()
-    return statistics.median(times)
+        with torch.no_grad():
+            for _ in range(CALLS):
+                begin = time.perf_counter()
+                forward(*tensors)
+                times.append((time.perf_counter() - begin) * 1e6)
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return times
+
+    def medians(self):
+        """By name of a side. They take turns, since a CPU whose other cores were busy is slower for seconds."""
+        times = {side: [] for side in self.calls}
+        for _ in range(TURNS):
+            for side, of in times.items():
+                with side.within():
+                    of += self._turn(side)
+        return {side.name: statistics.median(of) for side, of in times.items()}

@@ -14,6 +14,7 @@ BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
 from flex import further, shipped  # noqa: E402
+from sides import measure  # noqa: E402
 from sides.libraries import SIDES  # noqa: E402
 from flex.variant import Variant  # noqa: E402
 from sides.problem import Problem  # noqa: E402
@@ -50,6 +51,13 @@ def test_shipped_variants_are_their_specs(name):
     params = {"window": 96} if name == "dilated_4" else {}
     spec = facet.Spec.load(BENCH.parent / "specs" / f"{of.variant.spec}.fa")
     torch.testing.assert_close(facet.torch.attention(q, k, v, spec, **tensors, **params), output_of("facet", of, (q, k, v)))
+
+
+def test_call_times_are_those_of_each_side(monkeypatch):
+    monkeypatch.setattr(measure, "TURNS", 2)
+    monkeypatch.setattr(measure, "CALLS", 3)
+    times = measure.CallTimes([side for side in SIDES if side.name in ("facet, spec", "standard")], problem()).medians()
+    assert set(times) == {"facet, spec", "standard"} and all(microseconds > 0 for microseconds in times.values())
 
 
 @pytest.mark.parametrize("name", ["facet", "facet, spec", "facet, standard", "standard"])
