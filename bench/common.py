@@ -90,7 +90,8 @@ def portable(command):
         return option + equals + (os.path.basename(value) if os.path.isabs(value) else value)
 
     script, *words = command
-    return shlex.join(["bench/" + os.path.basename(script), *map(name, words)])
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return shlex.join([os.path.relpath(os.path.abspath(script), folder), *map(name, words)])
 
 
 def save(options, content):

@@ -1,5 +1,5 @@
 """The variants of bench/variants/ for FlexAttention: papers' and practice's masks and scores that no file of specs/ has.
-Tables hold the specs' examples; bench/check_flex.py compares both."""
+Tables hold the specs' examples; bench/accuracy/check_flex.py compares both."""
 import math
 import os
 

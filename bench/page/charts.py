@@ -96,7 +96,7 @@ def heat(results, tile_q, tile_kv, values, chosen, label):
 
 
 def plans(lines, default, label, of_tflops):
-    """The heat map of bench/plans.py's lines, tile_q x tile_kv; `default` is the compiler's plan."""
+    """The heat map of bench/tuning/plans.py's lines, tile_q x tile_kv; `default` is the compiler's plan."""
     return heat([recorded.numbers(line["plan"]) for line in lines], "tile_q", "tile_kv", [line["tflops"] * of_tflops for line in lines],
                 recorded.numbers(default), label)
 

@@ -1,5 +1,5 @@
-"""Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/plans.py), what the tuner finds
-(bench/tune_gpu.py), which calls have a plan of their own (bench/buckets.py), and what ships (tuned/)."""
+"""Tables of bench/tables.py about plans: the rate for each tile_q and tile_kv (bench/tuning/plans.py), what the tuner finds
+(bench/tuning/tune_gpu.py), which calls have a plan of their own (bench/tuning/buckets.py), and what ships (tuned/)."""
 import json
 import math
 import re

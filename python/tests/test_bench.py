@@ -7,14 +7,15 @@ import sys
 import pytest
 
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
-SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text(encoding="utf-8") and path.name != "report.py")
+SCRIPTS = sorted(str(path.relative_to(BENCH)) for path in BENCH.rglob("*.py")
+                 if "__main__" in path.read_text(encoding="utf-8") and path.name not in ("report.py", "check.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_help(script):
     done = subprocess.run([sys.executable, str(BENCH / script), "--help"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("usage: " + script)
+    assert done.stdout.startswith("usage: " + pathlib.Path(script).name)
 
 
 @pytest.mark.parametrize("script", [script for script in SCRIPTS if "needs.modules" in (BENCH / script).read_text(encoding="utf-8")])
@@ -22,15 +23,15 @@ def test_missing_modules(script):
     """A Python without PyTorch, as a system's is, names what is missing and shows no traceback."""
     done = subprocess.run([sys.executable, "-S", str(BENCH / script), "--help"], capture_output=True, text=True, env={})
     assert done.returncode == 1
-    assert done.stderr.startswith(script + " needs ") and "pip install" in done.stderr and "Traceback" not in done.stderr
+    assert done.stderr.startswith(pathlib.Path(script).name + " needs ") and "pip install" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_records_name_no_folder_of_a_machine():
     sys.path.insert(0, str(BENCH))
     import common
 
-    command = ["/home/x/bench/plans.py", "--facet", "/opt/my facet", "--json=/tmp/a.json", "--plan", "tile_q=64", "--spec", "specs/full.fa"]
-    assert common.portable(command) == "bench/plans.py --facet 'my facet' --json=a.json --plan tile_q=64 --spec specs/full.fa"
+    command = [str(BENCH / "tuning" / "plans.py"), "--facet", "/opt/my facet", "--json=/tmp/a.json", "--plan", "tile_q=64"]
+    assert common.portable(command) == "bench/tuning/plans.py --facet 'my facet' --json=a.json --plan tile_q=64"
 
 
 def test_block_sparsity_changes_the_layout_alone():

@@ -22,7 +22,7 @@ struct Form {
   const char* name;
   const char* lets;
   // The first distance of each bucket of one direction, as PyTorch 2.13 has them in f32
-  // (bench/t5_buckets.py).
+  // (bench/accuracy/t5_buckets.py).
   std::vector<int> first;
   bool two_sided;
 };

@@ -63,7 +63,7 @@ TEST_CASE("the plans by call in docs/tuning.md are those of this compiler", "[sl
         run_program("facet", {"explain", spec, "--gpu", gpu, "--dtype", dtype, "--head-dim", dim, "--json"},
                     {"FA_TUNE=never"});
     INFO(gpu << " " << dtype << " d" << dim
-             << ": where the model has changed, run bench/buckets.py and bench/tables.py");
+             << ": where the model has changed, run bench/tuning/buckets.py and bench/tables.py");
     CHECK(json::parse(result.out).at("compile_takes").at("plans") == row.at("plans"));
   }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Forced plans over lengths on one NVIDIA GPU, beside what the cost model predicts: forward, bf16, 2048 / head_dim heads, 16k tokens in all.
 
-    bench/plans_by_length.py --facet build/release/facet --gpu h200 --json results.json [--head-dim 64 128 256] [--only SPEC ...]
+    bench/tuning/plans_by_length.py --facet build/release/facet --gpu h200 --json results.json [--head-dim 64 128 256] [--only SPEC ...]
 
 Every plan of PLANS is built and timed as it is, whichever the compiler would take; a plan that cannot run a spec is left out.
 --gpu names the GPU at hand for `facet explain`, whose prediction counts the tiles that the spec's mask leaves.
@@ -10,6 +10,10 @@ import concurrent.futures
 import itertools
 import json
 import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import common
 

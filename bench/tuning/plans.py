@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Times tile_q x tile_kv of one spec on this machine, beside the compiler's own choice: Br x Bc, as a heat map has them.
 
-    bench/plans.py --facet build/release/facet --json results.json [--spec full] [--device host] [--shape 1,8,2048,64] [--dtype f32] [--plan sm80]
+    bench/tuning/plans.py --facet build/release/facet --json results.json [--spec full] [--device host] [--shape 1,8,2048,64] [--dtype f32] [--plan sm80]
 
 Of each tile_q that a plan may have, every tile_kv (`facet bench --sweep`); the rest of a plan is the compiler's, or what --plan says. On a
 GPU these are plans of one family of kernels, the compiler's or --plan's.
 """
+import pathlib
 import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import common
 

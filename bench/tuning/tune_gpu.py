@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good the plans are that `facet tune` finds on one NVIDIA GPU, and how well the cost model orders plans before anything is timed.
 
-    bench/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s]
+    bench/tuning/tune_gpu.py --facet build/release/facet --json results.json [--only 1 5 ...] [--budget 120s]
 
 Each case is tuned twice, by all kernels that the GPU runs or by one family's (FA_TARGET=h200:sm80), with stores of their own: as a user
 would, and with --exhaustive, which times every legal plan. `of_best` is the tuned plan's time in the exhaustive search over that of
@@ -12,7 +12,11 @@ the model's first three over that of the fastest.
 import json
 import math
 import os
+import pathlib
 import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import common
 

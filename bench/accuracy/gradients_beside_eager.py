@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The error of Facet's gradients on the host beside that of PyTorch eager's, each against fp64, on random cases from a seed.
 
-    bench/gradients_beside_eager.py --facet build/release/facet --json results.json [--cases 200] [--seed 1]
+    bench/accuracy/gradients_beside_eager.py --facet build/release/facet --json results.json [--cases 200] [--seed 1]
 
 Needs the package facet for Python (python -m pip install .). Cases are those of error_beside_eager.py. The ratio of a case and of
 each of q, k and v is
@@ -14,9 +14,12 @@ the dtype. The bar of 2 is for all dtypes; exits with 1 where a case is above it
 import dataclasses
 import math
 import os
+import pathlib
 import statistics
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import needs
 

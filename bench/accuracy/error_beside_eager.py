@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Facet's error beside that of PyTorch eager, each against fp64, on random cases drawn from a seed.
 
-    bench/error_beside_eager.py --facet build/release/facet --json results.json [--cases 300] [--seed 1] [--device host]
+    bench/accuracy/error_beside_eager.py --facet build/release/facet --json results.json [--cases 300] [--seed 1] [--device host]
 
 A case is a spec of specs/, a shape (odd lengths, grouped heads, head_dim_v apart), a layout, a dtype, inputs (normal, with
 outliers, with large logits) and a path: the GPU's own kernels, those of a T4 on the same GPU, or the host. Its ratio is
@@ -16,10 +16,13 @@ import concurrent.futures
 import dataclasses
 import math
 import os
+import pathlib
 import random
 import statistics
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import needs
 

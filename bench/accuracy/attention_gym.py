@@ -1,6 +1,6 @@
 """attention-gym's masks and score mods on Facet, beside FlexAttention's eager code on the CPU.
 
-    bench/attention_gym.py CHECKOUT
+    bench/accuracy/attention_gym.py CHECKOUT
 
 CHECKOUT is a clone of github.com/meta-pytorch/attention-gym. Each mod is a Python function; it is traced as it is. The bound is
 that of two f32 computations in another order of the same sums, 2e-5 of the largest output. Prints a line a mod: the largest
@@ -9,9 +9,12 @@ difference, which share of the tiles of its mask is computed, and whether a tile
 import argparse
 import importlib
 import json
+import pathlib
 import sys
 import types
 import warnings
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import needs
 

@@ -2,11 +2,14 @@
 """Checks that bench/flex/further.py means the same as the specs of bench/variants/: each variant's functions, evaluated by PyTorch
 on the CPU over all indices, against Facet's host kernel on the same q, k, v and tables, in f32.
 
-    bench/check_flex.py --facet build/release/facet [--length 1536] [--only NAME ...]
+    bench/accuracy/check_flex.py --facet build/release/facet [--length 1536] [--only NAME ...]
 """
 import os
+import pathlib
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import needs
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good the plans are that `facet tune` finds on the host: beside the compiler's own choice and the best of all legal plans.
 
-    bench/tune_host.py --facet build/release/facet --json results.json [--threads 1] [--rounds 8]
+    bench/tuning/tune_host.py --facet build/release/facet --json results.json [--threads 1] [--rounds 8]
 
 Each case is tuned twice, with stores of their own: as a user would, and with --exhaustive. Then the default plan, the tuned one
 and the three that the exhaustive search found fastest are timed in turns, a process each, and a plan's time is its fastest run:
@@ -10,8 +10,12 @@ FA_CPU where they say so.
 """
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import common
 

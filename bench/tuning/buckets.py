@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Asks the compiler for the plans that calls of few CTAs or few keys take on each GPU, by its model alone. Nothing runs: no GPU is needed.
 
-    bench/buckets.py --facet build/release/facet --json results.json [--spec full] [--gpus t4 a100 h100] [--dims 64 128]
+    bench/tuning/buckets.py --facet build/release/facet --json results.json [--spec full] [--gpus t4 a100 h100] [--dims 64 128]
 
 Tuned plans and those that ship are left out (FA_TUNE=never). A GPU without bf16 takes f16.
 """
 import json
 import os
+import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import common
 

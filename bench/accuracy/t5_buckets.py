@@ -1,9 +1,12 @@
 """Prints the first distance of each of T5's buckets as PyTorch computes them in f32, for tests/numeric/buckets.cpp.
 
-    python3 bench/t5_buckets.py
+    python3 bench/accuracy/t5_buckets.py
 """
-
 import math
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
 
 import needs
 
