@@ -11,7 +11,6 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "compiler/ir/lower/expr.h"
@@ -19,7 +18,6 @@
 namespace fa {
 namespace {
 
-constexpr std::int64_t kExact = std::int64_t{1} << std::numeric_limits<float>::digits;  // floats hold these
 constexpr std::int64_t kSmall = std::int64_t{1} << 26;  // a term that needs no clamp
 constexpr std::size_t kMostTerms = 6;
 
@@ -228,7 +226,9 @@ llvm::Value* ExprLowering::exact_float_new(const Expr& expr) {
     const std::string name = value->hasName() ? value->getName().str() + "_f" : std::string();
     return builder_.CreateSIToFP(value, builder_.getFloatTy(), name);
   };
-  const auto is_exact = [&](const Expr& arg) { return bounds_.range(arg).within(-kExact, kExact); };
+  const auto is_exact = [&](const Expr& arg) {
+    return bounds_.range(arg).within(-kExactInFloat, kExactInFloat);
+  };
   const bool per_element = bounds_.depends_on(expr).has_all(DependsOn::q | DependsOn::kv);
   const std::size_t first = expr.kind == ExprKind::where ? 1 : 0;
   if (!per_element || bounds_.may_wrap(expr)) return convert();

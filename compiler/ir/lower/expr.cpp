@@ -329,8 +329,7 @@ llvm::Value* ExprLowering::lower_cast(const Expr& expr) {
   const Expr& from = *expr.args[0];
   if (from.type == expr.type) return lower(from);
   if (expr.type == Type::f32 && from.type == Type::i32) {
-    constexpr std::int64_t kExact = std::int64_t{1} << 24;
-    if (bounds_.range(from).within(-kExact, kExact)) return exact_float(from);
+    if (bounds_.range(from).within(-kExactInFloat, kExactInFloat)) return exact_float(from);
     return builder_.CreateSIToFP(lower(from), builder_.getFloatTy());
   }
   llvm::Value* value = lower(from);

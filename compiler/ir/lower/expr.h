@@ -1,6 +1,8 @@
 // Lowers typed expressions into one LLVM function by IRBuilder. Internal to compiler/ir; lower.cpp drives it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +31,9 @@ constexpr int kLargestExpandedNodes = 1024;
 /// first: derivatives nest several times deeper than hooks, and a caller's thread may have half a MiB of
 /// stack.
 constexpr int kDeepestLowering = 64;
+
+/// Floats hold every integer from -kExactInFloat to kExactInFloat.
+inline constexpr std::int64_t kExactInFloat = std::int64_t{1} << std::numeric_limits<float>::digits;
 
 class ExprLowering {
  public:

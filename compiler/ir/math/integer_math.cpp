@@ -55,9 +55,11 @@ llvm::Value* emit_floor_div(llvm::IRBuilderBase& builder, Known a, Known b) {
   llvm::Value* down = rounds_down(builder, remainder, divisor, b.range);
   llvm::Value* result =
       builder.CreateSub(quotient, builder.CreateZExt(down, builder.getInt32Ty()), "quotient");
-  if (b.range.lo <= -1 && b.range.hi >= -1)
-    result = builder.CreateSelect(builder.CreateICmpEQ(b.value, constant(builder, -1)),
-                                  builder.CreateNeg(a.value), result, "quotient");
+  if (b.range.lo <= -1 && b.range.hi >= -1) {
+    llvm::Value* negated = builder.CreateNeg(a.value);
+    result = builder.CreateSelect(builder.CreateICmpEQ(b.value, constant(builder, -1)), negated, result,
+                                  "quotient");
+  }
   if (b.range.lo <= 0 && b.range.hi >= 0)
     result = builder.CreateSelect(builder.CreateICmpEQ(b.value, constant(builder, 0)), constant(builder, 0),
                                   result, "quotient");
