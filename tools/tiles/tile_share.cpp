@@ -10,21 +10,21 @@ namespace fa::tools {
 
 namespace {
 
-// The most that is counted: about a tenth of a second. A class by parts and elements takes longer than one by
-// bounds.
+// The most that is counted for one tile size: about a tenth of a second. A class by parts and elements takes longer
+// than one by bounds, and where a look at the tile's elements is needed, longer still.
 constexpr std::int64_t kMostTiles = 1'000'000;
 constexpr std::int64_t kMostTilesByParts = 300'000;  // 16 x 16 at N = 8192
-constexpr std::int64_t kMostLooks =
-    100'000;  // at 32 elements or parts of open tiles, but for the first head's
-constexpr std::int64_t kMostFilled = 1 << 24;  // of captured tensors, which are filled first
-constexpr std::int64_t kMoreHeads = 8;         // for tiles of all sizes, times as many as for one
+constexpr std::int64_t kMostLooks = 100'000;         // at 32 parts or elements each
+constexpr std::int64_t kMostFilled = 1 << 24;        // elements of captured tensors, which are filled first
+// Tiles of all sizes are counted at once: for that a search may take as many times as long.
+constexpr std::int64_t kForAllSizes = 8;
 
 std::int64_t tiles_along(int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; }
 
 bool is_left(TileClass one) { return one != TileClass::empty; }
 
-/// Classifies the tiles of the (b, h) that represent all. There are as many (b, h) as the number of tiles allows,
-/// times `times`, and the looks that the first one takes. Nothing where even one has too many tiles.
+/// Classifies the tiles of some (b, h), which represent all. How many: as the limits above, times `times`, allow for the tiles
+/// of one and the looks that the first one took. Returns nothing where one alone has too many tiles.
 std::optional<std::vector<TileGrid>> classify_heads(const Spec& spec, const ProblemInputs& inputs, int tile_q,
                                                     int tile_kv, std::int64_t times) {
   if (!tensors_fit(spec, inputs, kMostFilled)) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inpu
 
 std::optional<SharesBySize> SharesBySize::count(const Spec& spec, const ProblemInputs& inputs) {
   if (!spec.checked().has_mask_mod()) return SharesBySize(0, 0);
-  const auto grids = classify_heads(spec, inputs, kSide, kSide, kMoreHeads);
+  const auto grids = classify_heads(spec, inputs, kSide, kSide, kForAllSizes);
   if (!grids) return std::nullopt;
   SharesBySize shares(grids->front().rows, grids->front().columns);
   const auto width = static_cast<std::size_t>(shares.columns_) + 1;

@@ -13,11 +13,12 @@ namespace fa::tools {
 /// mask tells many apart. Nothing where counting them would take long, or the tensors would be large.
 std::optional<double> share_of_tiles(const Spec& spec, const ProblemInputs& inputs, int tile_q, int tile_kv);
 
-/// The same for tiles of every size. Small tiles are classified once; a tile is left where one of those in it is.
+/// The same for tiles of every size: small tiles are classified once, and a tile counts where one of those in it does.
 class SharesBySize {
  public:
   static constexpr int kSide = 16;  // of a small tile; every tile_q and tile_kv is a multiple of it
 
+  /// Nothing where it would take long, as above.
   static std::optional<SharesBySize> count(const Spec& spec, const ProblemInputs& inputs);
 
   /// From 0 to 1.
@@ -27,7 +28,7 @@ class SharesBySize {
   SharesBySize(int rows, int columns) : rows_(rows), columns_(columns) {}
 
   int rows_, columns_;  // of small tiles
-  /// By head: at (row, column) how many small tiles above and to the left of it are left.
+  /// For each (b, h) and each (row, column): how many of the small tiles above and to the left of it count.
   std::vector<std::vector<std::int32_t>> sums_;
 };
 
