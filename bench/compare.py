@@ -79,7 +79,7 @@ def problems(arguments):
         else:
             for head_dim, heads in TABLES:
                 for batch, length in LENGTHS[arguments.device]:
-                    if arguments.length and length != arguments.length:
+                    if arguments.lengths and length not in arguments.lengths:
                         continue
                     yield plain("causal" if rows == "causal" else "full", dtype, arguments, head_dim, heads, batch, length)
 
@@ -202,7 +202,8 @@ def main():
     parser.add_argument("--rows", nargs="+", choices=("dense", "causal", "f32", "variants"), default=["dense", "causal", "f32", "variants"])
     parser.add_argument("--only", nargs="+", help="names of variants")
     parser.add_argument("--sides", nargs="+", choices=[side.name for side in SIDES], help="[all]")
-    parser.add_argument("--length", type=int, help="of the variants [8192, on a CPU 1024]; of dense and causal problems those of this length alone [all]")
+    parser.add_argument("--length", type=int, help="of the variants [8192, on a CPU 1024]")
+    parser.add_argument("--lengths", type=int, nargs="+", help="of the dense and causal problems [all]")
     parser.add_argument("--programs", help="a Python file with more variants")
     parser.add_argument("--backward", action="store_true")
     parser.add_argument("--tune", action="store_true", help="FlexAttention autotuned, too (a minute a problem)")
@@ -213,6 +214,9 @@ def main():
     parser.add_argument("--commit", default="", help="the commit that Facet was built from, for the record")
     parser.add_argument("--first-call", nargs=2, metavar=("SIDE", "PROBLEM"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    of_tables = [length for _, length in LENGTHS[arguments.device]]
+    if unknown := set(arguments.lengths or ()) - set(of_tables):
+        parser.error(f"--lengths: no dense or causal problem has length {min(unknown)}: choose from {', '.join(map(str, of_tables))}")
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch._dynamo.config.cache_size_limit = 1000
