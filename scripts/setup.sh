@@ -137,6 +137,15 @@ set_up_wheel() {
   if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
 }
 
+# Clang, which the presets asan and fuzz build with, and the formatter.
+set_up_clang() {
+  local missing=()
+  [[ -x /usr/lib/llvm-19/bin/clang++ ]] || missing+=(clang-19)
+  compgen -G '/usr/lib/llvm-19/lib/clang/19/lib/*/libclang_rt.asan*' >/dev/null || missing+=(libclang-rt-19-dev)
+  [[ -x /usr/lib/llvm-19/bin/clang-format ]] || missing+=(clang-format-19)
+  if ((${#missing[@]})); then install_packages "${missing[@]}"; fi
+}
+
 # As many compilers as there are cores, and no more than memory holds (a file that includes LLVM takes up to 1.5 GB).
 build_jobs() {
   local jobs kilobytes fit

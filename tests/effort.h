@@ -6,7 +6,7 @@ namespace fa::tests {
 /// All of `cases`, but a quarter of them under a sanitizer: there an element takes several times as long, and
 /// what sanitizers look for shows in a few cases of a kind. The values are judged by the release build.
 constexpr int made_up(int cases) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FA_SANITIZED
   return (cases + 3) / 4;
 #else
   return cases;

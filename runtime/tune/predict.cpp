@@ -60,21 +60,20 @@ class Predictor {
   }
 
  private:
-  void build_all(const std::vector<Plan>& left) {
+  void build_all(std::vector<Plan> left) {
     report();
-    if (left.empty() || is_over()) return;
-    BuildsAhead ahead(left, std::max(1, request_.threads), [&](const Plan& plan) {
+    std::erase_if(left, [&](const Plan& plan) { return !may_begin(plan); });
+    if (left.empty()) return;
+    BuildsAhead ahead(std::move(left), std::max(1, request_.threads), [&](const Plan& plan) {
       return build_to_read(request_.spec, target_, plan, built_key_);
     });
-    const auto look = [&] {
-      if (is_over()) ahead.stop();
-    };
+    const auto look = [&] { ahead.keep_if([&](const Plan& plan) { return may_begin(plan); }); };
     while (std::optional<TunedBuild> build = ahead.next(look)) {
       if (const std::string problem = store_.note(*build); !problem.empty()) outcome_.not_kept = problem;
       ++now_;
       const std::optional<Plan> more = take(std::move(*build));
       update_times_to_beat();
-      if (more && is_needed(*more) && !is_over()) ahead.add(*more);
+      if (more && is_needed(*more) && may_begin(*more)) ahead.add(*more);
       ahead.keep_if([&](const Plan& plan) { return is_needed(plan); });
       report();
       look();
@@ -162,8 +161,14 @@ class Predictor {
     outcome_.found.push_back({.best = std::move(best), .why = found.why});
   }
 
-  bool is_over() const {
-    return (watch_.is_stopped && watch_.is_stopped()) || elapsed() >= request_.budget_seconds;
+  /// However short the time is, what calls get today is built: without it nothing can be predicted.
+  bool may_begin(const Plan& plan) const {
+    if (watch_.is_stopped && watch_.is_stopped()) return false;
+    return is_default(plan) || elapsed() < request_.budget_seconds;
+  }
+  bool is_default(const Plan& plan) const {
+    return std::ranges::any_of(
+        request_.asked, [&](const PredictRequest::Asked& asked) { return plan == default_at(asked.size); });
   }
   double elapsed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -148,8 +148,8 @@ Kernel emulated_kernel_with_backward(const Spec& spec, const std::string& target
 }
 
 bool skip_without_compiler() {
-  if (std::system("'" FA_CXX "' --version > /dev/null 2>&1") == 0) return false;
-  tests::skip("no " FA_CXX);
+  if (std::system("'" FA_GXX "' --version > /dev/null 2>&1") == 0) return false;
+  tests::skip("no " FA_GXX);
   return true;
 }
 

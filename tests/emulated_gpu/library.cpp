@@ -26,7 +26,7 @@ void compile(const tools::TemporaryFolder& folder, const std::string& arguments,
   const std::string command = fmt::format(
       "'{}' -std=c++20 -Og -w -fPIC -fvisibility=hidden -fno-gnu-unique -fno-extern-tls-init "
       "-ffp-contract=off {} -I '{}/templates' -I '{}' -I '{}' -I '{}' 2> '{}'",
-      FA_CXX, arguments, kEmulation, kEmulation, folder.file(""), FA_SOURCE_DIR, log);
+      FA_GXX, arguments, kEmulation, kEmulation, folder.file(""), FA_SOURCE_DIR, log);
   if (std::system(command.c_str()) != 0) throw BuildError(refused, tools::read_file(log));
 }
 

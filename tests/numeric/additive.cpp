@@ -41,8 +41,8 @@ constexpr const char* kScores[] = {
     "score + sum(i < 8: qf[q_idx, i] * kf[kv_idx, i])",
     "score + max(i < 16: qf[q_idx, i] + kf[kv_idx, i])",
     "score + sin(gate[q_idx] + gate[kv_idx]) + cos(gate[q_idx] * gate[kv_idx])",
-    "score + tanh(sin(gate[q_idx] + gate[kv_idx])) * sigmoid(cos(gate[q_idx] * gate[kv_idx])) + "
-    "erf(gate[q_idx] - gate[kv_idx])",
+    ("score + tanh(sin(gate[q_idx] + gate[kv_idx])) * sigmoid(cos(gate[q_idx] * gate[kv_idx])) + "
+     "erf(gate[q_idx] - gate[kv_idx])"),
     "where(score > 0.0, score, 0.1 * score)",
     "where(h % 2 == 0, score, score * 0.5) + where(q_idx > kv_idx + 3, 1.0, 0.0)",
     "score + where(q_idx - kv_idx > 100, -2.0, 0.0)",

@@ -28,8 +28,8 @@ constexpr const char* kSunkHooks[] = {
     "score_mod = score - 0.1 * (q_idx - kv_idx)\nmask_mod = q_idx >= kv_idx",
     "score_mod = score + floor(sqrt(f32(abs(q_idx - kv_idx))))",
     "score_mod = 20.0 * tanh(score / 20.0)\nmask_mod = kv_idx >= 40 and q_idx >= kv_idx",
-    "score_mod = where(h < 2, score + min(q_idx - kv_idx, 10), 0.5 * score)\n"
-    "mask_mod = where(h < 2, q_idx % 3 != 0, kv_idx < 50)",
+    ("score_mod = where(h < 2, score + min(q_idx - kv_idx, 10), 0.5 * score)\n"
+     "mask_mod = where(h < 2, q_idx % 3 != 0, kv_idx < 50)"),
 };
 
 Spec spec_of(const std::string& hooks, const std::string& sink, DType dtype) {

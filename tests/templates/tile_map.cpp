@@ -57,7 +57,6 @@ void draw(std::mt19937& random, int q_len, int kv_len) {
 
 /// What the generated structs have in common.
 struct TestClasses {
-  static constexpr bool kHasTileClass = true;
   static constexpr bool kHasTileMap = true;
   static constexpr bool kHasScoreClass = false;
   static constexpr fa::TileMapShape kMap = {true, false, false};

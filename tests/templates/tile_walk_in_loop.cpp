@@ -22,7 +22,6 @@ constexpr int kTileKv = 64;
 std::vector<int> classes;  // of each kv tile
 
 struct DrawnClasses {
-  static constexpr bool kHasTileClass = true;
   static constexpr bool kHasTileMap = false;
   static constexpr bool kHasScoreClass = false;
   /// Of one tile its class. Of a group what a mask's bounds may say: its tiles' class where that is one, else

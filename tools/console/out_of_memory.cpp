@@ -30,11 +30,11 @@ void write_all(const char* text) {
 }
 
 /// The remedy, in memory that exists from the start.
-std::array<char, 200> remedy = {"give the process more"};
+std::array<char, 200> kept_remedy = {"give the process more"};
 
 [[noreturn]] void out_of_memory() {
   write_all("facet: error: out of memory\nhelp: ");
-  end_with(remedy.data());
+  end_with(kept_remedy.data());
 }
 
 /// NVRTC, which has an LLVM of its own, and the loader of libraries abort or crash where they get no memory.
@@ -42,7 +42,7 @@ void crashed(int signal) {
   write_all("facet: error: the process was ended by ");
   write_all(signal == SIGABRT ? "SIGABRT" : signal == SIGBUS ? "SIGBUS" : "SIGSEGV");
   write_all(", and its memory is limited (ulimit -v)\nhelp: ");
-  end_with(remedy.data());
+  end_with(kept_remedy.data());
 }
 
 /// Only where a limit is set: elsewhere a crash is a bug, whose core shows it.
@@ -74,11 +74,11 @@ void end_when_out_of_memory() {
 void suggest_smaller(const std::vector<std::string>& options) {
   if (options.empty()) return;
   const std::string text = "give the process more, or try smaller " + join(options, "or");
-  const std::size_t length = std::min(text.size(), remedy.size() - 1);
-  std::copy_n(text.data(), length, remedy.data());
-  remedy[length] = '\0';
+  const std::size_t length = std::min(text.size(), kept_remedy.size() - 1);
+  std::copy_n(text.data(), length, kept_remedy.data());
+  kept_remedy[length] = '\0';
 }
 
-const char* memory_remedy() { return remedy.data(); }
+const char* memory_remedy() { return kept_remedy.data(); }
 
 }  // namespace fa::tools

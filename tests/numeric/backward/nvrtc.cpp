@@ -84,12 +84,11 @@ TEST_CASE("the backward pass of every spec builds for sm_80 and spills nothing a
 }
 
 TEST_CASE("the backward pass of every spec builds for other architectures", "[backward][nvrtc][slow]") {
-  constexpr std::array<std::string_view, 5> kTargets = {"t4", "h100", "t4", "l4", "a100"};
+  constexpr std::array<std::string_view, 5> kOthers = {"t4", "h100", "t4", "l4", "a100"};
   std::vector<Build> builds;
   for (const std::string& spec : test::all_specs()) {
     const std::size_t i = builds.size();
-    builds.push_back(
-        of(spec, DType::f16, std::array{64, 128, 256, 80}[i % 4], kTargets[i % kTargets.size()]));
+    builds.push_back(of(spec, DType::f16, std::array{64, 128, 256, 80}[i % 4], kOthers[i % kOthers.size()]));
   }
   // Seen: on a T4 108 bytes at d128 and 16 at d64, for sm_90 36 at d256.
   check_builds(builds, [](const Build& build) { return build.target == "t4" ? 128 : 64; });

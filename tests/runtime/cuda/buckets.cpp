@@ -227,12 +227,12 @@ TEST_CASE("a bundle carries all plans of a kernel, and loads and launches each",
   // A kernel with one plan is written as it was before kernels could have more.
   CHECK(encode_bundle(sample_bundle()).find("buckets") == std::string::npos);
 
+  const CudaDevice device(fake_table(), 0);  // outlives what is loaded, which `state` keeps
   const auto state = make_bundle_state("x", std::move(read));
   CHECK(state->entries.size() == 4);
   CHECK(state->entries[1].plans.size() == 3);
   CHECK(state->entries[1].bytes == kernel.binary.image.size() + kernel.buckets[0].binary.image.size() +
                                        kernel.buckets[1].binary.image.size());
-  const CudaDevice device(fake_table(), 0);
   const Kernel loaded = load_kernel(*state, "causal", 64, DType::bf16, device);
   CHECK(fake().modules_loaded == 3);
   CHECK(launched(loaded, args_of(4, 512, 512)) == 128);  // 256 threads

@@ -7,7 +7,7 @@
 #include "fa/fa.h"
 #include "tests/catch.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef FA_SANITIZED
 
 namespace {
 thread_local std::size_t allocations = 0;

@@ -60,7 +60,7 @@ TEST_CASE("host pool: the first exception reaches the caller, the pool lives on"
   ran = 0;
   run_items(10, 4, 64, [&](std::size_t, void*) { ++ran; });
   CHECK(ran == 10);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which ends the process instead
+#ifndef FA_SANITIZED  // which ends the process instead
   CHECK_THROWS_AS(run_items(4, 2, std::size_t{1} << 60, work), std::bad_alloc);
 #endif
 }
@@ -82,7 +82,7 @@ TEST_CASE("host pool: concurrent calls do not mix") {
 
 // ThreadSanitizer stops children of processes with threads; LeakSanitizer blames a child for what its
 // parent's threads hold, which it cannot reach.
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#ifndef FA_SANITIZED
 
 namespace {
 

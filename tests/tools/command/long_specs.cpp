@@ -14,7 +14,7 @@ using namespace fa::tools;
 namespace {
 
 // Each took 7 to 11 s before there were bounds on what is derived and compiled, and takes 0.4 to 1.4 s now.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FA_SANITIZED
 constexpr int kMostSeconds = 60;
 constexpr int kStackKiB = 8192;
 #else
