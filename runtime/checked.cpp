@@ -13,6 +13,7 @@
 
 #include "compiler/ir/import/import.h"
 #include "compiler/ir/range/outside.h"
+#include "compiler/spec/rounding.h"
 #include "runtime/cuda/device_memory.h"
 
 namespace fa {
@@ -27,7 +28,7 @@ class Room {
     if (device == Device::cuda)
       on_gpu_.emplace(CudaDevice::get(cuda_device), bytes);
     else
-      on_host_ = std::make_unique<float[]>((bytes + sizeof(float) - 1) / sizeof(float));
+      on_host_ = std::make_unique<float[]>(ceil_div(bytes, sizeof(float)));
   }
   void* data() const { return on_gpu_ ? on_gpu_->data() : on_host_.get(); }
   void download(void* to, std::size_t bytes, Stream stream) const {

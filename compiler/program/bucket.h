@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "compiler/spec/rounding.h"
 #include "templates/params.h"
 
 namespace fa {
@@ -23,7 +24,7 @@ struct CallSize {
 
   static CallSize of(std::int64_t batch, std::int64_t num_q_heads, std::int64_t group_size,
                      std::int64_t q_len, std::int64_t kv_len) {
-    return {.ctas = batch * num_q_heads * ((q_len + kRowsOfCta - 1) / kRowsOfCta),
+    return {.ctas = batch * num_q_heads * ceil_div(q_len, kRowsOfCta),
             .kv_len = kv_len,
             .group_size = group_size};
   }

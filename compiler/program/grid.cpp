@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compiler/spec/rounding.h"
 #include "templates/backward_params.h"
 
 namespace fa {
@@ -19,14 +20,12 @@ Blocks of_q_tiles(const Pass& pass, const ForwardParams& params) {
 
 constexpr int kMostBlocks = 65535;  // in y and z
 
-std::int64_t ceil_div(std::int64_t value, std::int64_t divisor) { return (value + divisor - 1) / divisor; }
-
 /// Of all batch entries' heads, 2^entry_shift each, 2^head_shift at a tile, then the same at the next, then others.
 Blocks of_heads_in_turn(int tiles, const ForwardParams& params) {
   const std::int64_t numbers = std::int64_t{params.call.batch} << params.entry_shift;
   const std::int64_t turns =
       std::max<std::int64_t>(1, ceil_div(numbers, std::int64_t{1} << params.head_shift));
-  const std::int64_t z = ceil_div(turns, std::int64_t{kMostBlocks});
+  const std::int64_t z = ceil_div(turns, kMostBlocks);
   return {
       .x = tiles << params.head_shift, .y = static_cast<int>(ceil_div(turns, z)), .z = static_cast<int>(z)};
 }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "compiler/spec/rounding.h"
+
 namespace fa {
 namespace {
 
@@ -40,7 +42,7 @@ std::size_t lay_out(const Program& program, const CallParams& call, const Backwa
   for (std::size_t number = 0; number < program.size(); ++number) {
     const Pass& pass = program[number];
     const auto part = [&](Part what, std::size_t bytes, std::size_t gradient = 0) {
-      const std::size_t offset = (end + kAlignment - 1) / kAlignment * kAlignment;
+      const std::size_t offset = round_up(end, kAlignment);
       to_place(WorkspacePart{number, what, offset, gradient});
       end = offset + bytes;
     };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/schedule/plan.h"
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 

@@ -10,10 +10,6 @@
 
 namespace fa {
 
-/// Of whole numbers that are not negative, by a positive one.
-constexpr int ceil_div(int value, int divisor) { return (value + divisor - 1) / divisor; }
-constexpr int round_up(int value, int multiple) { return ceil_div(value, multiple) * multiple; }
-
 constexpr std::int32_t wrap(std::int64_t value) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(value));
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "compiler/spec/rounding.h"
 #include "runtime/bundle/manifest.h"
 
 namespace fa {
@@ -27,7 +28,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::uint64_t aligned(std::uint64_t bytes) { return round_up(bytes, kAlignment); }
 
 Key check_of(const Header& header, std::string_view manifest) {
   const std::string_view texts[] = {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/program/grid.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 namespace {
@@ -17,7 +18,7 @@ struct Work {
   int sharing = 1;  // heads that read the same
 
   std::int64_t bytes(std::int64_t heads_in_turn) const {
-    return (heads_in_turn + sharing - 1) / sharing * bytes_of_a_head;
+    return ceil_div(heads_in_turn, sharing) * bytes_of_a_head;
   }
   /// Of heads of all batch entries (entry_shift in templates/params.h).
   std::int64_t numbers() const { return std::int64_t{batch} << entry_shift_of(heads); }

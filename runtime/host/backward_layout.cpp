@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 #include "runtime/host/backward.h"
 #include "runtime/host/size.h"
 
@@ -31,7 +31,7 @@ HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const B
 
   const auto place = [&](std::size_t bytes) {
     const std::size_t at = bytes_;
-    bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += round_up(bytes, kAlignment);
     return at;
   };
   if (parts_ > 1)
@@ -47,7 +47,7 @@ HostBackwardLayout::HostBackwardLayout(const HostBackwardKernel& kernel, const B
 /// Into parts, where there are few heads.
 void HostBackwardLayout::cut(std::int64_t heads) {
   const std::int64_t rows = std::int64_t{size_.group_size} * size_.q_len;
-  const std::int64_t wanted = (kItemsWanted + heads - 1) / heads;
+  const std::int64_t wanted = ceil_div(kItemsWanted, heads);
   const std::int64_t most = std::min(rows / kRowsOfAPart, std::int64_t{size_.group_size} * q_tiles_);
   parts_ = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
   items_ = to_size(heads) * to_size(parts_);

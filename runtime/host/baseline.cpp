@@ -1,5 +1,6 @@
 #include "runtime/host/baseline.h"
 
+#include "compiler/spec/rounding.h"
 #include "runtime/host/pool.h"
 #include "runtime/host/size.h"
 
@@ -14,7 +15,7 @@ class BaselineCall {
         params_(params),
         blocks_(static_cast<std::byte*>(first_block(workspace))),
         heads_(to_size(params.call.batch) * to_size(params.call.num_q_heads)),
-        q_tiles_((to_size(params.call.q_len) + kernel.info.tile_q - 1) / kernel.info.tile_q),
+        q_tiles_(ceil_div(to_size(params.call.q_len), kernel.info.tile_q)),
         block_bytes_(bytes_of_block(room(), params.call.kv_len)),
         head_bytes_(blocks_of_head(room(), params.call.q_len) * block_bytes_) {}
 

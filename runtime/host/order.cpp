@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/spec/rounding.h"
 #include "runtime/host/pool.h"
 #include "runtime/host/size.h"
 
@@ -17,7 +18,7 @@ void HostOrder::prepare(const HostKernel& kernel, const ForwardParams& params, c
   kernel_ = &kernel;
   params_ = &params;
   map_ = &map;
-  q_tiles_ = (to_size(params.call.q_len) + kernel.info.tile_q - 1) / kernel.info.tile_q;
+  q_tiles_ = ceil_div(to_size(params.call.q_len), kernel.info.tile_q);
   items_ = to_size(params.call.batch) * to_size(params.call.num_q_heads) * q_tiles_;
   const bool has_class = kernel.tile_class != nullptr || kernel.info.has_tile_map != 0;
   is_sorted_ = has_class && threads > 1 && items_ > to_size(threads);
@@ -54,7 +55,7 @@ void HostOrder::count_tiles(int threads) {
                  q_tiles_);
   counts_an_item_ =
       std::max<std::size_t>(1, kClassesAnItem / (to_size(params_->call.kv_len) / kernel_->info.tile_kv + 1));
-  run_items((counts_.size() + counts_an_item_ - 1) / counts_an_item_, threads, 0,
+  run_items(ceil_div(counts_.size(), counts_an_item_), threads, 0,
             [this](std::size_t position, void*) { count_some(position); });
 }
 

@@ -1,5 +1,6 @@
 #include "tests/generated/expressions.h"
 
+#include <fmt/args.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -22,6 +23,12 @@ struct Dimension {
 };
 
 }  // namespace
+
+std::string written(const char* form, std::initializer_list<Part> parts) {
+  fmt::dynamic_format_arg_store<fmt::format_context> values;
+  for (const Part& part : parts) values.push_back(part.text);
+  return fmt::vformat(form, values);
+}
 
 std::string Expressions::param(std::string_view type, std::string_view value) {
   const std::string name = fmt::format("p{}", params_++);
@@ -125,10 +132,11 @@ std::string Expressions::leaf_real(Over over) {
       return "0.75";
     case 2: {
       constexpr const char* kTypes[] = {"f32", "f16", "bf16"};
-      return table(pick(kTypes), 1 + below(2), over);
+      const char* const type = pick(kTypes);
+      return table(type, 1 + below(2), over);
     }
     case 3:
-      return fmt::format("f32({} % {}) * 0.125", index(over), 5 + below(12));
+      return written("f32({} % {}) * 0.125", {index(over), 5 + below(12)});
     case 4:
       return fmt::format("f32({}) / 100.0", index(over));
     case 5:
@@ -150,14 +158,14 @@ std::string Expressions::guarded(std::string_view function, const std::string& x
 
 std::string Expressions::call(std::string_view function, Over over, int depth) {
   const auto a = [&] { return real(over, depth - 1); };
-  if (function == "min" || function == "max") return fmt::format("{}({}, {})", function, a(), a());
+  if (function == "min" || function == "max") return written("{}({}, {})", {function, a(), a()});
   if (function == "clamp") return fmt::format("clamp({}, -1.5, 2.5)", a());
   if (function == "abs" || function == "floor") return fmt::format("{}({})", function, a());
   const FunctionInfo* info = find_function(function);
   if (info->arguments == ArgumentKind::integer && info->max_args == 1)
     return fmt::format("f32({}({}) % 8)", function, whole(over, depth - 1));
   if (info->arguments == ArgumentKind::integer)
-    return fmt::format("f32({}({}, {}) % 8)", function, whole(over, depth - 1), 1 + below(9));
+    return written("f32({}({}, {}) % 8)", {function, whole(over, depth - 1), 1 + below(9)});
   std::string rest;
   for (int i = 1; i < info->min_args; ++i) rest += fmt::format(", clamp({}, -1.5, 1.5)", a());
   std::string text = guarded(function, a());
@@ -167,13 +175,13 @@ std::string Expressions::call(std::string_view function, Over over, int depth) {
 
 std::string Expressions::power(Over over, int depth) {
   constexpr const char* kExponents[] = {"2", "3", "-1", "0.5", "1.5", "-0.75"};
-  return fmt::format("((clamp(abs({}), 0.0, 2.0) + 0.5) ** {})", real(over, depth - 1), pick(kExponents));
+  return written("((clamp(abs({}), 0.0, 2.0) + 0.5) ** {})", {real(over, depth - 1), pick(kExponents)});
 }
 
 std::string Expressions::composite(Over over, int depth) {
   constexpr const char* kComposites[] = {"relu", "gelu", "silu", "softplus", "sign"};
   if (below(6) == 0) return fmt::format("tan(clamp({}, -1.0, 1.0))", real(over, depth - 1));
-  return fmt::format("{}({})", pick(kComposites), real(over, depth - 1));
+  return written("{}({})", {pick(kComposites), real(over, depth - 1)});
 }
 
 std::string Expressions::own_function(Over over, int depth) {
@@ -187,7 +195,7 @@ std::string Expressions::own_function(Over over, int depth) {
   hidden_loops_ = hidden;
   score_ = score;
   declarations_ += fmt::format("let {}(x, y) = {}\n", name, body);
-  return fmt::format("{}({}, {})", name, real(over, depth - 1), real(over, depth - 1));
+  return written("{}({}, {})", {name, real(over, depth - 1), real(over, depth - 1)});
 }
 
 std::string Expressions::range() {
@@ -217,15 +225,15 @@ std::string Expressions::real(Over over, int depth) {
   switch (below(15)) {
     case 0:
     case 1:
-      return fmt::format("({} + {})", a(), a());
+      return written("({} + {})", {a(), a()});
     case 2:
-      return fmt::format("({} - {})", a(), a());
+      return written("({} - {})", {a(), a()});
     case 3:
-      return fmt::format("(clamp({}, -2.0, 2.0) * {})", a(), a());
+      return written("(clamp({}, -2.0, 2.0) * {})", {a(), a()});
     case 4:
-      return fmt::format("({} / (1.5 + abs({})))", a(), a());
+      return written("({} / (1.5 + abs({})))", {a(), a()});
     case 5:
-      return fmt::format("where({}, {}, {})", condition(over, depth - 1), a(), a());
+      return written("where({}, {}, {})", {condition(over, depth - 1), a(), a()});
     case 6:
       if (may_reduce()) {
         constexpr const char* kKinds[] = {"sum", "min", "max"};
@@ -258,7 +266,8 @@ std::string Expressions::whole(Over over, int depth) {
         return "7";
       case 2: {
         constexpr const char* kTypes[] = {"i32", "i8", "u8", "i64"};
-        return table(pick(kTypes), 1 + below(2), over);
+        const char* const type = pick(kTypes);
+        return table(type, 1 + below(2), over);
       }
       case 3: {
         constexpr const char* kLengths[] = {"q_len",       "kv_len", "group_size",
@@ -273,33 +282,33 @@ std::string Expressions::whole(Over over, int depth) {
   const auto small = [&] { return 1 + below(15); };
   switch (below(16)) {
     case 0:
-      return fmt::format("({} + {})", a(), a());
+      return written("({} + {})", {a(), a()});
     case 1:
-      return fmt::format("({} - {})", a(), a());
+      return written("({} - {})", {a(), a()});
     case 2:
-      return fmt::format("({} * {})", a(), small());
+      return written("({} * {})", {a(), small()});
     case 3:
-      return fmt::format("({} / {})", a(), below(3) == 0 ? a() : std::to_string(small()));
+      return written("({} / {})", {a(), below(3) == 0 ? a() : std::to_string(small())});
     case 4:
-      return fmt::format("({} % {})", a(), below(3) == 0 ? a() : std::to_string(small()));
+      return written("({} % {})", {a(), below(3) == 0 ? a() : std::to_string(small())});
     case 5:
-      return fmt::format("({} {} {})", a(), below(2) == 0 ? "<<" : ">>", below(5));
+      return written("({} {} {})", {a(), below(2) == 0 ? "<<" : ">>", below(5)});
     case 6:
-      return fmt::format("({} & {})", a(), a());
+      return written("({} & {})", {a(), a()});
     case 7:
-      return fmt::format("({} | {})", a(), a());
+      return written("({} | {})", {a(), a()});
     case 8:
-      return fmt::format("({} ^ {})", a(), a());
+      return written("({} ^ {})", {a(), a()});
     case 9:
-      return fmt::format("{}({})", below(2) == 0 ? "-" : "~", a());
+      return written("{}({})", {below(2) == 0 ? "-" : "~", a()});
     case 10:
-      return fmt::format("{}({}, {})", below(2) == 0 ? "min" : "max", a(), a());
+      return written("{}({}, {})", {below(2) == 0 ? "min" : "max", a(), a()});
     case 11:
-      return fmt::format("clamp({}, {}, {})", a(), -below(20), below(60));
+      return written("clamp({}, {}, {})", {a(), -below(20), below(60)});
     case 12:
       return fmt::format("abs({})", a());
     case 13:
-      return fmt::format("where({}, {}, {})", condition(over, depth - 1), a(), a());
+      return written("where({}, {}, {})", {condition(over, depth - 1), a(), a()});
     case 14:
       return fmt::format("i32({})", real(over, depth - 1));
     default:
@@ -307,7 +316,7 @@ std::string Expressions::whole(Over over, int depth) {
         constexpr const char* kKinds[] = {"sum", "min", "max"};
         return reduce(pick(kKinds), "i32", over, depth);
       }
-      return fmt::format("ceil_div({}, {})", a(), small());
+      return written("ceil_div({}, {})", {a(), small()});
   }
 }
 
@@ -316,18 +325,18 @@ std::string Expressions::condition(Over over, int depth) {
   if (depth > 0) {
     switch (below(8)) {
       case 0:
-        return fmt::format("({} and {})", condition(over, depth - 1), condition(over, depth - 1));
+        return written("({} and {})", {condition(over, depth - 1), condition(over, depth - 1)});
       case 1:
-        return fmt::format("({} or {})", condition(over, depth - 1), condition(over, depth - 1));
+        return written("({} or {})", {condition(over, depth - 1), condition(over, depth - 1)});
       case 2:
         return fmt::format("(not {})", condition(over, depth - 1));
       case 3:
-        return fmt::format("({} {} {})", condition(over, depth - 1),
-                           below(2) == 0 ? "==" : "!=", condition(over, depth - 1));
+        return written("({} {} {})",
+                       {condition(over, depth - 1), below(2) == 0 ? "==" : "!=", condition(over, depth - 1)});
       case 4:
         return table("bool", 1 + below(2), over);
       case 5:
-        return fmt::format("({} {} {})", real(over, depth - 1), pick(kCompare), real(over, depth - 1));
+        return written("({} {} {})", {real(over, depth - 1), pick(kCompare), real(over, depth - 1)});
       case 6:
         if (may_reduce()) return reduce(below(2) == 0 ? "any" : "all", "bool", over, depth);
         break;
@@ -336,7 +345,7 @@ std::string Expressions::condition(Over over, int depth) {
     }
   }
   const std::string left = whole(over, depth > 0 ? depth - 1 : 0);
-  return fmt::format("({} % 7 {} {})", left, pick(kCompare), below(7));
+  return written("({} % 7 {} {})", {left, pick(kCompare), below(7)});
 }
 
 }  // namespace fa::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <string_view>
@@ -12,6 +13,18 @@ namespace fa::test {
 
 /// What an expression may depend on, besides b, h and the lengths.
 enum class Over { head, row, column, element, distance };
+
+/// A piece of an expression.
+struct Part {
+  Part(std::string_view of) : text(of) {}
+  Part(const std::string& of) : text(of) {}
+  Part(const char* of) : text(of) {}
+  Part(int of) : text(std::to_string(of)) {}
+  std::string text;
+};
+/// fmt::format of parts in braces, which every compiler makes from left to right, as it need not make arguments: a seed stands
+/// for the same expression whoever compiles.
+std::string written(const char* form, std::initializer_list<Part> parts);
 
 class Expressions {
  public:

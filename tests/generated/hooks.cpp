@@ -61,13 +61,13 @@ const std::vector<HookForm>& score_forms() {
       {"by distance", [](HookTools& t) { return score("score + " + t.real(Over::distance)); }},
       {"clamped distance",
        [](HookTools& t) {
-         return score(fmt::format("score + 0.1 * f32(clamp(q_idx - kv_idx, -{}, {})) * ({})",
-                                  1 + t.make.below(60), t.make.below(60), t.real(Over::head, 1)));
+         return score(written("score + 0.1 * f32(clamp(q_idx - kv_idx, -{}, {})) * ({})",
+                              {1 + t.make.below(60), t.make.below(60), t.real(Over::head, 1)}));
        }},
       {"plain far away",
        [](HookTools& t) {
-         return score(fmt::format("score + where(q_idx - kv_idx == {}, {}, 0.5)", t.make.below(9),
-                                  t.real(Over::head)));
+         return score(
+             written("score + where(q_idx - kv_idx == {}, {}, 0.5)", {t.make.below(9), t.real(Over::head)}));
        }},
       {"shifted by blocks",
        [](HookTools& t) {
@@ -76,18 +76,18 @@ const std::vector<HookForm>& score_forms() {
        }},
       {"minimum of indices",
        [](HookTools& t) {
-         return score(fmt::format("score + 0.05 * f32(min(q_idx - kv_idx, {})) + {}", t.make.below(20),
-                                  t.real(Over::head)));
+         return score(written("score + 0.05 * f32(min(q_idx - kv_idx, {})) + {}",
+                              {t.make.below(20), t.real(Over::head)}));
        }},
       {"row addend", [](HookTools& t) { return score("score + " + t.real(Over::row)); }},
       {"column addend", [](HookTools& t) { return score("score + " + t.real(Over::column)); }},
       {"row and column",
        [](HookTools& t) {
-         return score(fmt::format("score + ({}) - ({})", t.real(Over::row), t.make.real(Over::column, 2)));
+         return score(written("score + ({}) - ({})", {t.real(Over::row), t.make.real(Over::column, 2)}));
        }},
       {"row times column",
        [](HookTools& t) {
-         return score(fmt::format("score + ({}) * ({})", t.real(Over::row), t.make.real(Over::column, 1)));
+         return score(written("score + ({}) * ({})", {t.real(Over::row), t.make.real(Over::column, 1)}));
        }},
       {"products of rows",
        [](HookTools& t) {
@@ -100,18 +100,18 @@ const std::vector<HookForm>& score_forms() {
       {"element addend", [](HookTools& t) { return score("score + " + t.real(Over::element)); }},
       {"element addend and factor",
        [](HookTools& t) {
-         return score(fmt::format("score * (1.0 + 0.1 * tanh({})) + {}", t.real(Over::element),
-                                  t.make.real(t.over, 1)));
+         return score(
+             written("score * (1.0 + 0.1 * tanh({})) + {}", {t.real(Over::element), t.make.real(t.over, 1)}));
        }},
       {"choice by head",
        [](HookTools& t) {
-         return score(fmt::format("where(h % 2 == 0, score + {}, score * 0.5 - {})", t.real(t.over),
-                                  t.make.real(t.over, 1)));
+         return score(written("where(h % 2 == 0, score + {}, score * 0.5 - {})",
+                              {t.real(t.over), t.make.real(t.over, 1)}));
        }},
       {"choice by element",
        [](HookTools& t) {
-         return score(fmt::format("where({}, score, 0.5 * score + {})", t.make.condition(Over::element, 2),
-                                  t.real(t.over)));
+         return score(written("where({}, score, 0.5 * score + {})",
+                              {t.make.condition(Over::element, 2), t.real(t.over)}));
        }},
       {"soft cap",
        [](HookTools& t) { return score(fmt::format("5.0 * tanh((score + {}) / 5.0)", t.real(t.over))); }},
@@ -131,8 +131,7 @@ const std::vector<HookForm>& score_forms() {
       {"no use of the score", [](HookTools& t) { return score(t.real(t.over)); }},
       {"minus infinity",
        [](HookTools& t) {
-         return score(
-             fmt::format("where({}, score + {}, -inf)", t.make.condition(t.over, 1), t.real(t.over)));
+         return score(written("where({}, score + {}, -inf)", {t.make.condition(t.over, 1), t.real(t.over)}));
        }},
       {"from a file",
        [](HookTools& t) { return hook_from(t, "score_mod", {"math.ll", "tensors.ll", "tables.O0.ll"}); },
@@ -181,7 +180,7 @@ const std::vector<HookForm>& mask_kinds() {
       {"global and window",
        [](HookTools& t) {
          return mask(
-             fmt::format("kv_idx < {} or abs(q_idx - kv_idx) < {}", t.make.below(6), 1 + t.make.below(70)));
+             written("kv_idx < {} or abs(q_idx - kv_idx) < {}", {t.make.below(6), 1 + t.make.below(70)}));
        }},
       {"choice by head",
        [](HookTools& t) {
@@ -227,7 +226,7 @@ const std::vector<HookForm>& mask_kinds() {
       {"any condition", [](HookTools& t) { return mask(t.make.condition(Over::element, 3)); }},
       {"comparison of floats",
        [](HookTools& t) {
-         return mask(fmt::format("{} < {}", t.real(t.over), t.make.real(Over::element, 2)));
+         return mask(written("{} < {}", {t.real(t.over), t.make.real(Over::element, 2)}));
        }},
       {"everything", [](HookTools&) { return mask("kv_idx < kv_len"); }},
       {"nothing", [](HookTools&) { return mask("kv_idx > kv_len"); }},

@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "compiler/spec/rounding.h"
 #include "tools/problem/session.h"
 
 namespace fa::tools {
@@ -38,7 +39,7 @@ class HostMemory final : public Memory {
  private:
   void* do_allocate(std::size_t bytes) override {
     // Without operator new, whose handler ends the command: it may have other problems to time.
-    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t whole = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
     void* const memory = std::aligned_alloc(kAlignment, whole);
     if (memory == nullptr) throw std::bad_alloc();
     blocks_.emplace_back(memory);

@@ -8,12 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/spec/rounding.h"
+
 namespace fa::tools {
 
 void parallel_for(std::int64_t count, std::int64_t chunk,
                   const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
   if (count <= 0) return;
-  const std::int64_t chunks = (count + chunk - 1) / chunk;
+  const std::int64_t chunks = ceil_div(count, chunk);
   const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   const std::int64_t threads = std::min(chunks, cores);
 

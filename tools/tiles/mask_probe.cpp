@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/facts.h"
+#include "compiler/spec/rounding.h"
 #include "templates/common/tiles/tile_parts.h"
 
 namespace fa::tools {
@@ -240,8 +241,8 @@ TileGrid MaskProbe::classify(int b, int h, int tile_q, int tile_kv,
                              const std::function<void(double)>& on_progress) const {
   TileGrid grid{.tile_q = tile_q,
                 .tile_kv = tile_kv,
-                .rows = (size_.q_len + tile_q - 1) / tile_q,
-                .columns = (size_.kv_len + tile_kv - 1) / tile_kv,
+                .rows = ceil_div(size_.q_len, tile_q),
+                .columns = ceil_div(size_.kv_len, tile_kv),
                 .q_len = size_.q_len,
                 .kv_len = size_.kv_len,
                 .classes = {}};

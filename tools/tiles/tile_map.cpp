@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa::tools {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/spec/rounding.h"
 #include "tools/tiles/mask_probe.h"
 
 namespace fa::tools {
@@ -19,7 +20,7 @@ constexpr std::int64_t kMostFilled = 1 << 24;        // elements of captured ten
 // Tiles of all sizes are counted at once: for that a search may take as many times as long.
 constexpr std::int64_t kForAllSizes = 8;
 
-std::int64_t tiles_along(int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; }
+std::int64_t tiles_along(int length, int tile) { return ceil_div(std::int64_t{length}, tile); }
 
 bool is_left(TileClass one) { return one != TileClass::empty; }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "compiler/spec/rounding.h"
 #include "tools/console/text.h"
 #include "tools/tiles/mask_parts.h"
 
@@ -115,7 +116,7 @@ class Reporter {
       for (const MaskPart* leaf : leaves_)
         leaf_probes_.emplace_back(is_one ? code_ : std::make_shared<const MaskCode>(*leaf->spec), problem_);
     }
-    const auto tiles = [](int length, int tile) { return (std::int64_t{length} + tile - 1) / tile; };
+    const auto tiles = [](int length, int tile) { return ceil_div(std::int64_t{length}, tile); };
     const std::int64_t calls = tiles(problem_.size.q_len, tile_q_) * tiles(problem_.size.kv_len, tile_kv_) *
                                static_cast<std::int64_t>(leaf_probes_.size() + 1);
     ChosenHeads chosen = choose_heads(probe_, problem_.size, kMostCalls / std::max<std::int64_t>(calls, 1));

@@ -10,6 +10,7 @@
 #include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/staging.h"
 #include "compiler/ir/hook_ir.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 namespace {
@@ -35,7 +36,7 @@ int struct_bytes(const std::vector<const llvm::Value*>& fields) {
   int bytes = 0;
   for (const llvm::Value* field : fields) {
     const int size = bytes_of(*field);
-    bytes = (bytes + size - 1) / size * size + size;
+    bytes = round_up(bytes, size) + size;
   }
   return bytes;
 }
@@ -45,8 +46,7 @@ int access_bytes(int bytes) { return bytes <= 4 ? 4 : bytes <= 8 ? 8 : 16; }
 
 int column_bytes(const std::vector<const llvm::Value*>& fields) {
   const int bytes = struct_bytes(fields);
-  const int access = access_bytes(bytes);
-  return (bytes + access - 1) / access * access;
+  return round_up(bytes, access_bytes(bytes));
 }
 
 bool is_argument(const StageSplit& split, const llvm::Value& value, HookArgKind kind) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 #include "fa/error.h"
 
 namespace fa {

@@ -9,7 +9,7 @@
 #include "compiler/schedule/buckets/plan_table.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/mask_tiles.h"
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 namespace {

@@ -8,6 +8,7 @@
 #include "compiler/emit/host/outline.h"
 #include "compiler/emit/host/parts.h"
 #include "compiler/emit/host/vector/elementary.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 namespace {
@@ -21,7 +22,7 @@ struct Accumulation {
 
 Accumulation accumulation(const BackwardModule& backward, const char* name, AccumulatedLeft left, int vecs) {
   Accumulation result;
-  const int calls = (vecs + backward.shape.most_vecs - 1) / backward.shape.most_vecs;
+  const int calls = ceil_div(vecs, backward.shape.most_vecs);
   for (int i = 0; i < calls; ++i) result.widths.push_back(vecs / calls + (i < vecs % calls ? 1 : 0));
   result.c_stride = vecs * backward.host.shape.lanes;
   for (const int width : result.widths)

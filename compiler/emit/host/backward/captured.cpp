@@ -2,6 +2,7 @@
 
 #include "compiler/emit/host/backward/backward.h"
 #include "compiler/emit/host/call.h"
+#include "compiler/spec/rounding.h"
 #include "compiler/spec/spec.h"
 #include "fa/error.h"
 
@@ -81,7 +82,7 @@ HostBuilder::Values CapturedSums::start(llvm::Value* first_kv, llvm::Value* rows
     if (is_by_iteration(adjoint)) floats = static_cast<int>(iterations(adjoint)) * shape.panel;
     if (is_by_key(adjoint)) floats = shape.tile_kv * shape.panel;
     if (floats == 0 || all_floats + floats > kMostBuffered) continue;
-    floats = (floats + shape.lanes - 1) / shape.lanes * shape.lanes;
+    floats = round_up(floats, shape.lanes);
     auto* type = llvm::ArrayType::get(build_.f32(), static_cast<std::uint64_t>(floats));
     all_floats += floats;
     buffers_[&adjoint] = {.data = build_.ir().CreateAlloca(type), .floats = floats};

@@ -1,6 +1,6 @@
 #include "compiler/emit/host/backward/shape.h"
 
-#include "compiler/spec/arithmetic.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 

@@ -1,5 +1,6 @@
 #include "compiler/emit/host/baseline/room.h"
 
+#include "compiler/spec/rounding.h"
 #include "fa/error.h"
 
 namespace fa {
@@ -9,8 +10,6 @@ constexpr std::size_t kAlignment = 64;  // of what vectors and tile registers lo
 constexpr std::size_t kWorkspaceAlignment = 16;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;  // more than any machine has
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > kMostBytes / a ? kMostBytes : a * b;
 }
@@ -19,13 +18,14 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
 
 ScoreRoom score_room(const HostShape& shape) {
   const std::size_t statistics = static_cast<std::size_t>(shape.panel) * sizeof(float);
-  return {.row_max = 0, .row_sum = statistics, .s = aligned(2 * statistics)};
+  return {.row_max = 0, .row_sum = statistics, .s = round_up(2 * statistics, kAlignment)};
 }
 
 SumRoom sum_room(const HostShape& shape) {
   const std::size_t rows = static_cast<std::size_t>(shape.panels) * static_cast<std::size_t>(shape.panel);
-  const std::size_t o = aligned(rows * static_cast<std::size_t>(shape.o_columns) * sizeof(float));
-  const std::size_t statistics = aligned(rows * sizeof(float));
+  const std::size_t o =
+      round_up(rows * static_cast<std::size_t>(shape.o_columns) * sizeof(float), kAlignment);
+  const std::size_t statistics = round_up(rows * sizeof(float), kAlignment);
   return {.o = 0, .row_max = o, .row_sum = o + statistics, .bytes = o + 2 * statistics};
 }
 
@@ -56,11 +56,11 @@ HostRoom host_room(const HostShape& shape, LoopOrder order) {
 std::uint64_t blocks_of_head(const HostRoom& room, int q_len) {
   const auto rows = static_cast<std::uint64_t>(q_len);
   const std::uint64_t rest = rows % room.tile_q;
-  return rows / room.tile_q * room.blocks_of_tile + (rest + room.block_rows - 1) / room.block_rows;
+  return rows / room.tile_q * room.blocks_of_tile + ceil_div(rest, room.block_rows);
 }
 
 std::uint64_t bytes_of_block(const HostRoom& room, int kv_len) {
-  const std::uint64_t tiles = (static_cast<std::uint64_t>(kv_len) + room.tile_kv - 1) / room.tile_kv;
+  const std::uint64_t tiles = ceil_div(static_cast<std::uint64_t>(kv_len), room.tile_kv);
   return room.block_bytes + tiles * room.kv_tile_bytes;
 }
 

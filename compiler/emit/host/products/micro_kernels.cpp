@@ -1,6 +1,7 @@
 #include "compiler/emit/host/products/micro_kernels.h"
 
 #include "compiler/emit/host/parts.h"
+#include "compiler/spec/rounding.h"
 
 namespace fa {
 
@@ -55,7 +56,7 @@ void MicroKernels::output(HostBuilder& build, const StepPanel& panel, llvm::Valu
 /// How head_dim_v's vectors are shared out among the second product's calls: as evenly as its register block
 /// allows.
 std::vector<int> MicroKernels::calls() const {
-  const int count = (shape_.dv_vecs + shape_.pv_vecs - 1) / shape_.pv_vecs;
+  const int count = ceil_div(shape_.dv_vecs, shape_.pv_vecs);
   std::vector<int> widths;
   for (int i = 0; i < count; ++i)
     widths.push_back(shape_.dv_vecs / count + (i < shape_.dv_vecs % count ? 1 : 0));
