@@ -21,7 +21,7 @@ struct PredictRequest {
   };
   std::vector<Asked> asked;  // what the model is asked about; at least one. Each gets a plan of its own
   ShareOfTiles share_of_tiles;
-  double budget_seconds = 0;  // no build begins after that, but those of what calls get today
+  double budget_seconds = 0;  // after it nothing is begun but what calls get today
   bool exhaustive = false;    // builds those, too, that cannot change what is found
   int threads = 1;            // that build
 };

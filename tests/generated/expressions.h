@@ -22,8 +22,8 @@ struct Part {
   Part(int of) : text(std::to_string(of)) {}
   std::string text;
 };
-/// fmt::format of parts in braces, which every compiler makes from left to right, as it need not make arguments: a seed stands
-/// for the same expression whoever compiles.
+/// Fills the parts into the places of `form`, as fmt::format does. They stand in braces, because every compiler evaluates those
+/// from left to right, and arguments in an order of its own: so a seed stands for the same expression whichever compiler is used.
 std::string written(const char* form, std::initializer_list<Part> parts);
 
 class Expressions {

@@ -13,10 +13,12 @@
 
 #include "compiler/compile.h"
 #include "runtime/build/nvrtc.h"
+#include "runtime/tune/identity.h"
 #include "tests/build_once.h"
 #include "tests/catch.h"
 #include "tests/generated/made_up.h"
 #include "tests/generated/shrink.h"
+#include "tests/golden.h"
 #include "tests/numeric/cases.h"
 #include "tests/skip.h"
 #include "tools/reference/parallel.h"
@@ -201,6 +203,13 @@ TEST_CASE("made-up specs: every one is accepted", "[generated]") {
     made.spec();
     return std::string();
   });
+}
+
+TEST_CASE("made-up specs: a number stands for one spec, whichever compiler built the tests", "[generated]") {
+  std::string hashes;
+  for (std::uint64_t number = 0; number < 100; ++number)
+    hashes += fmt::format("{} {}\n", number, spec_hash(made_up(number).spec()));
+  check_golden("made_up/hashes", hashes);
 }
 
 TEST_CASE("made-up specs: NVRTC builds them for sm_75, sm_80 and sm_90", "[generated][nvrtc]") {

@@ -60,7 +60,7 @@ TEST_CASE("host pool: the first exception reaches the caller, the pool lives on"
   ran = 0;
   run_items(10, 4, 64, [&](std::size_t, void*) { ++ran; });
   CHECK(ran == 10);
-#ifndef FA_SANITIZED  // which ends the process instead
+#ifndef FA_SANITIZED  // sanitizers end the process instead
   CHECK_THROWS_AS(run_items(4, 2, std::size_t{1} << 60, work), std::bad_alloc);
 #endif
 }

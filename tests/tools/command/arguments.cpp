@@ -87,7 +87,7 @@ TEST_CASE("rates are GFLOP/s on the host, TFLOP/s on a GPU, however large", "[to
   CHECK(missing(explain({}).out, {" TFLOP/s"}) == "");
 }
 
-#ifndef FA_SANITIZED  // these map terabytes
+#ifndef FA_SANITIZED  // sanitizers map terabytes
 TEST_CASE("what is suggested where memory runs out are options that the command has", "[tools]") {
   // The messages of the command under each memory limit that is too low for it but lets it start.
   const auto starved = [](const std::string& words) {

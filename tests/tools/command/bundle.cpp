@@ -177,7 +177,7 @@ TEST_CASE("of a file that is no bundle little is read, however long it is", "[to
   const TemporaryFolder folder;
   const std::string path = folder.write("sparse", "");
   std::filesystem::resize_file(path, std::uintmax_t{20} << 30);
-#ifdef FA_SANITIZED  // which needs address space beyond any limit
+#ifdef FA_SANITIZED  // sanitizers need address space beyond any limit
   const std::string limit = "timeout 20";
 #else  // holds the command, but not the file
   const std::string limit = "ulimit -v 2000000; timeout 20";
@@ -203,7 +203,7 @@ TEST_CASE("a program that runs bundles holds neither LLVM nor NVRTC", "[tools][b
   CHECK(missing(bytes, {"facet build"}) == "");
   for (const char* absent : {"nvrtcCompileProgram", "LLVM ERROR", "_ZN4llvm"})
     CHECK(bytes.find(absent) == std::string::npos);
-#ifndef FA_SANITIZED  // which doubles a program's size
+#ifndef FA_SANITIZED  // sanitizers double a program's size
   CHECK(bytes.size() < 8u << 20);
 #endif
 }

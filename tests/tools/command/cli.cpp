@@ -132,7 +132,7 @@ TEST_CASE("numbers on the command line are whole, and in their range", "[tools]"
         "2^64");
 }
 
-#ifndef FA_SANITIZED  // these map terabytes
+#ifndef FA_SANITIZED  // sanitizers map terabytes
 TEST_CASE("a process that gets no memory says so and ends with status 1", "[tools]") {
   const std::string asked = GENERATE("check", "explain", "explain --tiles --q-len 128", "emit");
   // Each limit makes another allocation fail: first one of the loader, then of LLVM's globals, of the spec,

@@ -172,7 +172,7 @@ TEST_CASE("run, bench and explain have baselines on the host", "[tools][baseline
                 {"--plans all times every plan of facet, baselines have none"}) == "");
 }
 
-#ifndef FA_SANITIZED  // these map terabytes
+#ifndef FA_SANITIZED  // sanitizers map terabytes
 TEST_CASE("what cannot be timed on the host costs one line", "[tools][baseline]") {
   // S of 16,384 rows takes 1 GiB.
   const auto bench = shell(

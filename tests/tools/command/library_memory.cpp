@@ -7,7 +7,7 @@
 
 using namespace fa::tools;
 
-#ifndef FA_SANITIZED  // these map terabytes
+#ifndef FA_SANITIZED  // sanitizers map terabytes
 TEST_CASE("a program whose library gets no memory catches std::bad_alloc or ends, and is never wrong",
           "[tools]") {
   constexpr int kStep = 256, kMost = 512 * 1024;  // kibibytes
