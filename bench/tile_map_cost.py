@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""What finding tile classes costs where a pass fills a tile map before the kernel: both timed by ncu on one NVIDIA GPU.
+"""What finding tile classes costs where a pass fills a tile map before the kernel, on one NVIDIA GPU.
 
+    ninja -C build/release tile_map_cost
     bench/tile_map_cost.py --facet build/release/facet --json results.json [--length 8192] [--only NAME ...]
 
-Forward, bf16, B2 H16 D128, each spec with its own example tables, which neither kernel finds in the L2 cache (ncu empties it
-before each launch). Every figure is the median over --launches; clocks are left alone. Needs Nsight Compute.
+Forward, bf16, B2 H16 D128, each spec with its own example tables. Two measurements:
+- in a stream, by the program tile_map_cost (bench/tile_map_cost.cpp, --program): calls one after the other, with the pass that
+  fills the map and without it. The difference is what a call pays.
+- alone, by ncu: the median time of either kernel over --launches, one kernel at a time, with an empty L2 cache. Clocks are left
+  alone. Needs Nsight Compute.
 """
 import csv
+import json
 import os
+import pathlib
 import shutil
 import statistics
 import subprocess
@@ -48,21 +54,35 @@ def microseconds(ncu, facet, file, length, launches):
     return {name: statistics.median(of) * unit for name, of in times.items() if of}
 
 
+def in_stream(program, file, length):
+    """What tile_map_cost measured: microseconds of a call {"forward_us": without its map's pass, "with_map_us": with it, "in_turn_us":
+    with it, but nothing overlapped}."""
+    return json.loads(common.call_facet(program, str(length), file))
+
+
 def main():
     parser = common.parser(__doc__)
+    parser.add_argument("--program", help="the program tile_map_cost [beside --facet]")
     parser.add_argument("--length", type=int, default=8192)
     parser.add_argument("--launches", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=list(files()), help="names of masks")
     arguments = parser.parse_args()
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+    program = arguments.program or str(pathlib.Path(shutil.which(arguments.facet) or arguments.facet).with_name("tile_map_cost"))
     rows = []
     for name, file in files().items():
         if arguments.only and name not in arguments.only:
             continue
         times = microseconds(ncu, arguments.facet, file, arguments.length, arguments.launches)
-        rows.append({"mask": name, **times})
-        share = f"{times['map_us']:7.1f} us, {100 * times['map_us'] / times['forward_us']:5.2f}%" if "map_us" in times else "no map"
-        print(f"{name:18} forward {times['forward_us']:8.1f} us   map {share}", flush=True)
+        row = {"mask": name, **times}
+        rows.append(row)
+        if "map_us" not in times:
+            print(f"{name:18} no map", flush=True)
+            continue
+        row["stream"] = in_stream(program, file, arguments.length)
+        cost = row["stream"]["with_map_us"] - row["stream"]["forward_us"]
+        print(f"{name:18} in a stream {cost:5.1f} of {row['stream']['forward_us']:7.1f} us, {cost / row['stream']['forward_us']:6.2%}; "
+              f"alone {times['map_us']:5.1f} and {times['forward_us']:7.1f} us", flush=True)
     report = common.facet_bench(arguments.facet, "full", (1, 1, 1024, 128), "bf16", milliseconds=1)
     common.save(arguments, {"device": report["device"], "versions": report["versions"], "shape": [2, 16, arguments.length, 128],
                             "rows": rows})

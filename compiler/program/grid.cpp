@@ -37,8 +37,7 @@ Blocks of_q_tiles_across_entries(const Pass& pass, const ForwardParams& params) 
 /// Heads and batch entries have blocks of their own only where their maps differ.
 Blocks of_tile_map(const Pass& pass, const ForwardParams& params) {
   const TileMapShape shape = pass.tile_map.value();
-  return {.x = kBytesAWord * map_words(params.call, pass.tile_kv) *
-               map_shares(shape, params.call, pass.tile_q, pass.tile_kv),
+  return {.x = map_blocks(shape, params.call, pass.tile_q, pass.tile_kv),
           .y = shape.of_head ? params.call.num_q_heads : 1,
           .z = shape.of_batch ? params.call.batch : 1};
 }

@@ -10,9 +10,9 @@ namespace fa {
 namespace {
 
 std::string print(const TileMapShape& shape) {
-  const auto& [of_batch, of_head, has_plain, round_tiles] = shape;
-  return fmt::format(", fills a tile map: of_batch={:d} of_head={:d} has_plain={:d} round_tiles={}", of_batch,
-                     of_head, has_plain, round_tiles);
+  const auto& [of_batch, of_head, has_plain, round_rows] = shape;
+  return fmt::format(", fills a tile map: of_batch={:d} of_head={:d} has_plain={:d} round_rows={}", of_batch,
+                     of_head, has_plain, round_rows);
 }
 
 std::string print(const std::vector<ExactGradient>& gradients) {

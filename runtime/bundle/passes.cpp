@@ -16,16 +16,15 @@ namespace {
 using nlohmann::json;
 
 json print_shape(const TileMapShape& shape) {
-  const auto& [of_batch, of_head, has_plain, round_tiles] = shape;
-  return {
-      {"of_batch", of_batch}, {"of_head", of_head}, {"has_plain", has_plain}, {"round_tiles", round_tiles}};
+  const auto& [of_batch, of_head, has_plain, round_rows] = shape;
+  return {{"of_batch", of_batch}, {"of_head", of_head}, {"has_plain", has_plain}, {"round_rows", round_rows}};
 }
 
 TileMapShape parse_shape(Fields fields) {
   const TileMapShape shape = {.of_batch = fields.flag("of_batch"),
                               .of_head = fields.flag("of_head"),
                               .has_plain = fields.flag("has_plain"),
-                              .round_tiles = fields.count("round_tiles", 1, kMapTiles)};
+                              .round_rows = fields.count("round_rows", 1, kMostRoundRows)};
   fields.end();
   return shape;
 }

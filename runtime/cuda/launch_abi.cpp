@@ -50,8 +50,9 @@ std::string backward_fields() {
 
 std::string launch_abi() {
   static const std::string text = fmt::format(
-      "params {}, {} bytes:{}; tile map: blocks of {} x {} tiles; backward, {} bytes:{}; sums of {}",
-      kVersion, sizeof(ForwardParams), fields(), kMapTiles, kTilesPerByte, sizeof(BackwardParams),
+      "params {}, {} bytes:{}; tile map: rounds of {} tiles, at most {} rows; backward, {} bytes:{}; sums of "
+      "{}",
+      kVersion, sizeof(ForwardParams), fields(), kRoundTiles, kMostRoundRows, sizeof(BackwardParams),
       backward_fields(), sizeof(ExactSum));
   return text;
 }

@@ -145,7 +145,7 @@ struct Times : TestClasses {
 
 /// Powers of two, without bounds: the elements of a tile's diagonals show it.
 struct Powers : TestClasses {
-  static constexpr fa::TileMapShape kMap = {false, false, false};
+  static constexpr fa::TileMapShape kMap = {false, false, false, 1};
   static constexpr fa::Alike kAlike = {1, 1, true, 0};
   static bool keeps(const fa::CallParams&, int, int, int q, int kv) {
     return q > kv && ((q - kv) & (q - kv - 1)) == 0;
@@ -155,9 +155,8 @@ struct Powers : TestClasses {
 /// Blocks of 64 and of 32: a lane asks the few that a tile touches. The score is plain in odd blocks of keys.
 struct Blocks : TestClasses {
   static constexpr bool kHasScoreClass = true;
-  static constexpr fa::TileMapShape kMap = {true, false, true};
-  static constexpr int kBoth = fa::kRowsAlike | fa::kColumnsAlike;
-  static constexpr fa::Alike kAlike = {64, 32, false, kBoth, kBoth};
+  static constexpr fa::TileMapShape kMap = {true, false, true, 1};
+  static constexpr fa::Alike kAlike = {64, 32, false, fa::kBothAlike, fa::kBothAlike};
   static bool keeps(const fa::CallParams&, int b, int, int q, int kv) {
     return (q / 64 * 7 + b * 3 + q / 64 * (kv / 32)) % 11 < 3;
   }
@@ -169,7 +168,8 @@ struct Blocks : TestClasses {
 /// Blocks of 64 queries are routed to two blocks of keys each, beside a causal mask: tiles off the diagonal
 /// are shown by their blocks, the others are searched with bounds on their parts.
 struct Routed : TestClasses {
-  static constexpr int kBoth = fa::kRowsAlike | fa::kColumnsAlike;
+  static constexpr fa::TileMapShape kMap = {true, false, false, 1};
+  static constexpr int kBoth = fa::kBothAlike;
   static constexpr fa::Alike kAlike = {64, 64, false, 0, kBoth};
   static constexpr bool kHasBounds = true;
   static constexpr int kNumQuerySummaries = 2;
@@ -192,6 +192,11 @@ struct Routed : TestClasses {
   static bool keeps(const fa::CallParams& p, int b, int h, int q, int kv) {
     return q >= kv && (query_summary(0, p, b, h, q) == kv / 64 || query_summary(1, p, b, h, q) == kv / 64);
   }
+};
+
+/// The same in rounds of four q tiles.
+struct RoutedInFours : Routed {
+  static constexpr fa::TileMapShape kMap = {true, false, false};
 };
 
 /// Each query names the first and the last key that it keeps: rounds of one q tile, as no key has a summary.
@@ -257,8 +262,7 @@ Wrong check(int q_len, int kv_len) {
   std::vector<int> map(static_cast<std::size_t>(fa::map_size(kShape, params.call, kTileQ, kTileKv)),
                        0x55555555);
   params.tile_map = map.data();
-  gridDim.x = static_cast<unsigned>(fa::kBytesAWord * fa::map_words(params.call, kTileKv) *
-                                    fa::map_shares(kShape, params.call, kTileQ, kTileKv));
+  gridDim.x = static_cast<unsigned>(fa::map_blocks(kShape, params.call, kTileQ, kTileKv));
   for (unsigned b = 0; b < (kShape.of_batch ? kBatch : 1); ++b)
     for (unsigned h = 0; h < (kShape.of_head ? kHeads : 1); ++h)
       for (unsigned x = 0; x < gridDim.x; ++x) {
@@ -334,6 +338,7 @@ TEST_CASE("the pass finds each tile's class, to the last element, and the walk g
     check_exact<Powers, 128, 64>(q_len, kv_len);
     check_exact<Blocks, 128, 64>(q_len, kv_len);
     check_exact<Routed, 128, 64>(q_len, kv_len);
+    check_exact<RoutedInFours, 64, 64>(q_len, kv_len);
     check_exact<Ranges, 128, 64>(q_len, kv_len);
   };
   check_all(530, 530);

@@ -27,7 +27,7 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
                                            summary.is_float ? "ordered_int(" + value + ")" : value);
   }
   return fmt::format(R"(
-  static constexpr TileMapShape kMap = {{{of_batch}, {of_head}, {has_plain}, {round_tiles}}};
+  static constexpr TileMapShape kMap = {{{of_batch}, {of_head}, {has_plain}, {round_rows}}};
   static constexpr Alike kAlike = {{{rows}, {columns}, {relative}, {always}, {by_blocks}}};
   static constexpr int kMostSteps = {steps};
   static constexpr bool kHasBounds = {has_bounds};
@@ -47,7 +47,7 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
   }}
 )",
                      fmt::arg("of_batch", shape.of_batch), fmt::arg("of_head", shape.of_head),
-                     fmt::arg("has_plain", shape.has_plain), fmt::arg("round_tiles", shape.round_tiles),
+                     fmt::arg("has_plain", shape.has_plain), fmt::arg("round_rows", shape.round_rows),
                      fmt::arg("rows", map.row_block), fmt::arg("columns", map.column_block),
                      fmt::arg("relative", map.is_relative), fmt::arg("always", map.always_alike),
                      fmt::arg("by_blocks", map.by_blocks), fmt::arg("steps", map.most_steps),
@@ -61,14 +61,10 @@ std::string print_map(const TileClasses& classes, bool has_score, const std::str
 
 TileMapShape map_shape(const TileClasses& classes, bool has_plain) {
   const bool of_keys = std::ranges::any_of(classes.summaries, [](const Summary& s) { return !s.of_query; });
-  const bool of_queries = std::ranges::any_of(classes.summaries, &Summary::of_query);
-  // Small rounds are short, and no summary of keys is found again in each. A pass by blocks has no rounds that
-  // warps share.
-  const bool by_blocks = classes.map->by_blocks == (TileMap::kRowsAlike | TileMap::kColumnsAlike);
   return {.of_batch = classes.map->of_batch,
           .of_head = classes.map->of_head,
           .has_plain = has_plain,
-          .round_tiles = of_queries && !of_keys && !by_blocks ? 1 : kMapTiles};
+          .round_rows = of_keys ? kMostRoundRows : 1};
 }
 
 std::string print_classes(const HookIr& hooks, const TileClasses& classes, const ScoreClass& score,

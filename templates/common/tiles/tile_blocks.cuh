@@ -13,9 +13,12 @@ __host__ __device__ constexpr int most_blocks(int tile, int block) {
   return tile % block == 0 ? tile / block : block % tile == 0 ? 1 : (tile - 2) / block + 2;
 }
 
-template <class Classes>
+template <class Classes, int kTileQ, int kTileKv>
 struct TileBlocks {
   static constexpr Alike kAlike = Classes::kAlike;
+  static constexpr int kRows = most_blocks(kTileQ, kAlike.row_block);  // of blocks in a tile, at most
+  static constexpr int kColumns = most_blocks(kTileKv, kAlike.column_block);
+  static constexpr int kOpen = 16;  // beside a tile's class: only a search finds it
 
   /// The extrema of summaries over the few blocks of a box. All are asked of a block at once: what takes time
   /// is to wait for reads.
@@ -51,12 +54,29 @@ struct TileBlocks {
 
   /// What bounds say of a tile or a part of a tile of few blocks.
   __device__ __noinline__ static int class_of_box(const ForwardParams& p, int b, int h, TileBox box) {
-    if constexpr (kAlike.always == (kRowsAlike | kColumnsAlike)) return kTilePartial;
+    if constexpr (kAlike.always == kBothAlike) return kTilePartial;
     if (is_empty_for_any_tensor<Classes>(p, b, h, box)) return kTileEmpty;  // reads nothing
     return Classes::tile_class(p.call, Pairs(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }
 
-  /// The class of a tile of few blocks.
+  /// The class of a tile of few blocks, or kOpen and what is alike in it.
+  static __device__ __forceinline__ int class_of_tile(const ForwardParams& p, int b, int h,
+                                                      const TileBox& tile) {
+    if constexpr (kAlike.always == kBothAlike) {
+      return class_of_blocks(p, b, h, tile);
+    } else {
+      // Bounds read summaries of each row and column of blocks: asking an element of each block is no more work where
+      // there are few.
+      int found =
+          kRows * kColumns <= kRows + kColumns ? class_for_any_tensor<Classes>(p, b, h, tile) : kTilePartial;
+      if ((found & kTileClassBits) == kTilePartial && (found & kBothAlike) != kBothAlike)
+        found = class_of_box(p, b, h, tile);
+      if ((found & kTileClassBits) != kTilePartial) return found & kTileClassBits;
+      return (found & kBothAlike) == kBothAlike ? class_of_blocks(p, b, h, tile) : found | kOpen;
+    }
+  }
+
+  /// The class of a tile whose blocks are alike.
   static __device__ __forceinline__ int class_of_blocks(const ForwardParams& p, int b, int h,
                                                         const TileBox& tile) {
     bool keeps = false, drops = false;

@@ -56,13 +56,17 @@ struct AnyPairs {
   __device__ __forceinline__ int2 operator()(int) const { return {-0x7fffffff - 1, 0x7fffffff}; }
 };
 
-/// Whether a box is empty whatever the summaries are: above a causal mask's diagonal, say. Most of a class is
+/// The class of a box whatever the summaries are: empty above a causal mask's diagonal, say. Most of it is
 /// constant then, and not computed.
+template <class Classes>
+__device__ __forceinline__ int class_for_any_tensor(const ForwardParams& p, int b, int h,
+                                                    const TileBox& box) {
+  return Classes::tile_class(p.call, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
+}
 template <class Classes>
 __device__ __forceinline__ bool is_empty_for_any_tensor(const ForwardParams& p, int b, int h,
                                                         const TileBox& box) {
-  return Classes::tile_class(p.call, AnyPairs{}, b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi) ==
-         kTileEmpty;
+  return class_for_any_tensor<Classes>(p, b, h, box) == kTileEmpty;
 }
 
 enum { kTilePlain = 4 };  // beside a tile's class: score_mod adds one number to all of it

@@ -1,8 +1,8 @@
 // The pass that fills the tile map (common/tiles/tile_map.h), before the forward pass.
 //
-// Blocks       (bytes of a word x words x shares, heads, batch): a byte of the map is 8 kv tiles, a round 4 q
-//              tiles, or 1 where only queries have summaries. A block has one of either and goes through its share of the others, so that what it
-//              finds once is the side with more to find.
+// Blocks       (x, heads, batch): a round is 4 x 8 tiles, or 1 x 32 where keys have no summaries. A block has the
+//              queries of one round, or its keys, and goes through its share of the others, so that what it finds once is the
+//              side with more to find.
 // A round      summaries, bounds, search, a barrier after each. Summaries: the minimum and maximum of each,
 //              over every tile and its parts (common/tiles/tile_parts.h). Bounds: one warp, a tile a lane.
 //              Search: the tiles that bounds leave open, a warp for one.
@@ -26,46 +26,47 @@ class TileMapPass {
   __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params) : p_(params) {}
   __device__ __forceinline__ void run() {
     let_next_pass_start();
-    const int bytes = kBytesAWord * map_words(p_.call, kTileKv);
-    const int rounds = count_tiles(count_tiles(q_len(), kTileQ), kRoundTiles);
+    const int columns = map_columns(kShape, p_.call, kTileKv);
+    const int rows = count_tiles(count_tiles(q_len(), kTileQ), kRows);
     if constexpr (kByBlocks)
-      run_by_blocks(bytes, rounds);
+      run_by_blocks(columns, rows);
     else
-      run_in_turns(bytes, rounds);
+      run_in_turns(columns, rows);
   }
 
  private:
   static constexpr TileParts kParts = TileParts::of(kTileQ, kTileKv);
   static constexpr Alike kAlike = Classes::kAlike;
-  using Blocks = TileBlocks<Classes>;
+  using Blocks = TileBlocks<Classes, kTileQ, kTileKv>;
   // Where blocks are about as large as tiles, and summaries do not tell lines of a block apart, a lane asks
   // an element of each block that its tile touches.
   static constexpr int kMostBlocks = 16;
-  static constexpr int kBothAlike = kRowsAlike | kColumnsAlike;
   static constexpr bool kHasBlocks =  // about as large as tiles, so that most tiles are shown by theirs
       kAlike.row_block <= 4 * kTileQ && kAlike.column_block <= 4 * kTileKv;
-  static constexpr bool kByBlocks =
-      kAlike.by_blocks == kBothAlike && (kHasBlocks || kAlike.always == kBothAlike) &&
-      most_blocks(kTileQ, kAlike.row_block) * most_blocks(kTileKv, kAlike.column_block) <= kMostBlocks;
-  static constexpr int kRoundTiles = kByBlocks ? kMapTiles : Classes::kMap.round_tiles;
-  static constexpr bool kNeedsSummaries = Classes::kHasBounds && !kByBlocks;
+  static constexpr bool kByBlocks = kAlike.by_blocks == kBothAlike &&
+                                    (kHasBlocks || kAlike.always == kBothAlike) &&
+                                    Blocks::kRows * Blocks::kColumns <= kMostBlocks;
+  static constexpr TileMapShape kShape = Classes::kMap;
+  static constexpr int kRows = kShape.round_rows, kColumns = round_columns(kShape);  // tiles of a round
+  static constexpr bool kNeedsBounds = Classes::kHasBounds && !kByBlocks;
   static constexpr bool kQueriesStay = Classes::kNumQuerySummaries > Classes::kNumKeySummaries;
+  static constexpr bool kHasSummaries = Classes::kNumQuerySummaries + Classes::kNumKeySummaries > 0;
 
   /// What differs between the two sides of the tiles of a round.
   template <bool kOfQuery>
   struct Side {
     static constexpr int kTile = kOfQuery ? kTileQ : kTileKv;
-    static constexpr int kTiles = kOfQuery ? kRoundTiles : kTilesPerByte;
+    static constexpr int kTiles = kOfQuery ? kRows : kColumns;
     static constexpr int kPart = kOfQuery ? kParts.rows : kParts.columns;
     static constexpr int kPartsATile = kOfQuery ? TileParts::kRows : TileParts::kColumns;
     static constexpr int kPadded = kPart * kPartsATile;  // lines of a tile, a power of two
+    static constexpr int kSums = !kNeedsBounds ? 0
+                                 : kOfQuery    ? Classes::kNumQuerySummaries
+                                               : Classes::kNumKeySummaries;
     // Whole warps summarise: a round of 16 lines has room for the tile after it.
-    static constexpr int kLines = kTiles * kPadded < 32 ? 32 : kTiles * kPadded;
-    static constexpr int kRoom = kLines / kPadded;  // tiles
+    static constexpr int kLines = kSums == 0 || kTiles * kPadded < 32 ? 32 : kTiles * kPadded;
+    static constexpr int kRoom = kLines / kPadded > 0 ? kLines / kPadded : 1;  // tiles
     static constexpr int kParts_ = kRoom * kPartsATile;
-    static constexpr int kSums = !kNeedsSummaries ? 0
-                                 : kOfQuery       ? Classes::kNumQuerySummaries
-                                                  : Classes::kNumKeySummaries;
   };
   using Queries = Side<true>;
   using Keys = Side<false>;
@@ -112,9 +113,9 @@ class TileMapPass {
   }
 
   /// A block at a time, with everything that a round needs in shared memory.
-  __device__ __forceinline__ void run_in_turns(int bytes, int rounds) {
-    const int stays = kQueriesStay ? rounds : bytes;
-    const int others = kQueriesStay ? bytes : rounds;
+  __device__ __forceinline__ void run_in_turns(int columns, int rows) {
+    const int stays = kQueriesStay ? rows : columns;
+    const int others = kQueriesStay ? columns : rows;
     const int block = block_index().x, blocks = grid_width();
     const int shares = max(1, blocks / stays);
     if (blocks >= stays && block >= stays * shares) return;
@@ -123,16 +124,17 @@ class TileMapPass {
       bool is_first = true;
 #pragma unroll 1
       for (int other = block / stays; other < others; other += shares) {
-        const int first_q = (kQueriesStay ? own : other) * kRoundTiles;
-        const int byte = kQueriesStay ? other : own;
-        const int first_kv = byte * kTilesPerByte;
-        if constexpr (kNeedsSummaries) {
-          const TileBox all = {first_q * kTileQ, min((first_q + kRoundTiles) * kTileQ, q_len()) - 1,
-                               first_kv * kTileKv, min((first_kv + kTilesPerByte) * kTileKv, kv_len()) - 1};
+        const int first_q = (kQueriesStay ? own : other) * kRows;
+        const int first_kv = (kQueriesStay ? other : own) * kColumns;
+        if constexpr (kNeedsBounds) {
+          const TileBox all = {first_q * kTileQ, min((first_q + kRows) * kTileQ, q_len()) - 1,
+                               first_kv * kTileKv, min((first_kv + kColumns) * kTileKv, kv_len()) - 1};
           if (!all.exists() || is_empty_for_any_tensor<Classes>(p_, b_, h_, all)) {
-            if (thread_of_cta() < kRoundTiles) store(first_q + thread_of_cta(), byte, 0, 0, 0);
+            if (thread_of_cta() < kRows) store(first_q, first_kv, thread_of_cta(), 0, 0, 0);
             continue;
           }
+        }
+        if constexpr (kNeedsBounds && kHasSummaries) {
           if (is_first) clear<kQueriesStay>();
           clear<!kQueriesStay>();
           __syncthreads();
@@ -145,44 +147,37 @@ class TileMapPass {
         __syncthreads();
         search(first_q, first_kv);
         __syncthreads();
-        if (thread_of_cta() < kRoundTiles)
-          store(first_q + thread_of_cta(), byte, shared().some, shared().full, shared().plain);
+        if (thread_of_cta() < kRows)
+          store(first_q, first_kv, thread_of_cta(), shared().some, shared().full, shared().plain);
         __syncwarp();  // the first warp writes them in the next round
       }
     }
   }
 
   /// A warp at a time, a tile a lane. What is left of the blocks has nothing to do.
-  __device__ __forceinline__ void run_by_blocks(int bytes, int rounds) {
+  __device__ __forceinline__ void run_by_blocks(int columns, int rows) {
     const int warps = static_cast<int>(threads_of_cta()) / 32;
 #pragma unroll 1
-    for (int unit = block_index().x * warps + warp_; unit < bytes * rounds; unit += grid_width() * warps) {
-      const int byte = unit % bytes;
-      const int first_q = unit / bytes * kMapTiles;
-      const int first_kv = byte * kTilesPerByte;
-      const TileBox tile = box_of(first_q + lane_ / kTilesPerByte, first_kv + lane_ % kTilesPerByte);
-      const int found = tile.exists() ? Blocks::class_of_box(p_, b_, h_, tile) : kTileEmpty;
+    for (int round = block_index().x * warps + warp_; round < columns * rows; round += grid_width() * warps) {
+      const int first_q = round / columns * kRows;
+      const int first_kv = round % columns * kColumns;
+      const TileBox tile = box_of(first_q + lane_ / kColumns, first_kv + lane_ % kColumns);
+      const int found = tile.exists() ? Blocks::class_of_tile(p_, b_, h_, tile) : kTileEmpty;
       int of_tile = found & kTileClassBits;
-      unsigned open = 0;
       if constexpr (kAlike.always != kBothAlike) {
-        const bool is_partial = of_tile == kTilePartial;
-        if (is_partial && (found & kBothAlike) == kBothAlike)
-          of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
-        open = __ballot_sync(0xffffffffu, is_partial && (found & kBothAlike) != kBothAlike);
+        unsigned open = __ballot_sync(0xffffffffu, (found & Blocks::kOpen) != 0);
 #pragma unroll 1
         for (; open != 0; open &= open - 1) {
           const int number = lowest_bit(open);
-          const int alike = __shfl_sync(0xffffffffu, found, number) & ~kTileClassBits;
+          const int alike = __shfl_sync(0xffffffffu, found, number) & kBothAlike;
           const int searched = search_tile(first_q, first_kv, number, alike);
           if (lane_ == number) of_tile = searched;
         }
-      } else if (tile.exists()) {
-        of_tile = Blocks::class_of_blocks(p_, b_, h_, tile);
       }
       const unsigned some = __ballot_sync(0xffffffffu, of_tile != kTileEmpty);
       const unsigned full = __ballot_sync(0xffffffffu, of_tile == kTileFull);
       const unsigned plain = find_plain(of_tile != kTileEmpty, tile);
-      if (lane_ < kMapTiles) store(first_q + lane_, byte, some, full, plain);
+      if (lane_ < kRows) store(first_q, first_kv, lane_, some, full, plain);
     }
   }
 
@@ -254,12 +249,12 @@ class TileMapPass {
 
   /// A warp: what bounds show of the round's tiles. Those that stay open go on the list.
   __device__ __forceinline__ void bound(int first_q, int first_kv) {
-    const int row = lane_ / kTilesPerByte;
-    const int column = lane_ % kTilesPerByte;
+    const int row = lane_ / kColumns;
+    const int column = lane_ % kColumns;
     const TileBox tile = box_of(first_q + row, first_kv + column);
     int found = kTileEmpty;
-    if (row < kRoundTiles && tile.exists()) {
-      if constexpr (kNeedsSummaries)
+    if (tile.exists()) {
+      if constexpr (kNeedsBounds)
         found = bounds_class(p_, b_, h_, tile, row, column, -1);
       else
         found = kTilePartial | kAlike.always;
@@ -304,7 +299,7 @@ class TileMapPass {
     }
 
     __device__ __forceinline__ bool differs(bool of_rows, int i) const {
-      if constexpr (!kNeedsSummaries) return false;
+      if constexpr (!kNeedsBounds) return false;
       const unsigned* const bits = of_rows ? shared().rows_differ : shared().columns_differ;
       const int line = of_rows ? row * Queries::kPadded + i : column * Keys::kPadded + i;
       return (of_rows ? Queries::kSums : Keys::kSums) > 0 && (bits[line / 32] >> line % 32 & 1) != 0;
@@ -339,8 +334,8 @@ class TileMapPass {
   /// A warp: the class of tile `number` of a round, which bounds leave open.
   __device__ __forceinline__ int search_tile(int first_q, int first_kv, int number, int alike) const {
     constexpr TileSearch kSearch = {kParts, kAlike, Classes::kMostSteps, Classes::kHasBounds};
-    const int row = number / kTilesPerByte;
-    const int column = number % kTilesPerByte;
+    const int row = number / kColumns;
+    const int column = number % kColumns;
     Asker asker{p_, b_, h_, row, column};
     return class_by_parts(asker, kSearch, box_of(first_q + row, first_kv + column), alike);
   }
@@ -357,20 +352,25 @@ class TileMapPass {
     }
   }
 
-  /// A thread: the bytes of a q tile. A tile that the end of the keys cuts counts as partial: its columns
-  /// past the end are to be dropped.
-  __device__ __forceinline__ void store(int q_tile, int byte, unsigned some, unsigned full, unsigned plain) {
-    if (q_tile >= count_tiles(q_len(), kTileQ)) return;
-    const int shift = q_tile % kRoundTiles * kTilesPerByte;
-    const int whole = kv_len() / kTileKv - byte * kTilesPerByte;  // tiles that are not cut
-    const unsigned uncut = whole >= kTilesPerByte ? 0xff : whole > 0 ? (1u << whole) - 1 : 0;
-    int* const words = p_.tile_map + map_row(Classes::kMap, p_.call, kTileQ, kTileKv, b_, h_, q_tile) +
-                       byte / kBytesAWord * bits_a_tile(Classes::kMap);
-    unsigned char* const to = reinterpret_cast<unsigned char*>(words) + byte % kBytesAWord;
-    to[0] = static_cast<unsigned char>(some >> shift);
-    to[kBytesAWord] = static_cast<unsigned char>(full >> shift & uncut);
-    if constexpr (Classes::kMap.has_plain)
-      to[2 * kBytesAWord] = static_cast<unsigned char>((plain & some) >> shift);
+  /// A thread: the bits of a q tile, the round's number `row`, a byte or a word of each kind. A tile that the end of the
+  /// keys cuts counts as partial: its columns past the end are to be dropped.
+  __device__ __forceinline__ void store(int first_q, int first_kv, int row, unsigned some, unsigned full,
+                                        unsigned plain) {
+    if (first_q + row >= count_tiles(q_len(), kTileQ)) return;
+    int* const words = p_.tile_map + map_row(kShape, p_.call, kTileQ, kTileKv, b_, h_, first_q + row) +
+                       first_kv / kTilesPerWord * bits_a_tile(kShape);
+    const auto put = [&](int kind, unsigned bits) {
+      if constexpr (kColumns == kTilesPerWord)
+        words[kind] = static_cast<int>(bits);
+      else
+        reinterpret_cast<unsigned char*>(words + kind)[first_kv % kTilesPerWord / kColumns] =
+            static_cast<unsigned char>(bits >> row * kColumns);
+    };
+    const int whole = kv_len() / kTileKv - first_kv;  // tiles that are not cut
+    const unsigned uncut = whole >= kColumns ? ~0u : whole > 0 ? (1u << whole) - 1 : 0;
+    put(0, some);
+    put(1, full & uncut << row * kColumns);
+    if constexpr (kShape.has_plain) put(2, plain & some);
   }
 
   __device__ __forceinline__ int q_len() const { return Sequence::q_len(p_.call, b_); }

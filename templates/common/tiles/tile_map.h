@@ -14,9 +14,10 @@ namespace fa {
 enum { kTileEmpty = 0, kTilePartial = 1, kTileFull = 2 };  // the class of a tile
 
 constexpr int kTilesPerWord = 32;
-constexpr int kBytesAWord = 4;
-constexpr int kTilesPerByte = 8;  // kv tiles of a block of the pass
-constexpr int kMapTiles = 4;      // q tiles of a round, where keys have summaries: found once for all of them
+// The pass finds classes in rounds of so many tiles, one for each lane of a warp: 1 x 32 (q tiles x kv tiles), or 4 x 8
+// where keys have summaries, so that these are found once for four q tiles.
+constexpr int kRoundTiles = 32;
+constexpr int kMostRoundRows = 4;
 // Of a block. What takes time is to wait, for reads and for other warps: small blocks, and as many on an SM
 // as 64 registers a thread leave.
 constexpr int kMapThreads = 256;
@@ -25,11 +26,14 @@ constexpr int kMapBlocksAnSm = 4;
 struct TileMapShape {
   bool of_batch;  // differs from batch entry to batch entry
   bool of_head;
-  bool has_plain;               // the third bit
-  int round_tiles = kMapTiles;  // q tiles that a block of the pass looks at in one round: 1 or kMapTiles
+  bool has_plain;                   // the third bit
+  int round_rows = kMostRoundRows;  // q tiles of a round: 1 or kMostRoundRows
 };
 
 FA_HOST_DEVICE constexpr int bits_a_tile(TileMapShape shape) { return shape.has_plain ? 3 : 2; }
+
+/// The kv tiles of a round.
+FA_HOST_DEVICE constexpr int round_columns(TileMapShape shape) { return kRoundTiles / shape.round_rows; }
 
 FA_HOST_DEVICE constexpr int count_tiles(int length, int tile) { return (length + tile - 1) / tile; }
 
@@ -60,14 +64,21 @@ FA_HOST_DEVICE long long map_size(TileMapShape shape, const Params& p, int tile_
   return map_count(shape, p) * count_tiles(p.q_len, tile_q) * map_words(p, tile_kv) * bits_a_tile(shape);
 }
 
-/// Blocks that share the q tiles of one byte of kv tiles: as many as there are rounds while that leaves a GPU
-/// idle; beyond, each takes several rounds, and finds what depends on the keys once for all of them.
+/// Rounds side by side, over all kv tiles.
 template <class Params>
-FA_HOST_DEVICE int map_shares(TileMapShape shape, const Params& p, int tile_q, int tile_kv) {
-  constexpr long long kEnoughBlocks = 1024;  // twice what the largest GPU runs at once
-  const int rounds = count_tiles(count_tiles(p.q_len, tile_q), shape.round_tiles);
-  const long long shares = kEnoughBlocks / (kBytesAWord * map_words(p, tile_kv) * map_count(shape, p)) + 1;
-  return shares < rounds ? static_cast<int>(shares) : rounds;
+FA_HOST_DEVICE int map_columns(TileMapShape shape, const Params& p, int tile_kv) {
+  return map_words(p, tile_kv) * (kTilesPerWord / round_columns(shape));
+}
+
+/// The pass's blocks for one map: as many as there are rounds, unless a GPU could not run those of all maps at once. Then each
+/// takes several rounds, and finds what depends on the keys, or on the queries, once for all of them.
+template <class Params>
+FA_HOST_DEVICE int map_blocks(TileMapShape shape, const Params& p, int tile_q, int tile_kv) {
+  constexpr long long kMostBlocks = 132 * kMapBlocksAnSm;  // what an H100 runs at once
+  const int columns = map_columns(shape, p, tile_kv);
+  const int rows = count_tiles(count_tiles(p.q_len, tile_q), shape.round_rows);
+  const long long shares = kMostBlocks / (columns * map_count(shape, p));
+  return columns * (shares < 1 ? 1 : shares < rows ? static_cast<int>(shares) : rows);
 }
 
 }  // namespace fa

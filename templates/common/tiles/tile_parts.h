@@ -79,7 +79,7 @@ struct Alike {
 
 /// What a class adds to kTilePartial: rows (columns) of one block are alike where summaries take the same
 /// values.
-enum { kTileClassBits = 3, kRowsAlike = 4, kColumnsAlike = 8 };
+enum { kTileClassBits = 3, kRowsAlike = 4, kColumnsAlike = 8, kBothAlike = kRowsAlike | kColumnsAlike };
 
 /// How tiles are cut: 8 x 4 parts, each as large as a power of two, so that the lanes of a warp share them
 /// evenly.

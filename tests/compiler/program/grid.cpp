@@ -59,15 +59,23 @@ TEST_CASE("blocks share the tiles of a map, of heads and batch entries where the
           "[program]") {
   Pass pass = {.entry = "f", .grid = Grid::tile_map, .tile_q = 64, .tile_kv = 64, .tile_map = TileMapShape{}};
   const ForwardParams params = call(3, 8, 130, 4000);
-  // 63 kv tiles are 8 bytes of 2 words; one round of 4 q tiles has all of them.
+  // 63 kv tiles are 8 rounds of 8, in 2 words; one row of rounds has all 3 q tiles.
   CHECK(blocks(pass, params) == std::array{8, 1, 1});
   pass.tile_map->of_batch = true;
   CHECK(blocks(pass, params) == std::array{8, 1, 3});
   pass.tile_map->of_head = true;
   CHECK(blocks(pass, params) == std::array{8, 8, 3});
-  // 1024 q tiles are 256 rounds, which 1024 / (2 * 4) + 1 blocks share.
+  // 1024 q tiles are 256 rows of rounds. A GPU runs 528 blocks at once, so that 66 take turns at the rows.
   pass.tile_map = TileMapShape{};
-  CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{8 * 129, 1, 1});
+  CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{8 * 66, 1, 1});
+  // Maps of every head leave less for each, at least a block for each column of rounds.
+  pass.tile_map->of_head = true;
+  CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{8 * 8, 8, 1});
+  CHECK(blocks(pass, call(3, 100, 1024 * 64, 4000)) == std::array{8, 100, 1});
+  // Rounds of one q tile: 63 kv tiles are 2 of 32.
+  pass.tile_map = TileMapShape{.of_batch = false, .of_head = false, .has_plain = false, .round_rows = 1};
+  CHECK(blocks(pass, params) == std::array{2 * 3, 1, 1});
+  CHECK(blocks(pass, call(3, 8, 1024 * 64, 4000)) == std::array{2 * 264, 1, 1});
 }
 
 TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[program]") {

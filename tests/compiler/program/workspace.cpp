@@ -161,7 +161,7 @@ TEST_CASE("a program prints all that launching it takes", "[program]") {
                             .overlaps = true}};
   CHECK(print(program) ==
         "m: grid=tile_map tile_q=64 tile_kv=32 threads=256 shared_memory=0 overlaps=0, fills a tile map: "
-        "of_batch=1 of_head=0 has_plain=1 round_tiles=4\n"
+        "of_batch=1 of_head=0 has_plain=1 round_rows=4\n"
         "f: grid=q_tiles tile_q=64 tile_kv=32 threads=128 shared_memory=5000 overlaps=1\n");
   CHECK(most_shared_memory(program) == 5000);
   CHECK(most_shared_memory({}) == 0);

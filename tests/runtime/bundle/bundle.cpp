@@ -393,5 +393,5 @@ TEST_CASE("the launch ABI names every field and its place", "[runtime][bundle]")
   CHECK(abi.find("params 7, " + std::to_string(sizeof(ForwardParams)) +
                  " bytes: q@0 k@8 v@16 o@24 lse@32 ") == 0);
   CHECK(abi.find(" entry_shift@" + std::to_string(offsetof(ForwardParams, entry_shift)) +
-                 "; tile map: blocks of 4 x 8 tiles") != std::string::npos);
+                 "; tile map: rounds of 32 tiles, at most 4 rows") != std::string::npos);
 }
