@@ -161,12 +161,12 @@ def tile_growth(root, runs):
 
 def tile_map_cost(root, runs):
     """What the pass that fills the tile map adds to a call, and what it takes alone."""
-    def cost(row):
-        return row["stream"]["with_map_us"] - row["stream"]["forward_us"]
+    def share(row):
+        return row["stream"]["added_us"] / row["stream"]["forward_us"]
 
     pairs = newest(runs, "rows", lambda row: row["mask"])
-    every = sorted((row for _, row in pairs if "stream" in row), key=lambda row: -cost(row) / row["stream"]["forward_us"])
-    rows = [[title(row["mask"]), f"{row['stream']['forward_us']:.0f}", f"{cost(row):.1f}", f"{cost(row) / row['stream']['forward_us']:.1%}",
+    every = sorted((row for _, row in pairs if "stream" in row), key=lambda row: -share(row))
+    rows = [[title(row["mask"]), f"{row['stream']['forward_us']:.0f}", f"{row['stream']['added_us']:.1f}", f"{share(row):.1%}",
              f"{row['map_us']:.1f}"] for row in every]
     return Body(["mask", "forward without the pass, us", "the pass adds, us", "share", "the pass alone, us"], rows, runs_of(pairs))
 

@@ -181,32 +181,46 @@ class TileMapPass {
     }
   }
 
-  /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for
-  /// all values of a line before it uses the first: what takes time is to wait for reads.
+  /// The extrema of a side's summaries over the parts of its tiles from `first_tile` on. A thread asks for all values of
+  /// its lines, up to 8, before it uses the first: what takes time is to wait for reads.
   template <bool kOfQuery>
   __device__ __forceinline__ void summarise(int first_tile) {
     using Of = Side<kOfQuery>;
-    constexpr int kMostUnrolled = 16;
-    [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
     if constexpr (Of::kSums > 0) {
+      constexpr int kMostUnrolled = 16;
+      [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
+      constexpr int kMostLines = Of::kLines > kMapThreads ? Of::kLines / kMapThreads : 1;  // of a thread
+      constexpr int kRoom = Of::kSums < 8 ? 8 / Of::kSums : 1;
+      constexpr int kAtOnce = kMostLines < kRoom ? kMostLines : kRoom;
       const int length = kOfQuery ? q_len() : kv_len();
+      const int threads = threads_of_cta();
 #pragma unroll 1
-      for (int line = thread_of_cta(); line < Of::kLines; line += threads_of_cta()) {
-        const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
-        const bool exists = line % Of::kPadded < Of::kTile && idx < length;
-        int values[Of::kSums];
+      for (int first = thread_of_cta(); first < Of::kLines; first += kAtOnce * threads) {
+        int values[kAtOnce][Of::kSums];
+        bool exists[kAtOnce];
+#pragma unroll
+        for (int at = 0; at < kAtOnce; ++at) {
+          const int line = first + at * threads;
+          const int idx = (first_tile + line / Of::kPadded) * Of::kTile + line % Of::kPadded;
+          exists[at] = line < Of::kLines && line % Of::kPadded < Of::kTile && idx < length;
 #pragma unroll(kUnrolled)
-        for (int which = 0; which < Of::kSums; ++which)
-          values[which] = !exists    ? 0
-                          : kOfQuery ? Classes::query_summary(which, p_.call, b_, h_, idx)
-                                     : Classes::key_summary(which, p_.call, b_, h_, idx);
-        unsigned differ = 0;
+          for (int which = 0; which < Of::kSums; ++which)
+            values[at][which] = !exists[at] ? 0
+                                : kOfQuery  ? Classes::query_summary(which, p_.call, b_, h_, idx)
+                                            : Classes::key_summary(which, p_.call, b_, h_, idx);
+        }
+#pragma unroll
+        for (int at = 0; at < kAtOnce; ++at) {
+          const int line = first + at * threads;
+          if (line >= Of::kLines) break;  // a whole warp's lines
+          unsigned differ = 0;
 #pragma unroll(kUnrolled)
-        for (int which = 0; which < Of::kSums; ++which)
-          differ |= add_to_part<Of::kPart, Of::kPadded>(pairs_of<kOfQuery>(which)[line / Of::kPart],
-                                                        tiles_of<kOfQuery>(which)[line / Of::kPadded],
-                                                        values[which], exists);
-        if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
+          for (int which = 0; which < Of::kSums; ++which)
+            differ |= add_to_part<Of::kPart, Of::kPadded>(pairs_of<kOfQuery>(which)[line / Of::kPart],
+                                                          tiles_of<kOfQuery>(which)[line / Of::kPadded],
+                                                          values[at][which], exists[at]);
+          if (lane_ == 0) (kOfQuery ? shared().rows_differ : shared().columns_differ)[line / 32] = differ;
+        }
       }
     }
   }
