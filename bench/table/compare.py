@@ -70,13 +70,13 @@ def first_calls(root, runs):
     return Body(["variant", "Facet, s", "FlexAttention, s", "times"], rows, runs_of(pairs))
 
 
-def call_overhead(root, runs):
+def call_overhead(root, *records):
     """How long a forward call takes on the CPU, a line for each process that measured: the median over its problems, and the range."""
-    rows, shown = [], having(runs, "rows")
+    rows, shown = [], [run for runs in records for run in having(runs, "rows")]
     for number, run in enumerate(shown, 1):
-        cells = [str(number)]
+        cells = [str(number), run["device"]]
         for side in ("facet, spec", "fa2", "cudnn", "flex"):
             times = [row["sides"][side]["call_us"] for row in run["rows"] if side in row["sides"]]
             cells.append(f"{statistics.median(times):.1f} ({min(times):.1f} to {max(times):.1f})" if times else "")
         rows.append(cells)
-    return Body(["process", "Facet, us", "FA2, us", "cuDNN, us", "FlexAttention, us"], rows, shown)
+    return Body(["process", "GPU", "Facet, us", "FA2, us", "cuDNN, us", "FlexAttention, us"], rows, shown)

@@ -181,7 +181,7 @@ def before_after(root, runs):
     for _, row in pairs:
         by_config.setdefault((row["gpu"], row["dtype"], row["head_dim"]), {})[row["spec"]] = row["after_ms"] / row["before_ms"]
     rows = []
-    for (gpu, dtype, dim), of in by_config.items():
+    for (gpu, dtype, dim), of in sorted(by_config.items()):
         slowest = max(of, key=of.get)
         rows.append([{"own": "the GPU's own", "a100": "sm_80", "t4": "sm_75"}[gpu], dtype, str(dim), str(len(of)), f"{geometric_mean(of.values()):.3f}",
                      f"{of[slowest]:.3f}", title(slowest)])
