@@ -9,7 +9,7 @@ set_up_report() {
   python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
   rm -rf "$report_venv"
   python3 -m venv "$report_venv" >&2 &&
-    "$report_venv/bin/python" -m pip install --disable-pip-version-check -q "${report_packages[@]}" >&2 </dev/null ||
+    "$report_venv/bin/python" -m pip install --disable-pip-version-check --no-compile -q "${report_packages[@]}" >&2 </dev/null ||
     die "pip could not install ${report_packages[*]} (see above)"
   printf '%s\n' "${report_packages[*]}" >"$report_venv/.installed"
 }
