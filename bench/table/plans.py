@@ -34,18 +34,40 @@ def gpu(root, runs):
     return table(runs, 1)
 
 
+def tuned_case(row):
+    return tuple(row[name] for name in ("spec", "dtype", "head_dim", "batch", "heads", "length", "family"))
+
+
+def tuned_cells(row):
+    return [f"{row['spec']} {row['dtype']} d{row['head_dim']}", f"B{row['batch']} H{row['heads']} N{row['length']}", row["family"] or "all"]
+
+
 def tuned(root, runs):
     """What a search finds on a GPU beside the exhaustive one, and how the model orders plans."""
-    key = lambda row: tuple(row[name] for name in ("spec", "dtype", "head_dim", "batch", "heads", "length", "family"))
-    pairs = newest(runs, "rows", key)
+    pairs = newest(runs, "rows", tuned_case)
 
     def cells(row):
-        return [f"{row['spec']} {row['dtype']} d{row['head_dim']}", f"B{row['batch']} H{row['heads']} N{row['length']}", row["family"] or "all",
-                f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}", f"{row['exhaustive_seconds']:.0f}", f"{row['of_best']:.3f}",
+        return [*tuned_cells(row), f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}", f"{row['exhaustive_seconds']:.0f}", f"{row['of_best']:.3f}",
                 f"{row['gain']:.2f}", f"{row['spearman']:.2f}", f"{row['of_top_3']:.2f}"]
 
     return Body(["spec", "problem", "kernels", "plans timed", "s", "all plans, s", "tuned / fastest", "default / tuned", "Spearman",
                  "model's first three / fastest"], [cells(row) for _, row in pairs], runs_of(pairs))
+
+
+def fastest_on_both(root, *records):
+    """The fastest of all plans on either GPU, of the cases that both have measured."""
+    pairs = [newest(runs, "rows", tuned_case) for runs in records]
+    first, second = ({tuned_case(row): row["best"] for _, row in of} for of in pairs)
+
+    def plan(text):
+        family, found = text.split()[0], dict(re.findall(r"(\w+)=(\d+)", text))
+        return f"{family} {found['tile_q']} x {found['tile_kv']}, {found['warps']} warps, {found['stages']} stage{'s' * (found['stages'] != '1')}"
+
+    rows = [[*tuned_cells(row), plan(first[tuned_case(row)]), "the same" if second[tuned_case(row)] == first[tuned_case(row)]
+             else plan(second[tuned_case(row)])] for _, row in pairs[0] if tuned_case(row) in second]
+    names = [runs[0]["device"].split(",")[0] for runs in records]
+    return Body(["spec", "problem", "kernels", *(f"the fastest on an {name.removeprefix('NVIDIA ')}" for name in names)], rows,
+                [run for of in pairs for run in runs_of(of)])
 
 
 def buckets(root, runs):
