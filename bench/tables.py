@@ -36,6 +36,8 @@ def measured_by(script):
     return f"{script} --facet FACET --commit COMMIT --json FILE"
 
 
+CALL_OVERHEAD = ("bench/compare.py --rows dense --sides 'facet, spec' fa2 cudnn --seconds 0.005 --commit COMMIT --json FILE; again and again with "
+                 "flex and --lengths 2048; as \"runs\"")
 # Each record, and how it is measured.
 RECORDS = {
     "h200_peers": measured_by("bench/peers_gpu.py"),
@@ -48,8 +50,8 @@ RECORDS = {
     "h200_further_variants_vs_flex_sm90": measured_by("bench/variants_gpu.py --variants further"),
     "h200_forward": "bench/compare.py --rows dense --sides facet fa2 cudnn --commit COMMIT --json FILE",
     "h200_standard": "bench/compare.py --rows dense --sides 'facet, standard' standard --commit COMMIT --json FILE",
-    "h200_call_overhead": "bench/compare.py --rows dense --sides 'facet, spec' fa2 cudnn --seconds 0.005 --commit COMMIT --json FILE; again and again with flex and --lengths 2048",
-    "h100_call_overhead": "as h200_call_overhead",
+    "h200_call_overhead": CALL_OVERHEAD,
+    "h100_call_overhead": CALL_OVERHEAD,
     "h200_backward": "FA_TARGET=a100 bench/compare.py --backward --rows dense causal f32 --sides facet fa2 memory-efficient --commit COMMIT "
                      "--json FILE",
     "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -92,6 +93,7 @@ double median(std::vector<double> values) {
 
 nlohmann::json measure(const std::string& file, int length) {
   std::ifstream in(file);
+  if (!in) throw ArgumentError(file + " cannot be read");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const Spec spec = Spec::parse(text, file).with_head_dim(128).with_dtype(DType::bf16);
   tools::ProblemInputs inputs;
@@ -136,7 +138,11 @@ nlohmann::json measure(const std::string& file, int length) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  for (int i = 2; i < argc; ++i) std::printf("%s\n", measure(argv[i], std::stoi(argv[1])).dump().c_str());
+  if (argc < 3 || std::atoi(argv[1]) <= 0) {
+    std::fprintf(stderr, "usage: tile_map_cost LENGTH SPEC.fa...\n");
+    return 2;
+  }
+  for (int i = 2; i < argc; ++i) std::printf("%s\n", measure(argv[i], std::atoi(argv[1])).dump().c_str());
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "tile_map_cost: %s\n", error.what());

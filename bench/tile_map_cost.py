@@ -69,6 +69,10 @@ def main():
     arguments = parser.parse_args()
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     program = arguments.program or str(pathlib.Path(shutil.which(arguments.facet) or arguments.facet).with_name("tile_map_cost"))
+    for tool, remedy in ((ncu, "install Nsight Compute"), (program, "ninja -C build/release tile_map_cost, or --program")):
+        if shutil.which(tool) is None:
+            parser.error(f"{tool} is missing: {remedy}")
+    report = common.facet_bench(arguments.facet, "full", (1, 1, 1024, 128), "bf16", milliseconds=1)
     rows = []
     for name, file in files().items():
         if arguments.only and name not in arguments.only:
@@ -76,16 +80,15 @@ def main():
         times = microseconds(ncu, arguments.facet, file, arguments.length, arguments.launches)
         row = {"mask": name, **times}
         rows.append(row)
-        if "map_us" not in times:
+        if "map_us" in times:
+            row["stream"] = in_stream(program, file, arguments.length)
+            cost = row["stream"]["added_us"]
+            print(f"{name:18} in a stream {cost:5.1f} of {row['stream']['forward_us']:7.1f} us, {cost / row['stream']['forward_us']:6.2%}; "
+                  f"alone {times['map_us']:5.1f} and {times['forward_us']:7.1f} us", flush=True)
+        else:
             print(f"{name:18} no map", flush=True)
-            continue
-        row["stream"] = in_stream(program, file, arguments.length)
-        cost = row["stream"]["added_us"]
-        print(f"{name:18} in a stream {cost:5.1f} of {row['stream']['forward_us']:7.1f} us, {cost / row['stream']['forward_us']:6.2%}; "
-              f"alone {times['map_us']:5.1f} and {times['forward_us']:7.1f} us", flush=True)
-    report = common.facet_bench(arguments.facet, "full", (1, 1, 1024, 128), "bf16", milliseconds=1)
-    common.save(arguments, {"device": report["device"], "versions": report["versions"], "shape": [2, 16, arguments.length, 128],
-                            "rows": rows})
+        common.save(arguments, {"device": report["device"], "versions": report["versions"], "shape": [2, 16, arguments.length, 128],
+                                "rows": rows})
     return 0
 
 

@@ -13,7 +13,8 @@ set_up_python() {
   [[ -e $venv/.installed ]] && cmp -s "$wanted" "$venv/.installed" && return 0
   say "installing what the Python tests need into .venv"
   [[ -x $venv/bin/python ]] || "$python" -m venv "$venv" >&2 || die "$python could not make a virtual environment in $venv"
-  # Without --no-compile pip compiles every file of these packages; the tests import a quarter of them.
+  # Without --no-compile pip compiles every file of these packages, which takes as long as installing them; Python compiles what
+  # is imported.
   "$venv/bin/python" -m pip install --disable-pip-version-check --no-compile -q -r "$wanted" >&2 </dev/null ||
     die "pip could not install what python/tests/requirements.txt lists (see above)"
   cp "$wanted" "$venv/.installed"

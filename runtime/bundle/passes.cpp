@@ -25,6 +25,8 @@ TileMapShape parse_shape(Fields fields) {
                               .of_head = fields.flag("of_head"),
                               .has_plain = fields.flag("has_plain"),
                               .round_rows = fields.count("round_rows", 1, kMostRoundRows)};
+  if (shape.round_rows != 1 && shape.round_rows != kMostRoundRows)
+    fields.fail("round_rows", fmt::format("is neither 1 nor {}", kMostRoundRows));
   fields.end();
   return shape;
 }

@@ -54,7 +54,6 @@ struct TileBlocks {
 
   /// What bounds say of a tile or a part of a tile of few blocks.
   __device__ __noinline__ static int class_of_box(const ForwardParams& p, int b, int h, TileBox box) {
-    if constexpr (kAlike.always == kBothAlike) return kTilePartial;
     if (is_empty_for_any_tensor<Classes>(p, b, h, box)) return kTileEmpty;  // reads nothing
     return Classes::tile_class(p.call, Pairs(p, b, h, box), b, h, box.q_lo, box.q_hi, box.kv_lo, box.kv_hi);
   }

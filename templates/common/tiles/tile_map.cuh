@@ -190,8 +190,8 @@ class TileMapPass {
       constexpr int kMostUnrolled = 16;
       [[maybe_unused]] constexpr int kUnrolled = Of::kSums <= kMostUnrolled ? Of::kSums : 1;
       constexpr int kMostLines = Of::kLines > kMapThreads ? Of::kLines / kMapThreads : 1;  // of a thread
-      constexpr int kRoom = Of::kSums < 8 ? 8 / Of::kSums : 1;
-      constexpr int kAtOnce = kMostLines < kRoom ? kMostLines : kRoom;
+      constexpr int kMostAtOnce = Of::kSums < 8 ? 8 / Of::kSums : 1;
+      constexpr int kAtOnce = kMostLines < kMostAtOnce ? kMostLines : kMostAtOnce;
       const int length = kOfQuery ? q_len() : kv_len();
       const int threads = threads_of_cta();
 #pragma unroll 1

@@ -186,6 +186,8 @@ TEST_CASE("a manifest that was edited is believed in nothing", "[runtime][bundle
         0);
   CHECK(edited("\"of_batch\": true", "\"of_batch\": 1") ==
         "x: manifest: kernels[3].passes[0].tile_map.of_batch is neither true nor false; build it again");
+  CHECK(edited("\"round_rows\": 4", "\"round_rows\": 3") ==
+        "x: manifest: kernels[3].passes[0].tile_map.round_rows is neither 1 nor 4; build it again");
   CHECK(edited("\"threads\": 128", "\"threads\": 1e999") ==
         "x: manifest: has a number out of range; build it again");
   CHECK(edited("{", "[").find("x: manifest: is no JSON at byte ") == 0);
