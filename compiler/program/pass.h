@@ -50,8 +50,8 @@ struct Pass {
   int tile_kv = 0;
   int threads = 0;        // of a block
   int shared_memory = 0;  // dynamic bytes of a block
-  // It may start while the pass before it still runs, and waits for that one itself
-  // (templates/common/dependent_launch.cuh). Never the first: what it reads is the caller's.
+  // It may start while the pass before it still runs, or the caller's kernel before the first pass, and waits for that one
+  // itself (templates/common/dependent_launch.cuh).
   bool overlaps = false;
   // Of a baseline: bytes of an element of S, which it leaves in the workspace, with the maxima of each row's tiles and
   // room for each row's sum (templates/baseline_params.h). 0: it leaves none.

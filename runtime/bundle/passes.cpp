@@ -123,7 +123,6 @@ Program parse_passes(Fields& kernel, Direction direction) {
   Program program;
   for (Fields& fields : passes) {
     const Pass pass = parse_pass(fields, direction);
-    if (pass.overlaps && program.empty()) fields.fail("overlaps", "is true, and no pass comes before");
     if (pass.tile_map.has_value() != (pass.grid == Grid::tile_map))
       fields.fail("tile_map", "is not what the pass's grid asks for");
     if (pass.exact_gradients.empty() == (pass.grid == Grid::exact_sums))

@@ -19,8 +19,8 @@ std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& cla
                                       const ScoreClass& score_class, const Plan& plan, const Target& target,
                                       int shared_memory) {
   std::vector<PrintedPass> passes;
-  if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan));
-  const bool overlaps = !passes.empty() && target.compute_capability >= FA_OVERLAPS_FROM;
+  const bool overlaps = classes.map && target.compute_capability >= FA_OVERLAPS_FROM;
+  if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan, overlaps));
   passes.push_back(print_forward_pass(plan, facts, shared_memory, overlaps));
   return passes;
 }

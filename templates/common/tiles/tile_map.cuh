@@ -11,7 +11,6 @@
 // Shared       the summaries' pairs, where their values change, and what each warp looks at.
 #pragma once
 
-#include "common/dependent_launch.cuh"
 #include "common/placement.cuh"
 #include "common/tiles/extrema.cuh"
 #include "common/tiles/tile_blocks.cuh"
@@ -25,7 +24,6 @@ class TileMapPass {
  public:
   __device__ __forceinline__ explicit TileMapPass(const ForwardParams& params) : p_(params) {}
   __device__ __forceinline__ void run() {
-    let_next_pass_start();
     const int columns = map_columns(kShape, p_.call, kTileKv);
     const int rows = count_tiles(count_tiles(q_len(), kTileQ), kRows);
     if constexpr (kByBlocks)

@@ -50,3 +50,19 @@ TEST_CASE("a source carries the templates of its family and no other's", "[emit]
     CHECK(has_forward);
   }
 }
+
+TEST_CASE("the pass of a tile map waits for the caller's kernel before attention may start", "[emit]") {
+  for (const auto& [target, overlaps] : {std::pair{"a100", false}, {"h100", true}}) {
+    const Source source = source_of("document", DType::bf16, 64, target);
+    REQUIRE(source.program.size() == 2);
+    CHECK(source.program[0].overlaps == overlaps);
+    CHECK(source.program[1].overlaps == overlaps);
+    const std::string entry = source.text.substr(source.text.find("    facet_tile_map("));
+    const std::size_t wait = entry.find("fa::await_pass_before();"),
+                      start = entry.find("fa::let_next_pass_start();");
+    CHECK((wait != std::string::npos) == overlaps);
+    REQUIRE(start != std::string::npos);
+    CHECK((!overlaps || wait < start));
+    CHECK(start < entry.find(".run();"));
+  }
+}

@@ -97,7 +97,7 @@ TEST_CASE("a bundle's bytes give back all of it", "[runtime][bundle]") {
   CHECK(program[0].entry == "facet_tile_map");
   CHECK(program[0].grid == Grid::tile_map);
   CHECK(program[0].threads == 512);
-  CHECK_FALSE(program[0].overlaps);
+  CHECK(program[0].overlaps);
   REQUIRE(program[0].tile_map);
   CHECK(program[0].tile_map->of_batch);
   CHECK_FALSE(program[0].tile_map->of_head);
@@ -209,8 +209,6 @@ TEST_CASE("passes that Facet does not write are refused", "[runtime][bundle]") {
             .find("kernels[0].passes[0].tile_q is no whole number from 1") != std::string::npos);
   CHECK(edited("\"shared_memory\": 50000", "\"shared_memory\": -1")
             .find("kernels[0].passes[0].shared_memory is no whole number from 0") != std::string::npos);
-  CHECK(edited("\"overlaps\": false", "\"overlaps\": true") ==
-        "x: manifest: kernels[0].passes[0].overlaps is true, and no pass comes before; build it again");
   CHECK(edited("\"q_tiles\"", "\"tile_map\"") ==
         "x: manifest: kernels[0].passes[0].tile_map is not what the pass's grid asks for; build it again");
   CHECK(edited("\"grid\": \"tile_map\"", "\"grid\": \"q_tiles\"") ==

@@ -48,6 +48,7 @@ inline BundleContents sample_bundle() {
                    .tile_q = 64,
                    .tile_kv = 32,
                    .threads = 512,
+                   .overlaps = true,
                    .tile_map = TileMapShape{.of_batch = true, .of_head = false, .has_plain = true}});
   return contents;
 }

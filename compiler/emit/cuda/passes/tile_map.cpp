@@ -11,12 +11,14 @@ PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_c
                      .tile_q = map.tile_q,
                      .tile_kv = map.tile_kv,
                      .threads = kMapThreads,
+                     .overlaps = map.awaits,
                      .tile_map = map_shape(classes, score_class.function != nullptr)};
   return {.pass = pass,
           .include = "common/tiles/tile_map.cuh",
           .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, fa::kMapBlocksAnSm)
     {entry}(const __grid_constant__ fa::{params} params) {{
-{awaits}  fa::TileMapPass<fa::Classes, {tiles}>({forward}).run();
+{awaits}  fa::let_next_pass_start();
+  fa::TileMapPass<fa::Classes, {tiles}>({forward}).run();
 }}
 static_assert(fa::kMapThreads == {threads});
 )",
@@ -26,11 +28,13 @@ static_assert(fa::kMapThreads == {threads});
                               fmt::arg("forward", map.forward))};
 }
 
-PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan) {
+PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan,
+                                bool overlaps) {
   return print_map_pass(classes, score_class,
                         {.entry = "facet_tile_map",
                          .tile_q = plan.tile_q,
                          .tile_kv = plan.tile_kv,
+                         .awaits = overlaps,
                          .tiles = "fa::Config::kTileQ, fa::Config::kTileKv",
                          .params = "ForwardParams",
                          .forward = "params"});
