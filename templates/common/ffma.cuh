@@ -19,7 +19,7 @@ struct Products<Ffma> {
   static constexpr int kColumnTiles = 4;
   static constexpr int kQWords = 16;  // eight columns of row g, then of row g + 8
   static constexpr int kPWords = 16;  // eight keys of row g, then of row g + 8
-  static constexpr int kUnrolledSteps = 2;
+  static constexpr int kUnrolledSteps = 4;
   static constexpr bool kStagesOutput = false;
   static constexpr bool kLosesInfinities = false;
 

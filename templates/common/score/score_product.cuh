@@ -40,13 +40,20 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
 
   /// S += Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(const ForwardParams& params, unsigned k_lane_of_stage) {
-#pragma unroll(kUnrolledSteps)
-    for (int step = 0; step < kKSteps; ++step) {
-      unsigned q[kMTiles][Product::kQWords];
-      read_q(q, step);
+    constexpr int kAtOnce = kUnrolledSteps < kKSteps ? kUnrolledSteps : kKSteps;
+#pragma unroll 1
+    for (int first = 0; first < kKSteps; first += kAtOnce) {
+      // A few steps from there on differ in swizzle bits alone.
+      const unsigned q_first = QTile::at(q_lane, 0, first);
+      const unsigned k_first = KTile::at(k_lane_of_stage, 0, first);
 #pragma unroll
-      for (int n = 0; n < kNTiles; n += 2)
-        Product::template multiply_qk<KTile>(s, n, q, k_lane_of_stage, step);
+      for (int step = 0; step < kAtOnce; ++step) {
+        if (kKSteps % kAtOnce != 0 && first + step >= kKSteps) break;
+        unsigned q[kMTiles][Product::kQWords];
+        read_q(q, q_first, step);
+#pragma unroll
+        for (int n = 0; n < kNTiles; n += 2) Product::template multiply_qk<KTile>(s, n, q, k_first, step);
+      }
     }
     if constexpr (Product::kLosesInfinities) restore_infinities(params, k_lane_of_stage);
   }
@@ -94,7 +101,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
 #pragma unroll(Config::kQInRegisters ? kKSteps : 1)
       for (int step = 0; step < kKSteps; ++step) {
         unsigned q[kMTiles][Product::kQWords];
-        read_q(q, step);
+        read_q(q, q_lane, step);
         Product::template multiply_again<KTile>(again, n, q, k_lane_of_stage, step);
       }
 #pragma unroll
@@ -108,14 +115,15 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
   }
 
   /// The fragments of this warp's rows of Q and of step `step`'s columns.
-  __device__ __forceinline__ void read_q(unsigned (&q)[kMTiles][Product::kQWords], int step) const {
+  __device__ __forceinline__ void read_q(unsigned (&q)[kMTiles][Product::kQWords], unsigned q_from,
+                                         int step) const {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m) {
       if constexpr (Config::kQInRegisters) {
 #pragma unroll
         for (int i = 0; i < Product::kQWords; ++i) q[m][i] = q_fragments[m][step][i];
       } else {
-        Product::template load_q<QTile>(q[m], q_lane, m, step);
+        Product::template load_q<QTile>(q[m], q_from, m, step);
       }
     }
   }
