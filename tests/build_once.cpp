@@ -12,6 +12,7 @@
 #include "fa/error.h"
 #include "runtime/build/build.h"
 #include "runtime/build/key.h"
+#include "tests/tools/temporary.h"
 
 namespace fa::tests {
 namespace {
@@ -43,24 +44,23 @@ json build_now(const Source& source) {
 
 }  // namespace
 
-Built build_once(const Source& source) {
+std::string make_once(const std::string& key, const std::function<std::string()>& make) {
   const char* const folder = std::getenv("FA_TEST_BUILDS");
-  if (folder == nullptr) return build_source(source);
-  const Nvrtc& nvrtc = Nvrtc::get();
+  if (folder == nullptr) return make();
+  const std::string path = std::filesystem::path(folder) / key;
+  const Locked locked(path + ".lock");
+  if (std::filesystem::exists(path)) return tools::read_file(path);
+  std::string made = make();
+  std::ofstream(path + ".part", std::ios::binary) << made;
+  std::filesystem::rename(path + ".part", path);
+  return made;
+}
+
+Built build_once(const Source& source) {
+  if (std::getenv("FA_TEST_BUILDS") == nullptr) return build_source(source);
   const std::string flags[] = {source.arch};
-  const std::filesystem::path path =
-      std::filesystem::path(folder) / cuda_key(source, flags, nvrtc.version_text()).hex();
-  json said;
-  {
-    const Locked locked(path.string() + ".lock");
-    if (std::ifstream known(path); known) {
-      said = json::parse(known);
-    } else {
-      said = build_now(source);
-      std::ofstream(path.string() + ".part") << said;
-      std::filesystem::rename(path.string() + ".part", path);
-    }
-  }
+  const std::string key = cuda_key(source, flags, Nvrtc::get().version_text()).hex();
+  const json said = json::parse(make_once(key, [&] { return build_now(source).dump(); }));
   const std::string log = said["log"];
   if (said.contains("refused")) throw BuildError(said["refused"].get<std::string>(), log);
   return {.cubin = said["has_cubin"] ? "built" : "",

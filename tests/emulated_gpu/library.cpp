@@ -11,6 +11,7 @@
 
 #include "fa/error.h"
 #include "runtime/build/key.h"
+#include "tests/build_once.h"
 
 namespace fa::test {
 namespace {
@@ -80,7 +81,7 @@ std::string compiled_kernel(const Source& source) {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
-  std::string made = compile_kernel(source);
+  std::string made = tests::make_once(key, [&] { return compile_kernel(source); });
   const std::lock_guard lock(mutex);
   return known[key] = std::move(made);
 }

@@ -40,19 +40,21 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
 
   /// S += Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(const ForwardParams& params, unsigned k_lane_of_stage) {
-    constexpr int kAtOnce = kUnrolledSteps < kKSteps ? kUnrolledSteps : kKSteps;
+    if constexpr (kUnrolledSteps == 1) {
 #pragma unroll 1
-    for (int first = 0; first < kKSteps; first += kAtOnce) {
-      // A few steps from there on differ in swizzle bits alone.
-      const unsigned q_first = QTile::at(q_lane, 0, first);
-      const unsigned k_first = KTile::at(k_lane_of_stage, 0, first);
+      for (int step = 0; step < kKSteps; ++step) multiply_step(q_lane, k_lane_of_stage, step);
+    } else {
+      constexpr int kAtOnce = kUnrolledSteps < kKSteps ? kUnrolledSteps : kKSteps;
+#pragma unroll 1
+      for (int first = 0; first < kKSteps; first += kAtOnce) {
+        // A few steps from there on differ in swizzle bits alone.
+        const unsigned q_first = QTile::at(q_lane, 0, first);
+        const unsigned k_first = KTile::at(k_lane_of_stage, 0, first);
 #pragma unroll
-      for (int step = 0; step < kAtOnce; ++step) {
-        if (kKSteps % kAtOnce != 0 && first + step >= kKSteps) break;
-        unsigned q[kMTiles][Product::kQWords];
-        read_q(q, q_first, step);
-#pragma unroll
-        for (int n = 0; n < kNTiles; n += 2) Product::template multiply_qk<KTile>(s, n, q, k_first, step);
+        for (int step = 0; step < kAtOnce; ++step) {
+          if (kKSteps % kAtOnce != 0 && first + step >= kKSteps) break;
+          multiply_step(q_first, k_first, step);
+        }
       }
     }
     if constexpr (Product::kLosesInfinities) restore_infinities(params, k_lane_of_stage);
@@ -112,6 +114,14 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
           x = x != x ? again[m][i / 4][i % 4] : x;
         }
     }
+  }
+
+  /// What one step's columns add to S.
+  __device__ __forceinline__ void multiply_step(unsigned q_from, unsigned k_from, int step) {
+    unsigned q[kMTiles][Product::kQWords];
+    read_q(q, q_from, step);
+#pragma unroll
+    for (int n = 0; n < kNTiles; n += 2) Product::template multiply_qk<KTile>(s, n, q, k_from, step);
   }
 
   /// The fragments of this warp's rows of Q and of step `step`'s columns.
