@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "compiler/compile.h"
+#include "runtime/build/build.h"
 #include "runtime/build/nvrtc.h"
 #include "tests/build_once.h"
 #include "tests/catch.h"
@@ -184,6 +185,28 @@ TEST_CASE("tile maps build for the smallest tiles", "[nvrtc]") {
     INFO(builds[i].print() << ": " << results[i].plan << results[i].error);
     CHECK(results[i].error.empty());
     CHECK(results[i].plan.find("tile_q=16 ") != std::string::npos);
+  }
+}
+
+// Its tables may be what the caller's kernel before it writes; __ldg lets compilers move a read to before the wait. Among them
+// one number for all tiles, whose read no loop holds.
+TEST_CASE("the pass of a tile map reads no table before it has waited for the caller's kernel", "[nvrtc]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  const Spec numbers = Spec::parse(
+      "attention numbers\nhead_dim 64\ndtype bf16\ntensor first : i32[1]\ntensor lens : i32[batch]\n"
+      "tensor doc : i32[batch, kv_len]\n"
+      "mask_mod = doc[b, q_idx] == doc[b, kv_idx] and kv_idx < lens[b] and q_idx >= first[0]\n");
+  for (const Spec& spec : {numbers, load_spec("document"), load_spec("block_sparse"), load_spec("tree")}) {
+    INFO(spec.name());
+    const Compiled compiled = compile_front_end(spec.checked(), find_target("h100"));
+    const std::string ptx = build_source(*compiled.source).ptx;
+    std::string pass = ptx.substr(std::min(ptx.size(), ptx.find(".entry facet_tile_map(")));
+    pass = pass.substr(0, pass.find("\n}"));
+    const std::size_t wait = pass.find("griddepcontrol.wait"), read = pass.find("ld.global");
+    REQUIRE(wait != std::string::npos);
+    REQUIRE(read != std::string::npos);
+    CHECK(wait < read);
+    CHECK(wait < pass.find("griddepcontrol.launch_dependents"));
   }
 }
 

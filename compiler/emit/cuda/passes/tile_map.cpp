@@ -5,6 +5,8 @@
 
 namespace fa {
 
+// What waits has its reads behind the loops' conditions, past which compilers speculate no read: tables are read by __ldg, which
+// a wait alone does not hold back (templates/common/dependent_launch.cuh).
 PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_class, const MapPass& map) {
   const Pass pass = {.entry = map.entry,
                      .grid = Grid::tile_map,
