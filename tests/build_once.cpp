@@ -51,8 +51,11 @@ std::string make_once(const std::string& key, const std::function<std::string()>
   const Locked locked(path + ".lock");
   if (std::filesystem::exists(path)) return tools::read_file(path);
   std::string made = make();
-  std::ofstream(path + ".part", std::ios::binary) << made;
-  std::filesystem::rename(path + ".part", path);
+  std::ofstream out(path + ".part", std::ios::binary);
+  out << made;
+  out.close();
+  if (out)
+    std::filesystem::rename(path + ".part", path);  // else the disk is full, and the next call makes it again
   return made;
 }
 

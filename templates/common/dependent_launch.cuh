@@ -14,8 +14,9 @@ __device__ __forceinline__ void let_next_pass_start() {
 #endif
 }
 
-/// Waits until the pass before this one has ended. What that one wrote must be read by loads that the
-/// compiler may not move up: not by __ldg.
+/// Waits until the pass, or the caller's kernel, before this one has ended. What that one wrote must be read by
+/// loads that the compiler may not move up: by __ldg only behind a condition, past which it speculates no read,
+/// as in the loops of the tile map's pass.
 __device__ __forceinline__ void await_pass_before() {
 #if __CUDA_ARCH__ >= FA_OVERLAPS_FROM * 10
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -14,14 +14,16 @@
 namespace fa {
 namespace {
 
-/// In the order they run in.
+/// In the order they run in. What fills a tile map waits for the caller's kernel before it, and attention for the map: both may
+/// start before those have ended.
 std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& classes,
                                       const ScoreClass& score_class, const Plan& plan, const Target& target,
                                       int shared_memory) {
   std::vector<PrintedPass> passes;
-  const bool overlaps = classes.map && target.compute_capability >= FA_OVERLAPS_FROM;
-  if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan, overlaps));
-  passes.push_back(print_forward_pass(plan, facts, shared_memory, overlaps));
+  if (classes.map) passes.push_back(print_tile_map_pass(classes, score_class, plan));
+  passes.push_back(print_forward_pass(plan, facts, shared_memory));
+  const bool overlap = classes.map && target.compute_capability >= FA_OVERLAPS_FROM;
+  for (PrintedPass& pass : passes) pass.pass.overlaps = overlap;
   return passes;
 }
 

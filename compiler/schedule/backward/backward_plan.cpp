@@ -140,19 +140,17 @@ std::optional<TilePass> largest(Family family, std::array<int, 3> staying, std::
 /// The queries' tiles of which an SM holds eight warps at once, if any fit: with four of them, a CTA of the largest tiles, it
 /// waits for most of what it copies and multiplies. Deterministic backward passes on an H100, with the largest and with these:
 /// d128 dense 12.9 and 11.3 ms, `document` 1.46 and 1.25, `bigbird` 1.63 and 0.91; d256 dense 14.2 and 12.7. In 16 bits.
-template <class Fits>
-std::optional<TilePass> busy_queries(const CheckedSpec& spec, const Target& target, BackwardPlan& plan,
-                                     Fits fits) {
+std::optional<TilePass> busy_queries(const CheckedSpec& spec, const Target& target, BackwardPlan plan) {
   constexpr int kWarps = 8;
   for (const int tile_q : {64, 128})
     for (const int stages : {2, 1})
       for (const int tile_kv : {128, 64}) {
-        const TilePass pass = {
+        plan.queries = {
             .tile_q = tile_q, .tile_kv = tile_kv, .warps = tile_q / kRowsOfWarp, .stages = stages};
-        if (!fits(pass)) continue;
-        plan.queries = pass;
         const int bytes = queries_shared_memory(plan, spec) + target.reserved_smem_per_block;
-        if (kWarps / pass.warps * bytes <= target.max_smem_per_sm) return pass;
+        if (why_queries_illegal(plan, spec, target).empty() &&
+            kWarps / plan.queries.warps * bytes <= target.max_smem_per_sm)
+          return plan.queries;
       }
   return {};
 }
@@ -304,14 +302,13 @@ BackwardPlan choose_backward(const CheckedSpec& spec, const Target& target, cons
     plan.delays_dq = plan.dq_by_sums && spec.dtype != DType::f32;
     plan.delays_dq = plan.delays_dq && keys && fits(*keys);
   }
-  const auto queries_fit = [&](const TilePass& pass) {
-    plan.queries = pass;
-    return why_queries_illegal(plan, spec, target).empty();
-  };
   std::optional<TilePass> queries;
-  if (plan.family == Family::sm80 && spec.dtype != DType::f32)
-    queries = busy_queries(spec, target, plan, queries_fit);
-  if (!queries) queries = largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, kAnyScores, queries_fit);
+  if (plan.family == Family::sm80 && spec.dtype != DType::f32) queries = busy_queries(spec, target, plan);
+  if (!queries)
+    queries = largest(plan.family, {64, 32, 16}, {128, 64, 32}, false, kAnyScores, [&](const TilePass& pass) {
+      plan.queries = pass;
+      return why_queries_illegal(plan, spec, target).empty();
+    });
   if (!keys || !queries) throw SpecError({too_wide(spec, target)});
   plan.keys = *keys;
   plan.queries = *queries;

@@ -40,7 +40,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
 
   /// S += Q K^T for one kv tile.
   __device__ __forceinline__ void multiply_qk(const ForwardParams& params, unsigned k_lane_of_stage) {
-    if constexpr (kUnrolledSteps == 1) {
+    if constexpr (kUnrolledSteps == 1) {  // no step shares its place with another
 #pragma unroll 1
       for (int step = 0; step < kKSteps; ++step) multiply_step(q_lane, k_lane_of_stage, step);
     } else {

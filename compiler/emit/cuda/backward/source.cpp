@@ -26,8 +26,7 @@ std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Fa
                                                std::vector<ExactGradient> exact_gradients, bool overlap) {
   std::vector<PrintedPass> passes;
   const auto add_map = [&](const TilePass& tiles, std::string_view of) {
-    if (classes.map)
-      passes.push_back(print_backward_map_pass(classes, score_class, tiles, of, !passes.empty()));
+    if (classes.map) passes.push_back(print_backward_map_pass(classes, score_class, tiles, of));
   };
   add_map(plan.keys, "keys");
   passes.push_back(print_row_stats_pass());  // while the map is filled

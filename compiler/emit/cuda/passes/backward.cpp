@@ -66,12 +66,11 @@ PrintedPass print_row_stats_pass() {
 }
 
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
-                                    const TilePass& tiles, std::string_view of, bool awaits) {
+                                    const TilePass& tiles, std::string_view of) {
   return print_map_pass(classes, score_class,
                         {.entry = fmt::format("facet_tile_map_of_{}", of),
                          .tile_q = tiles.tile_q,
                          .tile_kv = tiles.tile_kv,
-                         .awaits = awaits,
                          .tiles = of == "keys" ? "fa::KeysConfig::kTileQ, fa::KeysConfig::kTileKv"
                                                : "fa::QueriesConfig::kTileQ, fa::QueriesConfig::kTileKv",
                          .params = "BackwardParams",

@@ -12,9 +12,9 @@ namespace fa {
 /// lse and D of each query row.
 PrintedPass print_row_stats_pass();
 
-/// The tile map of the walk `of` ("keys", "queries"); `classes.map` is there. `awaits`: a pass comes before.
+/// The tile map of the walk `of` ("keys", "queries"); `classes.map` is there.
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
-                                    const TilePass& tiles, std::string_view of, bool awaits);
+                                    const TilePass& tiles, std::string_view of);
 
 /// dK and dV, in one pass or two; what is captured goes with dK.
 std::vector<PrintedPass> print_keys_passes(const CheckedSpec& spec, const Facts& facts,

@@ -5,14 +5,13 @@
 
 namespace fa {
 
-PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps) {
+PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory) {
   const Pass pass = {.entry = "facet_forward",
                      .grid = order_of_q_tiles(facts).grid,
                      .tile_q = plan.tile_q,
                      .tile_kv = plan.tile_kv,
                      .threads = threads_of(plan),
-                     .shared_memory = shared_memory,
-                     .overlaps = overlaps};
+                     .shared_memory = shared_memory};
   return {.pass = pass,
           .include = {},
           .text = fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, {min_ctas})

@@ -22,20 +22,17 @@ struct PrintedPass {
 struct MapPass {
   std::string entry;
   int tile_q = 0, tile_kv = 0;
-  bool awaits = false;       // for the end of the pass before it, before the pass after it may start
   std::string_view tiles;    // both, as template arguments
   std::string_view params;   // the type of the launch arguments
   std::string_view forward;  // the ForwardParams among them
 };
 PrintedPass print_map_pass(const TileClasses& classes, const ScoreClass& score_class, const MapPass& map);
 
-/// Fills the tile map `classes` asks for; `classes.map` is there. `overlaps`: it may start before the caller's kernel before it
-/// has ended.
-PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan,
-                                bool overlaps);
+/// Fills the tile map `classes` asks for; `classes.map` is there.
+PrintedPass print_tile_map_pass(const TileClasses& classes, const ScoreClass& score_class, const Plan& plan);
 
-/// Attention itself. `overlaps`: it may start before the pass before it has ended.
-PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory, bool overlaps);
+/// Attention itself.
+PrintedPass print_forward_pass(const Plan& plan, const Facts& facts, int shared_memory);
 
 /// The order of a pass's tiles: the grid, and lines for templates/common/placement.cuh where heads of several batch entries may
 /// take turns at a tile.
