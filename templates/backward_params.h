@@ -34,6 +34,8 @@ struct BackwardParams {
   // What a launch on a GPU adds: where its passes find each other's results, in the call's workspace.
   float* row_stats;  // common/backward/row_stats.cuh
   float* d_q_sums;   // common/backward/query_sums.cuh; null where dQ has a pass of its own
+  // common/backward/head_counts.cuh, zeros at first; null where passes wait for whole passes.
+  unsigned* head_counts;
   // By their numbers; null where there is none. Kernels add to them: they begin as zeros.
   float* gradients[kMaxGradients];
   // Where gradients repeat: their sums in the call's workspace, which begin as zeros. Null where the elements have
@@ -52,12 +54,19 @@ constexpr int kBlocksOfExactSums = 128;
 
 /// Rows of a head that row_stats has room for: whole tiles of the largest size.
 constexpr int kRowsPadded = 128;
+FA_HOST_DEVICE constexpr int padded_tiles(int q_len) {
+  return static_cast<int>((static_cast<long long>(q_len) + kRowsPadded - 1) / kRowsPadded);
+}
 FA_HOST_DEVICE constexpr long long padded_rows(int q_len) {
-  return (static_cast<long long>(q_len) + kRowsPadded - 1) / kRowsPadded * kRowsPadded;
+  return static_cast<long long>(padded_tiles(q_len)) * kRowsPadded;
 }
 /// Floats of row_stats: two a row.
 FA_HOST_DEVICE constexpr long long row_stats_floats(const CallParams& call) {
   return 2 * padded_rows(call.q_len) * call.batch * call.num_q_heads;
+}
+/// Numbers of head_counts.
+FA_HOST_DEVICE constexpr long long head_counts_size(const CallParams& call) {
+  return static_cast<long long>(call.batch) * (call.num_q_heads + call.num_kv_heads);
 }
 /// Floats of d_q_sums.
 FA_HOST_DEVICE constexpr long long d_q_sums_floats(const CallParams& call, int head_dim) {

@@ -47,6 +47,14 @@ Blocks of_rows(const Pass& pass, const ForwardParams& params) {
       .x = count_tiles(params.call.q_len, pass.tile_q), .y = params.call.num_q_heads, .z = params.call.batch};
 }
 
+/// A block does pass.tile_q rows, kRowsPadded of one head side by side, or does more such rows after them: fewer blocks may be
+/// launched.
+Blocks of_row_stats(const Pass& pass, const ForwardParams& params) {
+  const std::int64_t tiles =
+      std::int64_t{padded_tiles(params.call.q_len)} * params.call.num_q_heads * params.call.batch;
+  return {.x = static_cast<int>(ceil_div(tiles, std::int64_t{std::max(pass.tile_q / kRowsPadded, 1)}))};
+}
+
 Blocks of_heads(const Pass&, const ForwardParams& params) {
   return {.y = params.call.num_q_heads, .z = params.call.batch};
 }
@@ -77,7 +85,7 @@ constexpr Rule kRules[] = {
     {Grid::first_q_tiles_first, "first_q_tiles_first", of_q_tiles_across_entries},
     {Grid::score_rows, "score_rows", of_rows},
     {Grid::heads, "heads", of_heads},
-    {Grid::row_stats, "row_stats", of_rows},
+    {Grid::row_stats, "row_stats", of_row_stats},
     {Grid::kv_tiles, "kv_tiles", of_kv_tiles},
     {Grid::first_kv_tiles_first, "first_kv_tiles_first", of_kv_tiles_across_entries},
     {Grid::longest_kv_tiles_first, "longest_kv_tiles_first", of_kv_tiles_across_entries},

@@ -23,12 +23,12 @@ enum class Grid : std::uint8_t {
   score_rows,  // a block for each tile_q rows of each head and batch entry
   heads,       // a block for each head and batch entry
   // Of the backward pass alone:
-  row_stats,  // a block for each tile_q rows of each head and batch entry; the pass finds BackwardParams::row_stats
-  kv_tiles,  // a block for each kv tile of each kv head and batch entry
+  row_stats,  // a block for tile_q rows, 128 of a head side by side, or fewer blocks; the pass finds BackwardParams::row_stats
+  kv_tiles,   // a block for each kv tile of each kv head and batch entry
   // The same of kv_tiles: the first takes longer than all others, or each longer than those after it.
   first_kv_tiles_first,
   longest_kv_tiles_first,
-  d_q_sums,   // as row_stats; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
+  d_q_sums,  // a block for each tile_q rows of each head and batch entry; the pass makes elements of BackwardParams::d_q_sums, tile_kv columns a row
   exact_sums  // as many blocks for every call; the pass makes elements of BackwardParams::exact_sums
 };
 

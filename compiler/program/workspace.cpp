@@ -9,7 +9,17 @@ namespace {
 
 constexpr std::size_t kAlignment = 16;  // of each part
 
-enum class Part : std::uint8_t { tile_map, scores, maxima, sums, row_state, row_stats, d_q_sums, exact_sums };
+enum class Part : std::uint8_t {
+  tile_map,
+  scores,
+  maxima,
+  sums,
+  row_state,
+  row_stats,
+  head_counts,
+  d_q_sums,
+  exact_sums
+};
 
 /// A part of the workspace: what the pass `number` leaves, or finds there. `gradient`: whose exact sums.
 struct WorkspacePart {
@@ -63,8 +73,10 @@ std::size_t lay_out(const Program& program, const CallParams& call, const Backwa
     }
     if (pass.grid == Grid::d_q_sums)  // which the passes before it fill
       part(Part::d_q_sums, static_cast<std::size_t>(d_q_sums_floats(call, pass.tile_kv)) * sizeof(float));
-    if (pass.grid == Grid::row_stats)
+    if (pass.grid == Grid::row_stats) {
       part(Part::row_stats, static_cast<std::size_t>(row_stats_floats(call)) * sizeof(float));
+      part(Part::head_counts, static_cast<std::size_t>(head_counts_size(call)) * sizeof(unsigned));
+    }
     if (backward == nullptr) continue;
     for (const ExactGradient& gradient : pass.exact_gradients)  // which the passes before it fill
       if (const std::size_t bytes = exact_bytes(gradient, *backward); bytes != 0)
@@ -112,6 +124,8 @@ void place_workspace(const Program& program, void* workspace, std::size_t number
     switch (place.part) {
       case Part::row_stats:
         return set(params.row_stats, workspace, place.offset);
+      case Part::head_counts:
+        return set(params.head_counts, workspace, place.offset);
       case Part::d_q_sums:
         return set(params.d_q_sums, workspace, place.offset);
       case Part::exact_sums:

@@ -9,6 +9,7 @@
 #include "compiler/program/grid.h"
 #include "compiler/program/workspace.h"
 #include "compiler/spec/dtype.h"
+#include "runtime/cuda/by_head.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/turns.h"
 
@@ -17,21 +18,16 @@ namespace {
 
 constexpr unsigned kMinusInfinity = 0xff800000u;  // its bits as a float
 
-// CUDA 12.3: from there on graphs hold an overlap that was captured.
-constexpr int kCapturesOverlap = 12030;
-
-/// `params`: the pass's arguments, of which `sizes` are a part that says how many blocks there are.
+/// `params`: the pass's arguments.
 template <class Params>
-void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params, const ForwardParams& sizes,
+void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params, const Blocks& blocks,
              Stream stream) {
   const Pass& pass = kernel.program[number];
-  const bool overlaps = pass.overlaps && kernel.device.info().driver_version >= kCapturesOverlap;
   void* arguments[] = {const_cast<Params*>(&params)};  // the driver copies it before it returns
   const DriverTable& table = kernel.device.table();
   CUlaunchAttribute overlap = {};
   overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   overlap.value.programmaticStreamSerializationAllowed = 1;
-  const Blocks blocks = blocks_of(pass, sizes);
   const CUlaunchConfig config = {.gridDimX = static_cast<unsigned>(blocks.x),
                                  .gridDimY = static_cast<unsigned>(blocks.y),
                                  .gridDimZ = static_cast<unsigned>(blocks.z),
@@ -41,7 +37,7 @@ void enqueue(const CudaKernel& kernel, std::size_t number, const Params& params,
                                  .sharedMemBytes = static_cast<unsigned>(pass.shared_memory),
                                  .hStream = static_cast<CUstream>(stream),
                                  .attrs = &overlap,
-                                 .numAttrs = overlaps ? 1U : 0U};
+                                 .numAttrs = overlaps_on(pass, kernel.device.info()) ? 1U : 0U};
   const CUresult result = table.launch_kernel(&config, kernel.functions[number], arguments, nullptr);
   if (result != CUDA_SUCCESS) check_driver(table, result, fmt::format("launching {}", pass.entry));
 }
@@ -93,6 +89,15 @@ void zero_exact_sums(const CudaDevice& device, const BackwardParams& params, Str
   }
 }
 
+void zero_head_counts(const CudaDevice& device, const BackwardParams& params, Stream stream) {
+  check_driver(
+      device.table(),
+      device.table().memset_d32_async(reinterpret_cast<CUdeviceptr>(params.head_counts), 0,
+                                      static_cast<std::size_t>(head_counts_size(params.forward.call)),
+                                      static_cast<CUstream>(stream)),
+      "zeroing the counts of a backward pass");
+}
+
 std::int64_t rows(const ForwardParams& params) {
   return std::int64_t{params.call.batch} * params.call.num_q_heads * params.call.q_len;
 }
@@ -109,14 +114,14 @@ void launch(const CudaKernel& kernel, ForwardParams params, std::int64_t kv_byte
     place_workspace(kernel.program, workspace, baseline);
     for (std::size_t number = 0; number < kernel.program.size(); ++number) {
       number_blocks(kernel.program[number], kv_bytes, gpu, baseline.forward);
-      enqueue(kernel, number, baseline, baseline.forward, stream);
+      enqueue(kernel, number, baseline, blocks_of(kernel.program[number], baseline.forward), stream);
     }
     return;
   }
   place_workspace(kernel.program, workspace, params);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
     number_blocks(kernel.program[number], kv_bytes, gpu, params);
-    enqueue(kernel, number, params, params, stream);
+    enqueue(kernel, number, params, blocks_of(kernel.program[number], params), stream);
   }
 }
 
@@ -128,10 +133,17 @@ void launch_backward(const CudaKernel& kernel, const BackwardCall& call, std::in
   std::ranges::copy(call.gradients, params.gradients);
   place_workspace(kernel.program, workspace, 0, params);
   zero_exact_sums(kernel.device, params, stream);
+  const DeviceInfo& gpu = kernel.device.info();
+  const int blocks_of_stats = blocks_of_stats_by_head(kernel.program, params.forward.call, kv_bytes, gpu);
+  if (blocks_of_stats != 0) zero_head_counts(kernel.device, params, stream);
   for (std::size_t number = 0; number < kernel.program.size(); ++number) {
+    const Pass& pass = kernel.program[number];
     place_workspace(kernel.program, workspace, number, params);
-    number_blocks(kernel.program[number], kv_bytes, kernel.device.info(), params.forward);
-    enqueue(kernel, number, params, params.forward, stream);
+    if (blocks_of_stats == 0) params.head_counts = nullptr;
+    number_blocks(pass, kv_bytes, gpu, params.forward);
+    Blocks blocks = blocks_of(pass, params.forward);
+    if (pass.grid == Grid::row_stats && blocks_of_stats != 0) blocks.x = blocks_of_stats;
+    enqueue(kernel, number, params, blocks, stream);
   }
 }
 

@@ -38,11 +38,12 @@ std::string fields() {
 std::string backward_fields() {
   static const BackwardParams p = {};
   const auto& [forward, d_o, d_lse, d_q, d_k, d_v, d_o_strides, d_q_strides, d_k_strides, d_v_strides,
-               row_stats, d_q_sums, gradients, exact_sums, elements] = p;
+               row_stats, d_q_sums, head_counts, gradients, exact_sums, elements] = p;
 #define FA_AT(field) at(#field, p, field)
   return FA_AT(forward) + FA_AT(d_o) + FA_AT(d_lse) + FA_AT(d_q) + FA_AT(d_k) + FA_AT(d_v) +
          FA_AT(d_o_strides) + FA_AT(d_q_strides) + FA_AT(d_k_strides) + FA_AT(d_v_strides) +
-         FA_AT(row_stats) + FA_AT(d_q_sums) + FA_AT(gradients) + FA_AT(exact_sums) + FA_AT(elements);
+         FA_AT(row_stats) + FA_AT(d_q_sums) + FA_AT(head_counts) + FA_AT(gradients) + FA_AT(exact_sums) +
+         FA_AT(elements);
 #undef FA_AT
 }
 

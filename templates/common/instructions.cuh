@@ -57,6 +57,27 @@ __device__ __forceinline__ void add_four_to_global(float* to, const float (&by)[
       : "memory");
 }
 
+/// A barrier of so many threads of the CTA, whole warps. Barrier 0 is __syncthreads.
+__device__ __forceinline__ void sync_some(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/// Adds 1 to a count in global memory, for another CTA's await_count: that one then finds all that this thread wrote, and what
+/// a barrier before showed it to be written by others.
+__device__ __forceinline__ void count_up(unsigned* count) {
+  asm volatile("red.release.gpu.add.u32 [%0], 1;" ::"l"(count) : "memory");
+}
+
+/// Waits until the count is `all`.
+__device__ __forceinline__ void await_count(const unsigned* count, unsigned all) {
+  unsigned found;
+  while (true) {
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(found) : "l"(count) : "memory");
+    if (found >= all) return;
+    asm volatile("nanosleep.u32 100;");
+  }
+}
+
 /// Stores four matrices of 8 x 8 16-bit elements in shared memory, each as a product leaves it in a warp's registers. `smem`:
 /// where row lane % 8 of matrix lane / 8 goes.
 __device__ __forceinline__ void store_matrices(unsigned smem, const unsigned (&words)[4]) {

@@ -85,6 +85,11 @@ BackwardPass emulated_backward(const SharedLibrary& library, const Program& prog
                     std::fill_n(params.exact_sums[i], params.elements[i], ExactSum{});
                 for (std::size_t number = 0; number < program.size(); ++number) {
                   place_workspace(program, workspace, number, params);
+                  // Passes that wait for heads in one of the orders, for whole passes in the other.
+                  if (order == Order::last_to_first)
+                    params.head_counts = nullptr;
+                  else if (number == 0)
+                    std::fill_n(params.head_counts, head_counts_size(params.forward.call), 0U);
                   const CallParams& sizes = params.forward.call;
                   const bool of_kv = is_of_keys(program[number].grid);
                   const int heads = of_kv ? sizes.num_kv_heads : sizes.num_q_heads;

@@ -40,17 +40,20 @@ Spec spec_of(const std::string& hooks, const std::string& sink, DType dtype) {
 }
 
 void check_sinks(Device device, const Path& path) {
+  ProblemInputs inputs;
+  inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 70, .kv_len = 133};
+  Options options = uncached(device);
+  options.target = path.target;
+  std::vector<Spec> specs;
   for (const DType dtype : path.dtypes)
     for (const char* hooks : kSunkHooks)
-      for (const char* sink : kSinks) {
-        ProblemInputs inputs;
-        inputs.size = {.batch = 2, .num_q_heads = 4, .num_kv_heads = 2, .q_len = 70, .kv_len = 133};
-        Options options = uncached(device);
-        options.target = path.target;
-        const Spec spec = spec_of(hooks, sink, dtype);
-        INFO(hooks << "\n" << sink << " " << dtype_name(dtype) << " " << path.target);
-        CHECK(failure(compile(spec, options), make_problem(spec, inputs)) == "");
-      }
+      for (const char* sink : kSinks) specs.push_back(spec_of(hooks, sink, dtype));
+  const std::vector<Kernel> kernels =
+      compile_on_all_cores(specs.size(), [&](std::size_t i) { return compile(specs[i], options); });
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    INFO(specs[i].text() << path.target);
+    CHECK(failure(kernels[i], make_problem(specs[i], inputs)) == "");
+  }
 }
 
 /// Keys up to kv_len, or one more whose k and v are 0.
@@ -78,7 +81,10 @@ TEST_CASE("host: sinks are within the bound", "[numeric]") {
 
 TEST_CASE("cuda: sinks are within the bound, on every path", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  for (const Path& path : gpu_paths()) check_sinks(Device::cuda, path);
+  for (const Path& path : gpu_paths())
+    DYNAMIC_SECTION("of " << (path.target.empty() ? "this GPU" : path.target)) {
+      check_sinks(Device::cuda, path);
+    }
 }
 
 TEST_CASE("a sink of 0 is a key of 0 without a value", "[numeric]") {

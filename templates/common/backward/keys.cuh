@@ -137,7 +137,8 @@ struct BackwardKeys {
                  static_cast<int>(forward.v_strides.row), kv0, kv_len);
     v_copy.settle(copy_to + kVOffset);
     close_copies();
-    await_pass_before();
+    const bool by_head = kHasK && HeadCounts::are_kept(params);  // what has no dK follows the pass that has
+    if (!by_head) await_pass_before();
 
     Sums<KTile> dk;
     Sums<VTile> dv;
@@ -156,7 +157,7 @@ struct BackwardKeys {
       if constexpr (kHasQ)
         bases.put(kBaseSums, QuerySums<Element, Config::kHeadDim>::of_rows(params, b, h, 0));
       bases.seal();
-      const auto load = [&](int tile, int stage) {
+      const auto load = [&](int tile, int stage, bool with_stats = true) {
         const unsigned to = copy_to + kStagesOffset + stage * kStageBytes;
         const unsigned pieces = stages + stage * kStageBytes;
         const int q0 = tile * Config::kTileQ;
@@ -164,13 +165,11 @@ struct BackwardKeys {
         copies.q.start(to, bases.get(kBaseQ), static_cast<int>(forward.q_strides.row), q0, q_len);
         copies.d_o.start(to + kDoOffset, bases.get(kBaseDo), static_cast<int>(params.d_o_strides.row), q0,
                          q_len);
-        copies.lse.start(pieces + kLseOffset, bases.get(kBaseLse) + 4 * q0);
-        copies.d.start(pieces + kDOffset, bases.get(kBaseD) + 4 * q0);
+        if (with_stats) start_stats(copies, pieces, bases, q0);
         // Copies through registers end here: kept over a search for the next tile, they would be spilled.
         copies.q.settle(to);
         copies.d_o.settle(to + kDoOffset);
-        copies.lse.settle(pieces + kLseOffset);
-        copies.d.settle(pieces + kDOffset);
+        if (with_stats) settle_stats(copies, pieces);
       };
       if constexpr (kCaptures) captured.clear();
       Walk walk{{{b, h, kv_tile}}};
@@ -178,7 +177,13 @@ struct BackwardKeys {
       int turn = 0;  // of the stages and of dS's rooms: 0, 1, 0, ...
       DelayedQ delayed;
       __syncthreads();  // the head before is done with its last tiles
-      if (now.exists()) load(now.tile(), 0);
+      if (now.exists()) load(now.tile(), 0, !by_head);
+      if (by_head) {
+        HeadCounts::await_stats(params, b, h);
+        Stage copies;
+        if (now.exists()) start_stats(copies, stages, bases, now.tile() * Config::kTileQ);
+        if (now.exists()) settle_stats(copies, stages);
+      }
       close_copies();
 #pragma unroll 1
       while (now.exists()) {
@@ -228,6 +233,7 @@ struct BackwardKeys {
     }
     await_copies<0>();  // K and V, where there was no tile
     __syncthreads();
+    if (kHasQ && by_head) HeadCounts::count_cta_of_keys(params, b, kv_head);
     if constexpr (Config::kQueryWarps > 1) {
       auto* const sums = reinterpret_cast<float*>(shared + kSumsOffset);
       add_up(dk, sums);
@@ -243,6 +249,17 @@ struct BackwardKeys {
   }
 
  private:
+  /// lse and D of a tile's rows. `stage`: in shared memory.
+  static __device__ __forceinline__ void start_stats(Stage& copies, unsigned stage, const LaneStore& bases,
+                                                     int q0) {
+    copies.lse.start(stage + kLseOffset, bases.get(kBaseLse) + 4 * q0);
+    copies.d.start(stage + kDOffset, bases.get(kBaseD) + 4 * q0);
+  }
+  static __device__ __forceinline__ void settle_stats(Stage& copies, unsigned stage) {
+    copies.lse.settle(stage + kLseOffset);
+    copies.d.settle(stage + kDOffset);
+  }
+
   /// The first of this warp's keys, and its number among those that share them.
   static __device__ __forceinline__ int row_of_warp() {
     const int warp = static_cast<int>(warp_of_cta());

@@ -9,6 +9,7 @@
 
 #include "backward_params.h"
 #include "common/backward/gradient_store.cuh"
+#include "common/backward/head_counts.cuh"
 #include "common/backward/kept_scale.cuh"
 #include "common/backward/tile_products.cuh"
 #include "common/dependent_launch.cuh"
@@ -34,10 +35,11 @@ struct QuerySums {
     return params.d_q_sums + row / 16 * kFloatsOfRows;
   }
 
-  /// Of the kRowsPadded rows of a block, by all of its threads.
-  static __device__ __forceinline__ void clear(const BackwardParams& params, int b, int h, int first_row) {
+  /// Of kRowsPadded rows, by so many threads, of which this is one.
+  static __device__ __forceinline__ void clear(const BackwardParams& params, int b, int h, int first_row,
+                                               int thread, int threads) {
     auto* const sums = reinterpret_cast<float4*>(of_rows(params, b, h, first_row));
-    for (int i = thread_of_cta(); i < kRowsPadded / 16 * kFloatsOfRows / 4; i += threads_of_cta())
+    for (int i = thread; i < kRowsPadded / 16 * kFloatsOfRows / 4; i += threads)
       sums[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
 };
@@ -160,10 +162,18 @@ struct QuerySumsPass {
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const CallParams& call = params.forward.call;
-    // The last heads first: the L2 cache still has their sums.
-    const int first_row = block_index().x * kRowsPadded, h = call.num_q_heads - 1 - block_index().y,
-              b = call.batch - 1 - block_index().z;
-    await_pass_before();
+    const auto [x, y, z] = block_index();
+    const bool by_head = HeadCounts::are_kept(params);
+    // By heads in the order in which they end. Else the last heads first: the L2 cache still has their sums.
+    const int first_row = x * kRowsPadded, h = by_head ? y : call.num_q_heads - 1 - y,
+              b = by_head ? z : call.batch - 1 - z;
+    if (by_head) {
+      const int kv_len = Sequence::kv_len(call, b);
+      HeadCounts::await_keys(params, b, Sequence::kv_head(call, h),
+                             (kv_len + Config::kTileKv - 1) / Config::kTileKv);
+    } else {
+      await_pass_before();
+    }
     const float* const from = Sums::of_rows(params, b, h, first_row + warp_of_cta() * kRowsPerWarp) +
                               lane_of_warp() * Sums::kLaneStep;
     float sums[1][Sums::kColumnTiles][4];
@@ -175,6 +185,8 @@ struct QuerySumsPass {
         gradient_rows<Element>(params.d_q, params.d_q_strides, b, h, first_row, Sequence::q_len(call, b)),
         shared, sums, call.scale * kept_scale<Config>(call),
         {static_cast<int>(warp_of_cta()) * kRowsPerWarp, 0});
+    // What follows this pass finds dK and dV, too.
+    if (by_head && x == 0 && y == 0 && z == 0) await_pass_before();
   }
 };
 

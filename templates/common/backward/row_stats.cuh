@@ -9,6 +9,7 @@
 
 #include "backward_params.h"
 #include "common/backward/captured.cuh"
+#include "common/backward/head_counts.cuh"
 #include "common/backward/kept_scale.cuh"
 #include "common/backward/query_sums.cuh"
 #include "common/dependent_launch.cuh"
@@ -30,13 +31,16 @@ struct RowStats {
   }
 };
 
-/// The pass: blocks are (kRowsPadded rows, heads, batch), a few lanes for a row.
+/// The pass: each team of a block's threads takes kRowsPadded rows of a head, a few lanes for a row, and where the grid has
+/// fewer teams than that, others after them.
 /// It also adds up the gradients of what the sink captures: as a key of probability P_sink, whose value is 0, it has
 /// the gradient -P_sink D from each row.
-template <class Config, class Hooks, class Derivatives>
+template <class Config, class Hooks, class Derivatives, int kTeams>
 struct RowStatsPass {
   using Element = typename Config::Element;
-  static constexpr int kThreads = 256;
+  static constexpr int kTeam = 256;  // threads
+  static constexpr int kThreads = kTeams * kTeam;
+  static constexpr int kRows = kTeams * kRowsPadded;   // of a block at once
   static constexpr int kPiece = 16 / Element::kBytes;  // elements that a lane reads at once
   static constexpr int kPieces = (Config::kHeadDimV + kPiece - 1) / kPiece;
   static constexpr int kLanes =  // of a row
@@ -45,27 +49,45 @@ struct RowStatsPass {
       : kPieces > 8  ? 16
       : kPieces > 4  ? 8
       : kPieces > 2  ? 4
-                     : 2;  // so that there are no more rows at once than a block has
-  static constexpr int kRowsAtOnce = kThreads / kLanes;
+                     : 2;  // so that there are no more rows at once than a team has
+  static constexpr int kRowsAtOnce = kTeam / kLanes;
   // Rows whose loads a lane starts before it adds any up.
   static constexpr int kRowsOfLane = kRowsPadded / kRowsAtOnce < 4 ? kRowsPadded / kRowsAtOnce : 4;
   static_assert(kRowsPadded % (kRowsOfLane * kRowsAtOnce) == 0 && kRowsOfLane <= kLanes);
 
   static __device__ __forceinline__ void run(const BackwardParams& params) {
     const CallParams& call = params.forward.call;
-    // The first heads last: the next pass begins with them, and finds in the L2 cache what was read and written here.
-    const int part = block_index().x, h = call.num_q_heads - 1 - block_index().y,
-              b = call.batch - 1 - block_index().z;
+    const int tiles = padded_tiles(Sequence::q_len(call, Sequence::kAnyEntry));
+    const int all = tiles * call.num_q_heads * call.batch;
+    // This pass reads nothing of the tile map that is filled before. The next one does: by heads it starts when the map is
+    // there.
+    const bool by_head = HeadCounts::are_kept(params);
+    if (by_head) await_pass_before();
+    let_next_pass_start();
+#pragma unroll 1
+    for (int turn = block_index().x * kTeams + thread_of_cta() / kTeam; turn < all;
+         turn += grid_width() * kTeams) {
+      // In the next pass's order where that waits for heads. Else the first heads last: the next pass begins with them, and
+      // finds in the L2 cache what was read and written here.
+      const int number = by_head ? turn : all - 1 - turn, head = number / tiles;
+      find(params, head / call.num_q_heads, head % call.num_q_heads, number % tiles);
+    }
+    if (!by_head) await_pass_before();
+  }
+
+ private:
+  /// Of the team's rows, tile `part` of the head.
+  static __device__ __forceinline__ void find(const BackwardParams& params, int b, int h, int part) {
+    const CallParams& call = params.forward.call;
     const int q_len = Sequence::q_len(call, b);
     const RowStats stats = RowStats::of_head(params, b, h);
     const char* const o =
         Sequence::head_bytes<Element::kBytes>(params.forward.o, params.forward.o_strides, b, h);
     const char* const d_o = Sequence::head_bytes<Element::kBytes>(params.d_o, params.d_o_strides, b, h);
-    const int lane = static_cast<int>(thread_of_cta()) % kLanes;
+    const int thread = static_cast<int>(thread_of_cta()) % kTeam, lane = thread % kLanes;
     float d_sink = 0.0f;  // of this thread's rows
 #pragma unroll 1
-    for (int first = static_cast<int>(thread_of_cta()) / kLanes; first < kRowsPadded;
-         first += kRowsOfLane * kRowsAtOnce) {
+    for (int first = thread / kLanes; first < kRowsPadded; first += kRowsOfLane * kRowsAtOnce) {
       // The one row that this lane goes on with; its lse is asked for first, so that nothing waits for it alone.
       const int q_idx_of_lane = part * kRowsPadded + first + lane * kRowsAtOnce;
       const bool exists = lane < kRowsOfLane && q_idx_of_lane < q_len;
@@ -102,11 +124,10 @@ struct RowStatsPass {
     }
     // Behind the loads, which would wait for these stores to start.
     if (params.d_q_sums != nullptr)
-      QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded);
-    await_pass_before();  // only for the passes after this one: it reads nothing of the tile map
+      QuerySums<Element, Config::kHeadDim>::clear(params, b, h, part * kRowsPadded, thread, kTeam);
+    if (HeadCounts::are_kept(params)) HeadCounts::count_tile_of_stats<kTeam>(params, b, h);
   }
 
- private:
   template <class... Adjoints>
   static __device__ __forceinline__ void add_to_all(const BackwardParams& params, int b, int h, float d_sink,
                                                     AdjointList<Adjoints...>) {

@@ -83,7 +83,9 @@ TEST_CASE("the grids of a backward pass count rows and kv tiles of heads", "[pro
   params.call.num_kv_heads = 2;
   params.head_shift = 2;
   CHECK(blocks({.entry = "f", .grid = Grid::row_stats, .tile_q = 128, .tile_kv = 1}, params) ==
-        std::array{2, 8, 3});
+        std::array{2 * 8 * 3, 1, 1});
+  CHECK(blocks({.entry = "f", .grid = Grid::row_stats, .tile_q = 5 * 128, .tile_kv = 1}, params) ==
+        std::array{10, 1, 1});  // 128 rows of five heads' tiles side by side
   CHECK(blocks({.entry = "f", .grid = Grid::d_q_sums, .tile_q = 128, .tile_kv = 64}, params) ==
         std::array{2, 8, 3});
   params.head_shift = 0;

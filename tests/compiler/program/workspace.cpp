@@ -84,6 +84,7 @@ TEST_CASE("each pass of a backward pass sees the tile map that was filled last",
   BackwardParams params{};
   params.forward.call.batch = 1;
   params.forward.call.num_q_heads = 2;
+  params.forward.call.num_kv_heads = 2;
   params.forward.call.q_len = 130;
   params.forward.call.kv_len = 4000;
   const auto map = [](int tile) {
@@ -99,8 +100,9 @@ TEST_CASE("each pass of a backward pass sees the tile map that was filled last",
                            map(32),
                            {.entry = "queries", .grid = Grid::q_tiles, .tile_q = 32, .tile_kv = 32},
                            {.entry = "sums", .grid = Grid::d_q_sums, .tile_q = 128, .tile_kv = 40}};
-  const std::size_t stats = 2 * 2 * 256 * 4;    // lse and D of 256 rows of two heads
-  const std::size_t first_map = 3 * 2 * 2 * 4;  // 3 q tiles, 2 words, 2 bits a tile
+  const std::size_t counts = (2 + 2) * 4;              // of heads of q and kv heads
+  const std::size_t stats = 2 * 2 * 256 * 4 + counts;  // lse and D of 256 rows of two heads
+  const std::size_t first_map = 3 * 2 * 2 * 4;         // 3 q tiles, 2 words, 2 bits a tile
   const std::size_t second_map = 5 * 4 * 2 * 4;
   const std::size_t sums = 2 * 256 * 48 * 4;  // whole products of 16 columns
   CHECK(workspace_bytes(program, params.forward.call) == stats + first_map + second_map + sums);
@@ -111,6 +113,7 @@ TEST_CASE("each pass of a backward pass sees the tile map that was filled last",
   };
   place_workspace(program, memory.data(), 2, params);
   CHECK(offset(params.row_stats) == 0);
+  CHECK(offset(params.head_counts) == static_cast<std::ptrdiff_t>(stats - counts));
   CHECK(offset(params.forward.tile_map) == static_cast<std::ptrdiff_t>(stats));
   CHECK(offset(params.d_q_sums) == static_cast<std::ptrdiff_t>(stats + first_map + second_map));
   place_workspace(program, memory.data(), 4, params);

@@ -1,4 +1,6 @@
 // A backward call through a fake driver: captured gradients begin as zeros, then the passes are launched in order.
+#include <fmt/format.h>
+
 #include <memory>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 
 constexpr const char* kSpecWithSlopes =
     "attention a\nhead_dim 64\ndtype bf16\ntensor slopes : f32[num_q_heads] grad\n"
-    "score_mod = score + slopes[h] * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx\n";
+    "score_mod = score + slopes[h] * (kv_idx - q_idx)\nmask_mod = q_idx >= kv_idx";
 
 BackwardArgs arguments(int q_len, int kv_len) {
   BackwardArgs args;
@@ -61,7 +63,7 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
   CHECK(fake().memsets[0].value == 0);
   REQUIRE(fake().launches == 3);
   CHECK(fake().first[0].entry == "facet_row_stats");
-  CHECK(grid(fake().first[0]) == std::vector<unsigned>{2, 6, 3});  // 130 rows, 128 a block
+  CHECK(grid(fake().first[0]) == std::vector<unsigned>{36, 1, 1});  // 130 rows of 18 heads, 128 a block
   CHECK(fake().first[1].entry == "facet_d_kv");
   // 1000 keys, 128 a block, at each of which the two kv heads of all three entries take turns
   CHECK(grid(fake().first[1]) == std::vector<unsigned>{64, 1, 1});
@@ -71,6 +73,7 @@ TEST_CASE("a backward call zeroes captured gradients, then launches its passes i
     CHECK(launch.stream == at(0x9000));
     CHECK(launch.params.q == at(0x100000000));
     CHECK_FALSE(launch.overlaps);
+    CHECK(launch.head_counts == nullptr);
   }
 }
 
@@ -109,6 +112,59 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("where row stats take long, the passes after them wait for heads, which are counted from zero",
+          "[backward][launch]") {
+  struct Case {
+    const char* gpu;
+    int rows;
+    bool by_head;
+    int driver = 13000;
+    int l2_bytes = 1 << 20;
+    int keys = 1000;  // that the mask keeps of a row, at most
+  };
+  // 18 heads. A quarter of the 132 SMs have a block each, of 4 * 128 rows at once, and go round 8 times.
+  // Where Q and dO of two heads fit the L2 cache, the next pass begins with two of six.
+  for (const Case& c :
+       {Case{"h100", 58 * 128, false}, Case{"h100", 58 * 128 + 1, true}, Case{"a100", 1 << 20, false},
+        Case{"h100", 1 << 20, false, 12000}, Case{"h100", 58 * 128 + 1, false, 13000, 1 << 30},
+        Case{"h100", 1 << 20, false, 13000, 1 << 20, 200},
+        Case{"h100", 1 << 20, true, 13000, 1 << 20, 300}}) {
+    CAPTURE(c.gpu, c.rows, c.driver, c.l2_bytes, c.keys);
+    const Spec spec = Spec::parse(kSpecWithSlopes + fmt::format(" and q_idx - kv_idx < {}\n", c.keys));
+    reset_fake();
+    fake().driver_version = c.driver;
+    fake().l2_bytes = c.l2_bytes;
+    const CudaDevice device(fake_table(), 0);
+    const Target& target = find_target(c.gpu);
+    const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
+    const Program program = emit_backward_for_gpu(spec.checked(), compiled,
+                                                  plan_backward(spec.checked(), compiled, target), target)
+                                .program;
+    const auto kernel = load_cuda(device, {.image = "cubin", .program = program});
+    const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(c.rows, 1000));
+    launch_backward(*kernel, call, 1000 * 256, at(0x1000000), at(0x9000));
+
+    REQUIRE(fake().launches == 3);
+    REQUIRE(fake().first[0].entry == "facet_row_stats");
+    const int tiles = (c.rows + 127) / 128 * 18;
+    if (c.by_head) {
+      const std::size_t stats = std::size_t{2} * tiles * 128 * sizeof(float);
+      CHECK(grid(fake().first[0]) == std::vector<unsigned>{33, 1, 1});
+      REQUIRE(fake().memsets.size() == 2);  // after the slopes' gradient
+      CHECK(fake().memsets[1].first == 0x1000000 + stats);
+      CHECK(fake().memsets[1].width == (6 + 2) * 3);
+      CHECK(fake().memsets[1].value == 0);
+      for (const FakeLaunch& launch : fake().first) CHECK(launch.head_counts == at(0x1000000 + stats));
+    } else {
+      const unsigned teams = c.gpu == std::string("h100") && c.keys >= 256 ? 4 : 1;
+      CHECK(grid(fake().first[0]) ==
+            std::vector<unsigned>{(static_cast<unsigned>(tiles) + teams - 1) / teams, 1, 1});
+      CHECK(fake().memsets.size() == 1);
+      for (const FakeLaunch& launch : fake().first) CHECK(launch.head_counts == nullptr);
+    }
+  }
+}
+
 TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients of them last",
           "[backward][launch][deterministic]") {
   reset_fake();
@@ -121,7 +177,8 @@ TEST_CASE("a deterministic call also zeroes the exact sums, and makes gradients 
   const auto kernel = load_cuda(device, {.image = "cubin", .program = program});
 
   const BackwardCall call = prepare_backward(spec.checked(), Device::cuda, arguments(130, 1000));
-  const std::size_t stats = 2 * sizeof(float) * 256 * 6 * 3;  // lse and D, rows rounded up to 128
+  const std::size_t stats = 2 * sizeof(float) * 256 * 6 * 3    // lse and D, rows rounded up to 128
+                            + sizeof(unsigned) * (6 + 2) * 3;  // counts of heads of q and kv heads
   CHECK(workspace_bytes(program, call.params) == stats + 6 * sizeof(ExactSum));
   launch_backward(*kernel, call, 1000, at(0x1000000), at(0x9000));
   REQUIRE(fake().memsets.size() == 2);

@@ -51,9 +51,12 @@ CUresult launch(const CUlaunchConfig* config, CUfunction function, void** argume
               .shared_memory = config->sharedMemBytes,
               .stream = config->hStream,
               .params = {},
+              .head_counts = nullptr,
               .context = f.contexts.empty() ? nullptr : f.contexts.back(),
               .overlaps = overlaps};
   std::memcpy(&f.launch.params, arguments[0], sizeof(ForwardParams));
+  if (f.launch.entry == "facet_row_stats" || f.launch.entry.starts_with("facet_d_"))
+    f.launch.head_counts = static_cast<const BackwardParams*>(arguments[0])->head_counts;
   constexpr std::size_t kFew = 16;
   if (f.first.size() < kFew) f.first.push_back(f.launch);
   return f.launch_result;

@@ -9,6 +9,7 @@
 #include "fa/kernel.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/driver.h"
+#include "templates/backward_params.h"
 #include "templates/params.h"
 
 namespace fa::tests {
@@ -21,8 +22,9 @@ struct FakeLaunch {
   unsigned shared_memory = 0;
   CUstream stream = nullptr;
   ForwardParams params = {};
-  CUcontext context = nullptr;  // current at the launch
-  bool overlaps = false;        // it may start before the launch before it has ended
+  const unsigned* head_counts = nullptr;  // of a backward pass's arguments
+  CUcontext context = nullptr;            // current at the launch
+  bool overlaps = false;                  // it may start before the launch before it has ended
 };
 
 struct FakeMemset {

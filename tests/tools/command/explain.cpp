@@ -113,7 +113,8 @@ TEST_CASE("explain --backward prints the backward pass's plan and its workspace"
     words.insert(words.end(), more.begin(), more.end());
     return nlohmann::json::parse(facet(words).out);
   };
-  constexpr int kStats = 2 * 4 * 128 * 2, kQuerySums = 4 * 128 * 64 * 2, kExactSums = 104 * 2 * 100;
+  constexpr int kCounts = 4 * (2 + 2);  // of heads of q and kv heads
+  constexpr int kStats = 2 * 4 * 128 * 2 + kCounts, kQuerySums = 4 * 128 * 64 * 2, kExactSums = 104 * 2 * 100;
   CHECK_FALSE(backward({}).contains("backward"));
   const nlohmann::json fast = backward({"--backward"})["backward"];
   CHECK(missing(fast["plan"].get<std::string>(), {"dq_by_sums=1 delays_dq=1 deterministic=0"}) == "");

@@ -9,25 +9,28 @@
 namespace fa {
 namespace {
 
-constexpr int kRowStatsThreads = 256;
-// How many of its blocks an SM is to hold, which bounds the registers of a thread: the pass waits for memory alone, so many
+// The teams of row stats that an SM is to hold, which bounds the registers of a thread: the pass waits for memory alone, so many
 // threads are to ask for it.
-constexpr int kRowStatsBlocks = 4;
+constexpr int kRowStatsTeams = 4;
+constexpr int kRowStatsTeam = 256;  // threads
+// A band of fewer keys leaves the other passes so little to do that waiting for heads costs more than it hides (B2 N8192 bf16,
+// an H100: 64 keys 1.07 of the time at d128 and 1.12 at d64, 128 keys 1.02 and 1.08, 192 keys 0.99 and 256 keys 0.96 at d128).
+constexpr int kFewKeys = 256;
 constexpr int kExactSumsThreads = 256;
 
 /// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
 static_assert(kRowsPadded == kMostQueryRows);
 
-std::string print_entry(const Pass& pass, std::string_view runs, int blocks_an_sm = 1) {
-  return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+std::string print_entry(const Pass& pass, std::string_view runs) {
+  return fmt::format(R"(extern "C" __global__ void __launch_bounds__({threads})
     {entry}(const __grid_constant__ fa::BackwardParams params) {{
   fa::let_next_pass_start();
   {runs}::run(params);
 }}
 static_assert({runs}::kThreads == {threads});
 )",
-                     fmt::arg("threads", pass.threads), fmt::arg("blocks", blocks_an_sm),
-                     fmt::arg("entry", pass.entry), fmt::arg("runs", runs));
+                     fmt::arg("threads", pass.threads), fmt::arg("entry", pass.entry),
+                     fmt::arg("runs", runs));
 }
 
 std::string print_shared_memory(const Pass& pass, std::string_view runs) {
@@ -53,16 +56,28 @@ PrintedPass print_keys_pass(std::string entry, std::string_view gradients, const
 
 }  // namespace
 
-PrintedPass print_row_stats_pass() {
+PrintedPass print_row_stats_pass(const BackwardNeeds& needs, bool overlap) {
+  const bool keeps_few = needs.edges.is_band && needs.edges.keys_of_range < kFewKeys;
+  // A block of all teams takes an SM whole: the next passes may wait for heads (runtime/cuda/by_head.h).
+  const int teams = overlap && !keeps_few ? kRowStatsTeams : 1;
   const Pass pass = {.entry = "facet_row_stats",
                      .grid = Grid::row_stats,
-                     .tile_q = kRowsPadded,
+                     .tile_q = teams * kRowsPadded,
                      .tile_kv = 1,  // has no part in it
-                     .threads = kRowStatsThreads};
+                     .threads = teams * kRowStatsTeam};
   return {.pass = pass,
           .include = {},
-          .text = "using facet_rows = fa::RowStatsPass<fa::QueriesConfig, fa::Hooks, fa::Derivatives>;\n" +
-                  print_entry(pass, "facet_rows", kRowStatsBlocks)};
+          .text = fmt::format(
+              R"(using facet_rows = fa::RowStatsPass<fa::QueriesConfig, fa::Hooks, fa::Derivatives, {teams}>;
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+    {entry}(const __grid_constant__ fa::BackwardParams params) {{
+  facet_rows::run(params);
+}}
+static_assert(facet_rows::kThreads == {threads} && facet_rows::kRows == {rows});
+)",
+              fmt::arg("teams", teams), fmt::arg("threads", pass.threads),
+              fmt::arg("blocks", kRowStatsTeams / teams), fmt::arg("entry", pass.entry),
+              fmt::arg("rows", pass.tile_q))};
 }
 
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,

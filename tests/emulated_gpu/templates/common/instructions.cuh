@@ -32,6 +32,15 @@ constexpr bool kAddsFour = false, kStoresMatrices = false;
 inline void add_four_to_global(float* to, const float (&by)[4]) {
   for (int i = 0; i < 4; ++i) atomicAdd(to + i, by[i]);
 }
+inline void sync_some(int, int threads) {
+  if (static_cast<unsigned>(threads) != blockDim.x)
+    emulated::block.fail("a barrier of a part of a block is not emulated");
+  __syncthreads();
+}
+inline void count_up(unsigned* count) { ++*count; }
+inline void await_count(const unsigned* count, unsigned all) {
+  if (*count != all) emulated::block.fail("a pass waits for a count that the passes before it do not reach");
+}
 inline void store_matrices(unsigned, const unsigned (&)[4]) {
   emulated::block.fail("stmatrix is not emulated");
 }
