@@ -2,8 +2,11 @@
 // tests/emulated_gpu/ runs the same kernels on machines without a GPU, on smaller problems.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "fa/backward.h"
@@ -55,10 +58,12 @@ Case of(const std::string& spec, const std::string& target, DType dtype, int hea
 
 TEST_CASE("gradients of every shipped spec on a GPU", "[backward][gpu][slow]") {
   if (skip_without_gpu()) return;
+  constexpr std::array kPaths = {kTargets[0], kTargets[1], ""};  // the GPU's own, too
+  constexpr std::array kHeadDims = {32, 64, 128, 256};
   std::vector<Case> cases;
   for (const std::string& spec : test::all_specs())
-    for (const char* target : kTargets)
-      for (const int head_dim : {32, 64, 128, 256}) {
+    for (const char* target : kPaths)
+      for (const int head_dim : kHeadDims) {
         const auto i = cases.size();
         constexpr std::array kOfT4 = {DType::f16, DType::f32};
         constexpr std::array kOfA100 = {DType::bf16, DType::f16, DType::f32};
@@ -74,7 +79,14 @@ TEST_CASE("gradients of every shipped spec on a GPU", "[backward][gpu][slow]") {
         if (i % 2 == 1) c.layout = Layout::bshd;
         cases.push_back(c);
       }
-  check_on_gpu(cases);
+  for (const std::string target : kPaths)  // -c "own d64" runs one of them
+    for (const int head_dim : kHeadDims)
+      DYNAMIC_SECTION((target.empty() ? "own" : target) << " d" << head_dim) {
+        std::vector<Case> of_section;
+        std::ranges::copy_if(cases, std::back_inserter(of_section),
+                             [&](const Case& c) { return c.target == target && c.head_dim == head_dim; });
+        check_on_gpu(of_section);
+      }
 }
 
 TEST_CASE("gradients where head_dim_v is not head_dim on a GPU", "[backward][gpu]") {
