@@ -29,7 +29,7 @@ std::vector<PrintedPass> print_backward_passes(const CheckedSpec& spec, const Fa
     if (classes.map) passes.push_back(print_backward_map_pass(classes, score_class, tiles, of));
   };
   add_map(plan.keys, "keys");
-  passes.push_back(print_row_stats_pass(needs, overlap));  // while the map is filled
+  passes.push_back(print_row_stats_pass(spec, needs, overlap));  // while the map is filled
   for (PrintedPass& pass : print_keys_passes(spec, facts, plan, needs)) passes.push_back(std::move(pass));
   if (plan.dq_by_sums) {
     passes.push_back(print_query_sums_pass(spec));

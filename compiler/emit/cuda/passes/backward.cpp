@@ -13,9 +13,11 @@ namespace {
 // threads are to ask for it.
 constexpr int kRowStatsTeams = 4;
 constexpr int kRowStatsTeam = 256;  // threads
-// A band of fewer keys leaves the other passes so little to do that waiting for heads costs more than it hides (B2 N8192 bf16,
-// an H100: 64 keys 1.07 of the time at d128 and 1.12 at d64, 128 keys 1.02 and 1.08, 192 keys 0.99 and 256 keys 0.96 at d128).
+// Where waiting for heads costs more than it hides. A band of fewer keys leaves the other passes too little to do (B2 N8192
+// bf16, an H100: 64 keys 1.07 of the time at d128 and 1.12 at d64, 128 keys 1.02 and 1.08; 192 keys 0.99 and 256 keys 0.96 at
+// d128). Of shorter rows a block finds no more at once, and so moves fewer bytes (an H200, d64: `document` 1.04).
 constexpr int kFewKeys = 256;
+constexpr int kShortRow = 256;  // bytes
 constexpr int kExactSumsThreads = 256;
 
 /// A pass that is a struct's static `run`, with the struct's own numbers held to those of the pass.
@@ -56,10 +58,11 @@ PrintedPass print_keys_pass(std::string entry, std::string_view gradients, const
 
 }  // namespace
 
-PrintedPass print_row_stats_pass(const BackwardNeeds& needs, bool overlap) {
+PrintedPass print_row_stats_pass(const CheckedSpec& spec, const BackwardNeeds& needs, bool overlap) {
   const bool keeps_few = needs.edges.is_band && needs.edges.keys_of_range < kFewKeys;
+  const bool is_short = spec.head_dim_v * dtype_bytes(spec.dtype) < kShortRow;
   // A block of all teams takes an SM whole: the next passes may wait for heads (runtime/cuda/by_head.h).
-  const int teams = overlap && !keeps_few ? kRowStatsTeams : 1;
+  const int teams = overlap && !keeps_few && !is_short ? kRowStatsTeams : 1;
   const Pass pass = {.entry = "facet_row_stats",
                      .grid = Grid::row_stats,
                      .tile_q = teams * kRowsPadded,

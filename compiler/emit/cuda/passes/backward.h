@@ -10,7 +10,7 @@
 namespace fa {
 
 /// lse and D of each query row. `overlap`: the passes after it may start while it runs.
-PrintedPass print_row_stats_pass(const BackwardNeeds& needs, bool overlap);
+PrintedPass print_row_stats_pass(const CheckedSpec& spec, const BackwardNeeds& needs, bool overlap);
 
 /// The tile map of the walk `of` ("keys", "queries"); `classes.map` is there.
 PrintedPass print_backward_map_pass(const TileClasses& classes, const ScoreClass& score_class,
