@@ -56,7 +56,7 @@ RECORDS = {
                      "--json FILE",
     "h200_backward_vs_flex": "bench/compare.py --backward --rows variants --sides facet flex --commit COMMIT --json FILE",
     "h200_first_call": "bench/compare.py --backward --cold --rows variants --only NAME --sides facet flex --commit COMMIT --json FILE, as \"runs\"",
-    "h100_backward_share": measured_by("bench/backward_share.py"),
+    "h200_backward_share": measured_by("bench/backward_share.py"),
     "h100_baselines": "facet bench specs/full.fa specs/causal.fa --impl facet,standard,flash1 --every-score, with its \"commit\"",
     "h200_plans_by_length": measured_by("bench/tuning/plans_by_length.py --gpu h200"),
     "h200_memory_traffic": measured_by("bench/memory_traffic.py"),
@@ -116,7 +116,7 @@ TABLES = {
     "backward-host": Table(tuple(of_backward.HOSTS), of_backward.host),
     "backward-gpu": Table(("h200_backward",), of_compare.backward),
     "backward-variants": Table(("h200_backward_vs_flex",), of_compare.backward_variants),
-    "backward-share": Table(("h100_backward_share",), of_backward.share),
+    "backward-share": Table(("h200_backward_share",), of_backward.share),
     "backward-eager": Table(("host_zen4_gradients_beside_eager",), of_backward.eager),
 }
 
