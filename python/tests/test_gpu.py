@@ -129,6 +129,28 @@ assert torch.equal(facet.torch.attention(on_gpu, on_gpu, on_gpu, "attention a"),
 """
 
 
+@pytest.mark.parametrize("spec", [PLAIN, DOCUMENTS], ids=["plain", "documents"])
+def test_large_backward_passes_on_six_streams(spec):
+    """So large that passes wait for each other head by head, from compute capability 9.0 on (docs/backward.md)."""
+    leaves = [torch.randn(2, 16, 8192, 128, dtype=torch.bfloat16, device="cuda", requires_grad=True) for _ in range(3)]
+    d_o = torch.randn_like(leaves[0])
+
+    def gradients():
+        return torch.autograd.grad(call(spec, *leaves), leaves, d_o)
+
+    expected = gradients()
+    torch.cuda.synchronize()
+    found = []
+    for stream in [torch.cuda.Stream() for _ in range(6)]:
+        with torch.cuda.stream(stream):
+            found += [gradients() for _ in range(4)]
+    torch.cuda.synchronize()
+    for d_q, d_k, d_v in found:
+        assert torch.equal(d_k, expected[1]) and torch.equal(d_v, expected[2])
+        error = (d_q.float() - expected[0].float()).abs().max()  # sums in another order, then rounded to 8 bits
+        assert error <= 2**-7 * expected[0].float().abs().max()
+
+
 def test_a_forked_child_of_a_process_with_a_gpu_computes(tmp_path):
     (tmp_path / "program.py").write_text(FORKED)
     done = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=300)

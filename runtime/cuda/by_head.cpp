@@ -14,7 +14,7 @@ namespace {
 constexpr int kCapturesOverlap = 12030;
 
 constexpr int kPartOfSms = 4;
-// Each of those blocks finds so many rows' stats one after the other, which takes about 20 us.
+// Rounds of those blocks, of all rows that a block finds stats of at once. Fewer have little to hide.
 constexpr int kLeastTurns = 8;
 constexpr int kPartOfHeads = 4;  // that the next pass may begin with
 

@@ -14,9 +14,9 @@ bool overlaps_on(const Pass& pass, const DeviceInfo& gpu);
 
 /// Blocks that the pass which finds row stats gets where those after it wait for its heads; 0 where they wait for whole passes.
 ///
-/// They do where finding takes long enough, by blocks that take an SM whole, on a GPU whose passes overlap: a quarter of the SMs ask for about as much memory as
-/// the GPU can move, and the others go on with the heads that are found. Not where the next pass begins with many heads at once,
-/// as with the tiles of global tokens: it would wait longer than all SMs take to find the stats.
+/// They do where finding takes long enough, by blocks that take an SM whole, on a GPU whose passes overlap: a quarter of the
+/// SMs find stats, and the others go on with the heads that are found. Not where the next pass begins with many heads at
+/// once, as with the tiles of global tokens: it would wait longer than all SMs take to find the stats.
 int blocks_of_stats_by_head(const Program& program, const CallParams& call, std::int64_t kv_bytes,
                             const DeviceInfo& gpu);
 
