@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/emulated_gpu/device.h"
@@ -68,6 +69,7 @@ const char* Block::run(const Launch& launch, void (*body)(void*), void* context)
   warps_.assign((launch.threads + kWarpSize - 1) / kWarpSize, {});
   live_ = launch.threads;
   at_barrier_ = 0;
+  std::fill_n(at_numbered_, kBarriers, 0U);
   for (unsigned i = 0; i < launch.threads; ++i) start(i);
   while (live_ > 0 && error_.empty())
     if (!run_warps()) error_ = "threads wait for each other forever";
@@ -106,6 +108,19 @@ void Block::barrier() {
   open_barrier();
 }
 
+void Block::barrier(int number, unsigned threads) {
+  if (number < 1 || number >= kBarriers || threads % kWarpSize != 0 || threads > launch_->threads)
+    fail("barrier " + std::to_string(number) + " of " + std::to_string(threads) + " threads");
+  if (++at_numbered_[number] < threads) {
+    threads_[current_].barrier = number;
+    return wait(Thread::State::at_numbered);
+  }
+  at_numbered_[number] = 0;
+  for (Thread& thread : threads_)
+    if (thread.state == Thread::State::at_numbered && thread.barrier == number)
+      thread.state = Thread::State::ready;
+}
+
 void Block::copy(const Copy& copy) {
   if (launch_->copies_at_once) return perform(copy);
   std::vector<std::vector<Copy>>& groups = threads_[current_].copies;
@@ -134,7 +149,7 @@ void Block::start(unsigned i) {
   auto* top = reinterpret_cast<void**>(stacks_ + kStackBytes * (i + 1)) - 1;
   *top = nullptr;                                   // the return address of `begin`, which never returns
   *--top = reinterpret_cast<void*>(&Block::begin);  // where the first switch to this stack goes
-  threads_[i] = {.state = Thread::State::ready, .stack = top - 6, .copies = {}};
+  threads_[i] = {.state = Thread::State::ready, .stack = top - 6, .barrier = 0, .copies = {}};
 }
 
 void Block::begin() {

@@ -15,6 +15,7 @@ namespace fa::emulated {
 
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kMostThreads = 1024;
+constexpr int kBarriers = 16;
 constexpr unsigned kMostSharedMemory = 228 * 1024;
 constexpr std::size_t kStackBytes = 1 << 18;
 
@@ -24,8 +25,9 @@ struct Copy {
 };
 
 struct Thread {
-  enum class State { ready, in_warp, at_barrier, done } state = State::done;
+  enum class State { ready, in_warp, at_barrier, at_numbered, done } state = State::done;
   void* stack = nullptr;
+  int barrier = 0;                        // the numbered one that it waits at
   std::vector<std::vector<Copy>> copies;  // the groups of asynchronous copies, the last one open
 };
 
@@ -59,6 +61,8 @@ class Block {
   }
 
   void barrier();
+  /// Of so many threads: those that come to the barrier of that number, 1 to 15.
+  void barrier(int number, unsigned threads);
 
   void copy(const Copy& copy);
   void close_copies();
@@ -85,6 +89,7 @@ class Block {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned current_ = 0, live_ = 0, at_barrier_ = 0;
+  unsigned at_numbered_[kBarriers] = {};
   void* main_ = nullptr;
   char* stacks_ = nullptr;
   std::string error_;

@@ -32,10 +32,8 @@ constexpr bool kAddsFour = false, kStoresMatrices = false;
 inline void add_four_to_global(float* to, const float (&by)[4]) {
   for (int i = 0; i < 4; ++i) atomicAdd(to + i, by[i]);
 }
-inline void sync_some(int, int threads) {
-  if (static_cast<unsigned>(threads) != blockDim.x)
-    emulated::block.fail("a barrier of a part of a block is not emulated");
-  __syncthreads();
+inline void sync_some(int barrier, int threads) {
+  emulated::block.barrier(barrier, static_cast<unsigned>(threads));
 }
 inline void count_up(unsigned* count) { ++*count; }
 inline void await_count(const unsigned* count, unsigned all) {
