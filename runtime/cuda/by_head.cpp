@@ -29,7 +29,9 @@ int blocks_of_stats_by_head(const Program& program, const CallParams& call, std:
   const auto stats = std::ranges::find(program, Grid::row_stats, &Pass::grid);
   if (stats == program.end()) return 0;
   const auto next = std::next(stats);
-  if (next == program.end() || !overlaps_on(*next, gpu) || stats->tile_q == kRowsPadded) return 0;
+  if (next == program.end() || !overlaps_on(*next, gpu)) return 0;
+  // The compiler wants no waiting for heads: it left the blocks small (print_row_stats_pass).
+  if (stats->tile_q == kRowsPadded) return 0;
   ForwardParams of_next{};
   of_next.call = call;
   number_blocks(*next, kv_bytes, gpu, of_next);
