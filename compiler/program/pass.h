@@ -16,7 +16,7 @@ enum class Grid : std::uint8_t {
   q_tiles,   // a block for each q tile of each head and batch entry
   tile_map,  // blocks that share the tiles of the map that the pass fills
   // As q_tiles, but heads of several batch entries may take turns at a tile: tiles are the longer the later they are, or the
-  // first takes longer than all others.
+  // first ones take longer than all others.
   last_q_tiles_first,
   first_q_tiles_first,
   // Of a baseline alone (docs/baselines.md):

@@ -75,11 +75,11 @@ constexpr bool kKvTurnsCrossEntries = true;
 #else
 constexpr bool kKvTurnsCrossEntries = false;
 #endif
-// Where the first tokens see far more tokens than others, their tile comes before the last one.
-#ifdef FA_FIRST_Q_TILE_FIRST
-constexpr bool kFirstQTileFirst = true;
+// Where the first tokens see far more tokens than others, their tiles come first, of which there may be several.
+#ifdef FA_FIRST_Q_TILES_FIRST
+constexpr bool kFirstQTilesFirst = true;
 #else
-constexpr bool kFirstQTileFirst = false;
+constexpr bool kFirstQTilesFirst = false;
 #endif
 
 struct BatchHead {
@@ -128,13 +128,14 @@ struct BlockItem {
     return {z, (y << params.head_shift) + of_turn};
   }
 
-  /// CTAs start from the last tile to the first: with a causal mask that is the longest first, so that what
-  /// runs last is short. The number is computed again at each call, unless `kMayBeKept`.
+  /// CTAs start from the last tile to the first, unless the first tokens see more: with a causal mask that is the longest
+  /// first, so that what runs last is short. The number is computed again at each call, unless `kMayBeKept`.
   template <bool kMayBeKept>
   __device__ __forceinline__ int q_tile(const ForwardParams& params, int tile_q) const {
     const int x = kMayBeKept ? block_index().x : reread_block_index_x();
-    const int tiles = (q_len(params) + tile_q - 1) / tile_q, place = x >> params.head_shift;
-    if constexpr (kFirstQTileFirst) return place == 0 ? 0 : tiles - place;
+    const int place = x >> params.head_shift;
+    if constexpr (kFirstQTilesFirst) return place;
+    const int tiles = (q_len(params) + tile_q - 1) / tile_q;
     return tiles - 1 - place;
   }
   /// Whether the block has a tile.

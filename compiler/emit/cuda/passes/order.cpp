@@ -15,7 +15,7 @@ bool do_rows_grow(const Facts& facts) {
 OrderOfTiles order_of_q_tiles(const Facts& facts) {
   if (facts.global_tokens.see)
     return {.grid = Grid::first_q_tiles_first,
-            .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n#define FA_FIRST_Q_TILE_FIRST\n"};
+            .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n#define FA_FIRST_Q_TILES_FIRST\n"};
   if (do_rows_grow(facts))
     return {.grid = Grid::last_q_tiles_first, .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n"};
   return {.grid = Grid::q_tiles, .define = {}};
