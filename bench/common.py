@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,25 @@ def time_ms(run, summary, seconds=0.5):
         run()
         times.append((time.perf_counter() - begin) * 1000)
     return summary(times)
+
+
+def ranks(values):
+    """Ranks from 0; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result, at = [0.0] * len(values), 0
+    while at < len(order):
+        end = at
+        while end < len(order) and values[order[end]] == values[order[at]]:
+            end += 1
+        for i in order[at:end]:
+            result[i] = (at + end - 1) / 2
+        at = end
+    return result
+
+
+def spearman(x, y):
+    """Spearman's rank correlation."""
+    return statistics.correlation(ranks(x), ranks(y))
 
 
 def parser(description):

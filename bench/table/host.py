@@ -66,6 +66,7 @@ def host_tuned(root, runs):
         level = ", kept to AVX2" if row["cpu_level"] == "avx2" else ""
         default, tuned = (f"{tiles(row[key])}, {row['ms'][row[key]] / best:.3f}" for key in ("default", "tuned"))
         rows.append([f"{row['spec']} {row['dtype']} d{row['head_dim']} H{row['heads']} N{row['length']}{level}", default, tuned, tiles(row["best"]),
-                     f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}"])
-    return Body(["case", "default plan, time over the best's", "tuned plan, time over the best's", "best plan", "plans timed", "tuning, s"],
-                rows, runs[-1:])
+                     f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}",
+                     f"{row['spearman']:.2f}" if "spearman" in row else "", f"{row['of_top_3']:.3f}" if "of_top_3" in row else ""])
+    return Body(["case", "default plan, time over the best's", "tuned plan, time over the best's", "best plan", "plans timed", "tuning, s", "Spearman",
+                 "the model's first three"], rows, runs[-1:])

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import pathlib
-import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # bench/, whose scripts share what follows
@@ -40,25 +39,6 @@ CASES = (  # spec, dtype, head_dim, batch, heads, length, family of kernels (Non
 )
 
 
-def ranks(values):
-    """Ranks from 0; equal values share the mean of theirs."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    result, at = [0.0] * len(values), 0
-    while at < len(order):
-        end = at
-        while end < len(order) and values[order[end]] == values[order[at]]:
-            end += 1
-        for i in order[at:end]:
-            result[i] = (at + end - 1) / 2
-        at = end
-    return result
-
-
-def spearman(x, y):
-    """Spearman's rank correlation."""
-    return statistics.correlation(ranks(x), ranks(y))
-
-
 def measure(options, case):
     spec, dtype, head_dim, batch, heads, length, family = case
     environment = {**os.environ, **({"FA_TARGET": f"{options.gpu}:{family}"} if family else {})}
@@ -73,7 +53,7 @@ def measure(options, case):
            "default": tuned["default_plan"], "tuned": tuned["plan"], "best": best["plan"], "ms": tuned["ms"], "gain": tuned["gain"],
            "of_best": of_best, "timed": tuned["timed"], "legal": every["of"], "failed": every["failed"],
            "is_whole": every["timed"] + every["failed"] >= every["of"], "tune_seconds": tuned["seconds"], "exhaustive_seconds": every["seconds"],
-           "spearman": spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
+           "spearman": common.spearman(list(range(len(timings))), [timing["ratio"] for timing in timings]),
            "of_top_3": min(timing["ratio"] for timing in timings[:3]) / best["ratio"]}
     print(f"{spec:15} {dtype:4} d{head_dim:<3} B{batch} N{length:<5} {family or 'all':4}: tuned / best {of_best:.3f}, "
           f"default / tuned {row['gain']:.3f}, {row['timed']} of {row['legal']} timed in {row['tune_seconds']:.1f} s "

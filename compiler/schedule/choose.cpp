@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <utility>
 
 #include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/cost.h"
-#include "compiler/schedule/host_plan.h"
+#include "compiler/schedule/host/host_cost.h"
+#include "compiler/schedule/host/host_plan.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -64,6 +66,50 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
               reason, cost.ctas, plan.warps, plan.tile_q / plan.warps, cost.step.tensor, cost.step.smem,
               cost.step.softmax, cost.step.total, flops / (cost.ms * 1e9)),
           .predicted_ms = cost.ms};
+}
+
+Choice explain_on_host(const Question& question, const Plan& plan, std::string_view reason) {
+  const HostCost cost =
+      predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size);
+  return {
+      .plan = plan,
+      .why = fmt::format(
+          "{}; for a query and a key products take {:.2f}, softmax {:.2f}, sums of O {:.2f}, copies {:.2f}, "
+          "cache misses {:.2f} cycles, with the mask's edges {:.2f}",
+          reason, cost.products, cost.softmax, cost.output, cost.copies, cost.misses, cost.total)};
+}
+
+/// The measured plan of the table, unless the model finds another so much faster that it cannot err by as much: where blocks of
+/// the mask straddle the table's tiles. At most 128 rows, so that cores have tiles to share.
+Choice choose_on_host(const Question& question) {
+  constexpr double kMayErr = 1.15;
+  constexpr int kMostRows = 128;
+  const HostDefault& line = host_default(question.spec.dtype, host_cpu_of(question.target));
+  const auto cost = [&](const Plan& plan) {
+    return predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size)
+        .total;
+  };
+  std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  std::erase_if(plans, [](const Plan& plan) { return plan.tile_q > kMostRows; });
+  const Plan best = *std::ranges::min_element(plans, {}, cost);
+  if (cost(line.plan) > kMayErr * cost(best))
+    return explain_on_host(question, best, "the model's best: the mask's blocks straddle larger tiles");
+  return explain_on_host(question, line.plan, line.why);
+}
+
+/// All legal plans, the fastest first.
+std::vector<Choice> rank_on_host(const Question& question) {
+  std::vector<std::pair<double, Plan>> timed;
+  for (const Plan& plan : legal_plans(question.spec, question.target))
+    timed.emplace_back(
+        predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size)
+            .total,
+        plan);
+  std::ranges::stable_sort(timed, {}, &std::pair<double, Plan>::first);
+  std::vector<Choice> ranked;
+  for (const auto& [cycles, plan] : timed)
+    ranked.push_back(explain_on_host(question, plan, "ranked by the model"));
+  return ranked;
 }
 
 // The best plan of each tile, the fastest first. The plans of one tile stand next to each other and differ only in
@@ -159,11 +205,8 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
 
 Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target, const ProblemSize& size) {
   require_support(spec, target);
-  if (target.is_host()) {
-    const HostDefault& line = host_default(spec.dtype, target.cpu);
-    return {.plan = line.plan, .why = std::string(line.why)};
-  }
   const Question question{spec, facts, target, size};
+  if (target.is_host()) return choose_on_host(question);
   const std::vector<Plan> plans = legal_plans(spec, target);
   auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec, facts); });
   // None of these fits where shared memory is small and rows are long (f32 at d256 on a T4).
@@ -181,12 +224,8 @@ Choice explain_plan(const Plan& plan, const CheckedSpec& spec, const Facts& fact
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                const ProblemSize& size) {
   const Choice chosen = choose(spec, facts, target, size);
-  std::vector<Choice> ranked;
-  if (target.is_host()) {
-    for (const Plan& plan : legal_plans(spec, target)) ranked.push_back({.plan = plan, .why = chosen.why});
-  } else {
-    ranked = rank_tiles({spec, facts, target, size});
-  }
+  const Question question{spec, facts, target, size};
+  std::vector<Choice> ranked = target.is_host() ? rank_on_host(question) : rank_tiles(question);
   std::ranges::stable_partition(ranked, [&](const Choice& choice) { return choice.plan == chosen.plan; });
   return ranked;
 }
@@ -243,7 +282,7 @@ Choice choose_forced(const CheckedSpec& spec, const Facts& facts, const Target& 
   if (const std::string reason = why_illegal(plan, spec, target); !reason.empty()) {
     throw ArgumentError(fmt::format("plan '{}' cannot run: {}", plan.print(), reason));
   }
-  if (target.is_host()) return {.plan = plan, .why = std::string(kAskedFor)};
+  if (target.is_host()) return explain_on_host(question, plan, kAskedFor);
   std::vector<Plan> plans{plan};
   for (int ctas = 2; !says_min_ctas && ctas <= ctas_that_fit(plan, spec, target); ++ctas) {
     plans.push_back(plan);

@@ -75,8 +75,9 @@ std::vector<Plan> legal_plans(const CheckedSpec& spec, const Target& target);
 
 struct Choice {
   Plan plan;
-  std::string why;          // one line for `explain`
-  double predicted_ms = 0;  // for the size the cost model was asked about; 0 on the host, which has no model
+  std::string why;  // one line for `explain`
+  double predicted_ms =
+      0;  // for the size the cost model was asked about; 0 on the host, whose model counts cycles
 };
 
 /// The problem size a cost is predicted for. The kernel itself serves every size.
@@ -98,7 +99,7 @@ Choice explain_plan(const Plan& plan, const CheckedSpec& spec, const Facts& fact
 bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts);
 
 /// Every legal tile, each with the model's min_ctas, by predicted time: a tuner should measure them in this
-/// order. On the host, which has no model, the chosen plan comes first.
+/// order. The chosen plan comes first.
 std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                const ProblemSize& size = {});
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -20,19 +20,12 @@ Fields fields_of(const Plan& plan) {
   return {plan.tile_q, plan.tile_kv, plan.warps, plan.stages, plan.q_in_registers ? 1 : 0};
 }
 
-/// How often tiles have to be doubled or halved to come from one plan to the other.
-double distance(const Plan& a, const Plan& b) {
-  const auto steps = [](int x, int y) { return std::abs(std::log2(static_cast<double>(x) / y)); };
-  return steps(a.tile_q, b.tile_q) + steps(a.tile_kv, b.tile_kv);
-}
-
 }  // namespace
 
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles) {
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target, size)) plans.push_back(choice.plan);
-  const Plan first = plans.front();
   // The tiles of a mask that reads tensors are known only to who has these.
   if (share_of_tiles && !target.is_host() && facts.has_mask && !facts.mask_band) {
     std::vector<std::pair<double, Plan>> timed;
@@ -40,9 +33,6 @@ std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts,
       timed.emplace_back(predict(plan, spec, facts, target, size, share_of_tiles(plan, size)).ms, plan);
     std::ranges::stable_sort(timed.begin() + 1, timed.end(), {}, &std::pair<double, Plan>::first);
     std::ranges::transform(timed, plans.begin(), &std::pair<double, Plan>::second);
-  }
-  if (target.is_host()) {
-    std::ranges::stable_sort(plans, {}, [&](const Plan& plan) { return distance(plan, first); });
   }
   return plans;
 }

@@ -51,7 +51,7 @@ nlohmann::json table_json(const std::vector<ShownPlan>& table) {
   nlohmann::json lines = nlohmann::json::array();
   for (const ShownPlan& one : table) {
     nlohmann::json line = {{"calls", one.calls}, {"plan", one.plan}, {"why", one.why}};
-    if (one.predicted_ms > 0) {  // not of the host, which has no model
+    if (one.predicted_ms > 0) {  // not of the host, whose model counts cycles
       line["shape"] = one.shape;
       line["predicted_ms"] = one.predicted_ms;
       line["single_ms"] = one.single_ms;

@@ -14,7 +14,7 @@ struct ShownPlan {
   std::string calls;  // "up to 54 CTAs of work"
   std::string plan, why;
   std::string shape;        // that the times are for: "batch 1, heads 16, ..."
-  double predicted_ms = 0;  // 0 on the host, which has no model
+  double predicted_ms = 0;  // 0 on the host, whose model counts cycles
   double single_ms = 0;     // with the plan for all other calls
 };
 

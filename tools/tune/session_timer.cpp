@@ -14,7 +14,9 @@
 namespace fa::tools {
 namespace {
 
-constexpr double kLeastRunMs = 1;  // shorter runs are repeated: the clock and the threads' start show in them
+// Shorter runs are repeated: the clock and the threads' start show in them. What else a CPU does delays some of a run's launches
+// by milliseconds, and not all of them.
+constexpr double kLeastRunMs = 1, kLeastRunMsOnHost = 5;
 constexpr double kMostLaunches = 200;
 // Of one plan's runs: on a machine that others use, too, waking a thread may take as long as a thousand
 // kernels.
@@ -38,8 +40,9 @@ SessionTimer::SessionTimer(const Spec& spec, const std::vector<ProblemInputs>& i
 double SessionTimer::seconds_at(Timed& timed, const Kernel& kernel, int runs) const {
   // The first launch finds caches, clocks and threads as another kernel left them.
   const double first = std::max(1e-4, timed.session->time(kernel, 1)[0]);
+  const double least_ms = is_gpu_ ? kLeastRunMs : kLeastRunMsOnHost;
   if (timed.launches == 0)
-    timed.launches = static_cast<int>(std::clamp(std::ceil(kLeastRunMs / first), 1.0, kMostLaunches));
+    timed.launches = static_cast<int>(std::clamp(std::ceil(least_ms / first), 1.0, kMostLaunches));
   std::vector<double> all;
   const auto start = std::chrono::steady_clock::now();
   for (int run = 0; run < runs; ++run) {

@@ -17,31 +17,15 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
       plan.tile_kv % 16 != 0)
     throw InternalError("the host needs tile_q in 1..256 and tile_kv a multiple of 16 in 16..1024, not " +
                         std::to_string(plan.tile_q) + " and " + std::to_string(plan.tile_kv));
-  HostShape shape;
-  shape.lanes = cpu.lanes;
+  HostShape shape{host_blocking(spec, plan, cpu, product)};
+  product = shape.product;
+  const bool tiles = product == HostProduct::tiles;
   shape.tile_q = plan.tile_q;
   shape.tile_kv = plan.tile_kv;
   shape.head_dim = spec.head_dim;
   shape.head_dim_v = spec.head_dim_v;
-  // Three vectors across and 8 (4 with 16 registers) kv rows down keep 24 (12) accumulators, three vectors of
-  // Q^T and a broadcast of K in registers: more FMAs than two load ports need cycles to feed. Two vectors
-  // feed the units almost as well, and win where three would pad the tile more.
-  const int vecs = ceil_div(plan.tile_q, cpu.lanes);
-  auto padded = [&](int across) { return ceil_div(vecs, across) * across; };
-  shape.panel_vecs = vecs < 3 ? vecs : padded(3) <= padded(2) ? 3 : 2;
-  // A word must not reach into the next row. No head_dim of the language is odd.
-  if (product == HostProduct::pairs && spec.head_dim % 2 != 0) product = HostProduct::floats;
-  shape.product = product;
-  const bool tiles = product == HostProduct::tiles;
-  if (tiles) shape.panel_vecs = 2;  // as wide as a block of tiles
-  shape.panel = shape.lanes * shape.panel_vecs;
-  shape.panels = ceil_div(plan.tile_q, shape.panel);
   shape.dv_vecs = ceil_div(spec.head_dim_v, cpu.lanes);
   shape.dv_padded = shape.dv_vecs * cpu.lanes;
-  const bool many = cpu.registers >= 32;
-  shape.qk_rows = many ? 8 : 4;
-  shape.pv_rows = shape.panel % 6 == 0 ? 6 : 4;
-  shape.pv_vecs = many ? 4 : 2;
   shape.numbers = product == HostProduct::floats ? 1 : 2;
   shape.q_words = spec.head_dim / shape.numbers;
   shape.copy_k = spec.dtype != DType::f32 && product == HostProduct::floats;

@@ -6,28 +6,21 @@
 #include <string>
 
 #include "compiler/emit/host/host.h"
+#include "compiler/schedule/host/host_blocking.h"
 
 namespace fa {
 
-struct HostShape {
-  int lanes = 0;       // floats in a vector
-  int panel_vecs = 0;  // vectors across a panel of query rows
-  int panel = 0;       // query rows in a panel: lanes * panel_vecs
-  int panels = 0;      // panels in a q tile
+struct HostShape : HostBlocking {
   int tile_q = 0;
   int tile_kv = 0;
   int head_dim = 0;
   int head_dim_v = 0;
-  // What multiplies. Products of pairs go by words: a float, or two bf16 that are neighbours along what is
-  // summed over. So a word of K and Q has two columns, a word of P and V two kv rows.
-  HostProduct product = HostProduct::floats;
+  // Products of pairs go by words: a float, or two bf16 that are neighbours along what is summed over. So a word of K and Q has
+  // two columns, a word of P and V two kv rows.
   int numbers = 1;      // in a word
   int q_words = 0;      // in a row of Q or K
   int dv_vecs = 0;      // vectors across head_dim_v, the last one possibly ragged
   int dv_padded = 0;    // lanes * dv_vecs
-  int qk_rows = 0;      // kv rows the first product's micro-kernel holds
-  int pv_rows = 0;      // query rows the second product's micro-kernel holds; divides `panel`
-  int pv_vecs = 0;      // at most so many vectors of head_dim_v in it
   bool copy_k = false;  // K is converted into the workspace, tile by tile
   bool copy_v = false;  // V is converted, paired, or padded because head_dim_v is no multiple of `lanes`
   int o_columns = 0;    // numbers the accumulated output has for each query row

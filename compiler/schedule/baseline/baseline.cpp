@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "compiler/schedule/baseline/flash1.h"
-#include "compiler/schedule/host_plan.h"
+#include "compiler/schedule/host/host_plan.h"
 #include "compiler/schedule/plan_text.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -143,7 +143,7 @@ std::optional<Family> family_of(const CheckedSpec& spec, const Target& target) {
 Plan default_plan(LoopOrder order, Family family, const CheckedSpec& spec, const Facts& facts,
                   const Target& target) {
   if (target.is_host()) {
-    Plan plan = host_default(spec.dtype, target.cpu).plan;
+    Plan plan = host_default(spec.dtype, host_cpu_of(target)).plan;
     plan.loop_order = order;
     return plan;
   }

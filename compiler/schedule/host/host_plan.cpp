@@ -1,4 +1,4 @@
-#include "compiler/schedule/host_plan.h"
+#include "compiler/schedule/host/host_plan.h"
 
 namespace fa {
 namespace {
@@ -27,9 +27,12 @@ constexpr HostDefault kDefaults[] = {
 
 }  // namespace
 
-const HostDefault& host_default(DType dtype, const HostCpu* cpu) {
-  const HostCpu unknown;
-  const HostCpu& known = cpu != nullptr ? *cpu : unknown;
+const HostCpu& host_cpu_of(const Target& target) {
+  static const HostCpu unknown;
+  return target.cpu != nullptr ? *target.cpu : unknown;
+}
+
+const HostDefault& host_default(DType dtype, const HostCpu& known) {
   const HostDefault* line = kDefaults;
   while (!(line->cpu.empty() || line->cpu == known.name) || line->lanes > known.lanes ||
          line->product != product_of(dtype, known))

@@ -1,4 +1,4 @@
-// The plan that the host's kernels get where nobody has tuned: a table by what the CPU is.
+// The plan that the host's kernels get where nobody has tuned and no mask suits other tiles: a table by what the CPU is.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,10 @@ struct HostDefault {
   std::string_view why;
 };
 
-/// The first line of the table that fits. `cpu`: null where nothing is known of it.
-const HostDefault& host_default(DType dtype, const HostCpu* cpu);
+/// The target's CPU, or one of which nothing is known.
+const HostCpu& host_cpu_of(const Target& target);
+
+/// The first line of the table that fits.
+const HostDefault& host_default(DType dtype, const HostCpu& cpu);
 
 }  // namespace fa

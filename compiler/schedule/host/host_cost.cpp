@@ -1,0 +1,102 @@
+// The numbers were fitted to every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX (f32, f16 and bf16, d64 to
+// d256, two of the problems by AVX2), whose order they foretell: Spearman's correlation is 0.70 to 0.97, but 0.5 for BigBird, where tiles of the mask's blocks are the fastest and foreseen.
+#include "compiler/schedule/host/host_cost.h"
+
+#include "compiler/schedule/host/host_blocking.h"
+#include "compiler/schedule/mask_tiles.h"
+#include "compiler/spec/rounding.h"
+
+namespace fa {
+namespace {
+
+constexpr double kL1Bytes = 32 << 10;  // what tiles may take of 32 to 48 KiB
+constexpr double kSoftmax = 12;        // a vector of scores
+constexpr double kAdd = 0.5;           // a vector of O's sums, read, scaled and written
+
+// Products by vectors.
+constexpr double kLoad = 0.11;           // what a load adds that FMAs do not hide
+constexpr double kBytesOfMiss = 38;      // a cycle, from the L2 cache
+constexpr double kConvert = 0.29;        // a number of K or V that is converted or paired
+constexpr double kReadFromBelow = 0.07;  // a number of K or V that a q tile reads in place
+
+// Products by AMX.
+constexpr double kTileProducts =
+    512;  // a cycle: what a tile product of 16 x 16 x 32 numbers takes 16 cycles for
+constexpr double kWaits =
+    3.5;  // how much longer tile products take, with the loads and stores of their tiles
+constexpr double kPack = 0.26;        // a number of K or V brought into the order of tiles
+constexpr double kAddFar = 3.8;       // the same as kAdd in the L2 cache
+constexpr double kMissOfTile = 0.04;  // times head_dim / 64
+
+/// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
+double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
+
+/// Cycles of an FMA and its share of loads, where a micro-kernel keeps `rows` x `vectors` sums in registers.
+double cycles_of_fma(double rows, double vectors, const HostCpu& cpu) {
+  return 1 / fmas_per_cycle(cpu) + kLoad * (rows + vectors) / (rows * vectors);
+}
+
+void add_vectors(const Plan& plan, const CheckedSpec& spec, const HostCpu& cpu, const HostBlocking& blocking,
+                 HostCost& cost) {
+  const bool is_by_floats = blocking.product == HostProduct::floats;
+  const double d = spec.head_dim, d_v = spec.head_dim_v, numbers = is_by_floats ? 1 : 2;
+  const int vectors = ceil_div(spec.head_dim_v, blocking.lanes);
+  const double of_call = static_cast<double>(vectors) / ceil_div(vectors, blocking.pv_vecs);
+  cost.products = (d * cycles_of_fma(blocking.qk_rows, blocking.panel_vecs, cpu) +
+                   d_v * cycles_of_fma(blocking.pv_rows, of_call, cpu)) /
+                  (numbers * blocking.lanes);
+  const bool copies_k = spec.dtype != DType::f32 && is_by_floats;
+  const bool copies_v = spec.dtype != DType::f32 || spec.head_dim_v % blocking.lanes != 0;
+  cost.copies = ((copies_k ? kConvert : kReadFromBelow) * d + (copies_v ? kConvert : kReadFromBelow) * d_v) /
+                plan.tile_q;
+  const double bytes = sizeof(float) / numbers;
+  const double of_k = plan.tile_kv * d * bytes, of_q = blocking.panel * d * bytes;
+  if (of_k > kL1Bytes || of_q > kL1Bytes) cost.misses = (d + d_v) * bytes / blocking.panel / kBytesOfMiss;
+}
+
+void add_tiles(const Plan& plan, const CheckedSpec& spec, const HostBlocking& blocking, HostCost& cost) {
+  constexpr double kBytes = 2;
+  const double d = spec.head_dim, d_v = spec.head_dim_v;
+  cost.products = kWaits * (d + d_v) / kTileProducts;
+  cost.copies = kPack * (d + d_v) / plan.tile_q;
+  // The sums of O and what a tile adds to them.
+  if (2 * d_v * blocking.panel * sizeof(float) > kL1Bytes / 2)
+    cost.output = 2 * kAddFar * d_v / blocking.lanes / plan.tile_kv;
+  const double bytes = plan.tile_kv * ((d + d_v) * kBytes + blocking.panel * sizeof(float));
+  if (bytes > kL1Bytes) cost.misses = kMissOfTile * (d + d_v) / 64;
+}
+
+/// By how much more than the mask keeps a kernel computes where tiles straddle the mask's blocks. Elsewhere a panel computes with
+/// the keys between the first and the last one that its rows keep, whatever its tile.
+double excess_of_blocks(const Plan& plan, const Facts& facts) {
+  const MaskBlocks& blocks = facts.mask_blocks;
+  return blocks.queries > 1 && blocks.keys > 1 ? excess_at_edges(facts, plan) : 1;
+}
+
+/// Of the keys that a q tile needs, how many it copies: whole tiles. Its panels compute with those that they need.
+double keys_copied(const Plan& plan, const Facts& facts, const ProblemSize& size) {
+  Plan narrow = plan;
+  narrow.tile_kv = 16;
+  return share_of_tiles_kept(facts, plan, size) / share_of_tiles_kept(facts, narrow, size);
+}
+
+}  // namespace
+
+HostCost predict_on_host(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const HostCpu& cpu,
+                         const ProblemSize& size) {
+  const HostBlocking blocking = host_blocking(spec, plan, cpu, product_of(spec.dtype, cpu));
+  HostCost cost;
+  cost.softmax = kSoftmax / blocking.lanes;
+  cost.output = 2 * kAdd * spec.head_dim_v / blocking.lanes / plan.tile_kv;
+  if (blocking.product == HostProduct::tiles)
+    add_tiles(plan, spec, blocking, cost);
+  else
+    add_vectors(plan, spec, cpu, blocking, cost);
+  cost.copies *= keys_copied(plan, facts, size);
+  const double padded = static_cast<double>(blocking.panels) * blocking.panel / plan.tile_q;
+  cost.total = (padded * (cost.products + cost.softmax + cost.output + cost.misses) + cost.copies) *
+               excess_of_blocks(plan, facts);
+  return cost;
+}
+
+}  // namespace fa
