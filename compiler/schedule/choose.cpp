@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <utility>
 
 #include "compiler/schedule/baseline/baseline.h"
 #include "compiler/schedule/cost.h"
@@ -68,9 +67,12 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
           .predicted_ms = cost.ms};
 }
 
+HostCost cost_on_host(const Question& question, const Plan& plan) {
+  return predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size);
+}
+
 Choice explain_on_host(const Question& question, const Plan& plan, std::string_view reason) {
-  const HostCost cost =
-      predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size);
+  const HostCost cost = cost_on_host(question, plan);
   return {
       .plan = plan,
       .why = fmt::format(
@@ -79,37 +81,31 @@ Choice explain_on_host(const Question& question, const Plan& plan, std::string_v
           reason, cost.products, cost.softmax, cost.output, cost.copies, cost.misses, cost.total)};
 }
 
-/// The measured plan of the table, unless the model finds another so much faster that it cannot err by as much: where blocks of
-/// the mask straddle the table's tiles. At most 128 rows, so that cores have tiles to share.
+/// All legal plans, the fastest first.
+std::vector<Choice> rank_on_host(const Question& question) {
+  std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  std::ranges::stable_sort(plans, {}, [&](const Plan& plan) { return cost_on_host(question, plan).total; });
+  std::vector<Choice> ranked;
+  for (const Plan& plan : plans) ranked.push_back(explain_on_host(question, plan, "ranked by the model"));
+  return ranked;
+}
+
+/// The measured plan of the table, unless blocks of the mask straddle its tiles and the model finds another so much faster that it
+/// cannot err by as much. At most 128 rows, so that cores have tiles to share.
 Choice choose_on_host(const Question& question) {
   constexpr double kMayErr = 1.15;
   constexpr int kMostRows = 128;
   const HostDefault& line = host_default(question.spec.dtype, host_cpu_of(question.target));
-  const auto cost = [&](const Plan& plan) {
-    return predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size)
-        .total;
-  };
-  std::vector<Plan> plans = legal_plans(question.spec, question.target);
-  std::erase_if(plans, [](const Plan& plan) { return plan.tile_q > kMostRows; });
-  const Plan best = *std::ranges::min_element(plans, {}, cost);
-  if (cost(line.plan) > kMayErr * cost(best))
-    return explain_on_host(question, best, "the model's best: the mask's blocks straddle larger tiles");
+  const MaskBlocks& blocks = question.facts.mask_blocks;
+  if (blocks.queries > 1 && blocks.keys > 1) {
+    std::vector<Choice> ranked = rank_on_host(question);
+    const auto best =
+        std::ranges::find_if(ranked, [](const Choice& choice) { return choice.plan.tile_q <= kMostRows; });
+    if (cost_on_host(question, line.plan).total > kMayErr * cost_on_host(question, best->plan).total)
+      return explain_on_host(question, best->plan,
+                             "the model's best: the mask's blocks straddle larger tiles");
+  }
   return explain_on_host(question, line.plan, line.why);
-}
-
-/// All legal plans, the fastest first.
-std::vector<Choice> rank_on_host(const Question& question) {
-  std::vector<std::pair<double, Plan>> timed;
-  for (const Plan& plan : legal_plans(question.spec, question.target))
-    timed.emplace_back(
-        predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size)
-            .total,
-        plan);
-  std::ranges::stable_sort(timed, {}, &std::pair<double, Plan>::first);
-  std::vector<Choice> ranked;
-  for (const auto& [cycles, plan] : timed)
-    ranked.push_back(explain_on_host(question, plan, "ranked by the model"));
-  return ranked;
 }
 
 // The best plan of each tile, the fastest first. The plans of one tile stand next to each other and differ only in

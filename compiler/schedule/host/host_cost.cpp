@@ -1,5 +1,6 @@
-// The numbers were fitted to every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX (f32, f16 and bf16, d64 to
-// d256, two of the problems by AVX2), whose order they foretell: Spearman's correlation is 0.70 to 0.97, but 0.5 for BigBird, where tiles of the mask's blocks are the fastest and foreseen.
+// The numbers are fitted to the times of every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX: f32, f16 and
+// bf16, d64 to d256, two of them kept to AVX2. Spearman's correlation with each problem's times is 0.70 to 0.97, but for BigBird
+// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest.
 #include "compiler/schedule/host/host_cost.h"
 
 #include "compiler/schedule/host/host_blocking.h"
@@ -10,23 +11,23 @@ namespace fa {
 namespace {
 
 constexpr double kL1Bytes = 32 << 10;  // what tiles may take of 32 to 48 KiB
-constexpr double kSoftmax = 12;        // a vector of scores
-constexpr double kAdd = 0.5;           // a vector of O's sums, read, scaled and written
 
-// Products by vectors.
+// Cycles:
+constexpr double kSoftmax = 12;  // of a vector of scores
+constexpr double kAdd = 0.5;     // a vector of O's sums is read, scaled and written
+
+// Of products by vectors:
 constexpr double kLoad = 0.11;           // what a load adds that FMAs do not hide
-constexpr double kBytesOfMiss = 38;      // a cycle, from the L2 cache
-constexpr double kConvert = 0.29;        // a number of K or V that is converted or paired
-constexpr double kReadFromBelow = 0.07;  // a number of K or V that a q tile reads in place
+constexpr double kConvert = 0.29;        // a number of K or V is converted, or paired with its neighbour
+constexpr double kReadFromBelow = 0.07;  // a q tile reads a number of K or V in place
+constexpr double kMiss = 0.026;          // a byte comes from the L2 cache
 
-// Products by AMX.
-constexpr double kTileProducts =
-    512;  // a cycle: what a tile product of 16 x 16 x 32 numbers takes 16 cycles for
-constexpr double kWaits =
-    3.5;  // how much longer tile products take, with the loads and stores of their tiles
-constexpr double kPack = 0.26;        // a number of K or V brought into the order of tiles
-constexpr double kAddFar = 3.8;       // the same as kAdd in the L2 cache
-constexpr double kMissOfTile = 0.04;  // times head_dim / 64
+// Of products by AMX:
+constexpr double kTileProduct = 16;   // tiles of 16 x 32 and 32 x 16 numbers
+constexpr double kWaits = 3.5;        // times as long, with the loads and stores of tiles
+constexpr double kPack = 0.26;        // a number of K or V is brought into the order of tiles
+constexpr double kAddFar = 3.8;       // kAdd, of sums that the L2 cache holds
+constexpr double kMissOfTile = 6e-4;  // a number of K or V comes from the L2 cache, a pair's share
 
 /// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
@@ -51,19 +52,19 @@ void add_vectors(const Plan& plan, const CheckedSpec& spec, const HostCpu& cpu, 
                 plan.tile_q;
   const double bytes = sizeof(float) / numbers;
   const double of_k = plan.tile_kv * d * bytes, of_q = blocking.panel * d * bytes;
-  if (of_k > kL1Bytes || of_q > kL1Bytes) cost.misses = (d + d_v) * bytes / blocking.panel / kBytesOfMiss;
+  if (of_k > kL1Bytes || of_q > kL1Bytes) cost.misses = (d + d_v) * bytes * kMiss / blocking.panel;
 }
 
 void add_tiles(const Plan& plan, const CheckedSpec& spec, const HostBlocking& blocking, HostCost& cost) {
-  constexpr double kBytes = 2;
+  constexpr double kBytes = 2, kNumbers = 16 * 16 * 32;  // products of a tile product
   const double d = spec.head_dim, d_v = spec.head_dim_v;
-  cost.products = kWaits * (d + d_v) / kTileProducts;
+  cost.products = kWaits * kTileProduct * (d + d_v) / kNumbers;
   cost.copies = kPack * (d + d_v) / plan.tile_q;
   // The sums of O and what a tile adds to them.
   if (2 * d_v * blocking.panel * sizeof(float) > kL1Bytes / 2)
     cost.output = 2 * kAddFar * d_v / blocking.lanes / plan.tile_kv;
   const double bytes = plan.tile_kv * ((d + d_v) * kBytes + blocking.panel * sizeof(float));
-  if (bytes > kL1Bytes) cost.misses = kMissOfTile * (d + d_v) / 64;
+  if (bytes > kL1Bytes) cost.misses = kMissOfTile * (d + d_v);
 }
 
 /// By how much more than the mask keeps a kernel computes where tiles straddle the mask's blocks. Elsewhere a panel computes with
