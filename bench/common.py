@@ -114,13 +114,28 @@ def portable(command):
     return shlex.join([os.path.relpath(os.path.abspath(script), folder), *map(name, words)])
 
 
+def portable_files(content):
+    """Content as records have it: specs by their path from the repository's root, or of another file the name, wherever the run began."""
+    if isinstance(content, list):
+        return [portable_files(part) for part in content]
+    if not isinstance(content, dict):
+        return content
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+    def place(file):
+        path = os.path.relpath(os.path.abspath(file), root)
+        return os.path.basename(path) if path.startswith(os.pardir) else path
+
+    return {key: place(value) if key == "file" and isinstance(value, str) else portable_files(value) for key, value in content.items()}
+
+
 def save(options, content):
     """Writes the record: `content`, the command, commit and date, if --json names a file. Long runs save after each row:
     one that is stopped keeps what it has measured."""
     if not options.json:
         return
     record = {"command": portable(sys.argv), "date": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-              "commit": options.commit, **content}
+              "commit": options.commit, **portable_files(content)}
     path = os.path.realpath(options.json)  # a link stays one
     if os.path.exists(path) and not os.path.isfile(path):  # so do a device and a pipe
         with open(path, "w", encoding="utf-8") as out:

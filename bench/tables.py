@@ -9,6 +9,7 @@ record is what a script of bench/ writes by --json, under a name that stays: a n
 run covers only some rows, the file holds {"runs": [the old record, the new one]}, and each row is the newest run's that has it.
 """
 import argparse
+import os
 import pathlib
 import re
 import sys
@@ -188,6 +189,14 @@ def unshown(root, names):
                    f"({', '.join(RECORDS)}), or a table in bench/tables.py, or remove it")
 
 
+def misplaced(root):
+    """What is wrong with the files that records name: a folder of the machine that measured says nothing elsewhere."""
+    for file in sorted((root / RESULTS).glob("*.json")):
+        for name in sorted(set(re.findall(r'"file": "([^"]*)"', file.read_text(encoding="utf-8")))):
+            if os.path.isabs(name) or name.startswith(os.pardir):
+                yield f"{RESULTS}/{file.name} names {name}: save the record by bench/common.py, or write the path from the repository's root"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 where a file would change")
@@ -205,6 +214,7 @@ def main():
             (options.root / doc).write_text(new, encoding="utf-8")
             print(f"{doc}: {', '.join(stale(old, new))}")
     problems += unshown(options.root, names)
+    problems += misplaced(options.root)
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
