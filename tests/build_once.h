@@ -1,4 +1,4 @@
-// Builds that are the same in every suite: what NVRTC and g++ do takes long, is not ours to sanitise, and is the same
+// Builds that are the same in every suite: what NVRTC, g++ and LLVM do takes long, is not ours to sanitise, and is the same
 // whichever suite asks for it.
 #pragma once
 

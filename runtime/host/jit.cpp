@@ -253,6 +253,4 @@ std::shared_ptr<const HostBaselineKernel> load_host_baseline(std::string_view ob
   return kernel;
 }
 
-std::shared_ptr<const HostKernel> build_host(HostIr code) { return load_host(host_object(std::move(code))); }
-
 }  // namespace fa

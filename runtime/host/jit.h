@@ -1,8 +1,7 @@
 // The CPU kernel: the LLVM IR of compiler/emit/host/host, compiled by ORC for this machine. runtime/host/run
 // runs it.
 //
-//   build_host   load_host(host_object(...)): the usual way from a front end's values to a kernel
-//   host_object  returns bytes that a disk cache may keep under the hash of host_key(...)
+//   host_object  compiles; returns bytes that a disk cache may keep under the hash of host_key(...)
 //   load_host    links those bytes
 //
 // A HostKernel is immutable and owns its code.
@@ -62,9 +61,6 @@ HostCpu host_cpu_with(std::string name, std::string features);
 /// find_target("host"), with this machine's CPU.
 const Target& host_target();
 
-/// Compiles and links. Throws BuildError with LLVM's words where the code generator refuses.
-std::shared_ptr<const HostKernel> build_host(HostIr code);
-
 /// Everything that decides the object's bytes, as text: the functions of all stages, plan, shapes, CPU name,
 /// its features, LLVM's version, a hash of the sources of this compiler. Cheap: nothing is emitted. Hash it
 /// for a cache key.
@@ -72,7 +68,7 @@ std::string host_key(const CheckedSpec& spec, const Compiled& compiled, const Ho
 /// The same of the object of the backward pass, whose derivatives `compiled` must have.
 std::string host_backward_key(const CheckedSpec& spec, const Compiled& compiled,
                               const HostCpu& cpu = host_cpu());
-/// Compiles to a relocatable object.
+/// Compiles to a relocatable object. Throws BuildError with LLVM's words where the code generator refuses.
 std::string host_object(HostIr code);
 /// Links an object made by host_object. Throws BuildError where the bytes are no such object.
 std::shared_ptr<const HostKernel> load_host(std::string_view object);

@@ -29,7 +29,7 @@ Kernel kernel_for(const HostCpu& cpu, const Spec& spec) {
   Target target = host_target();
   target.cpu = &cpu;
   const Compiled compiled = compile_front_end(spec.checked(), target, {}, Passes::forward_and_backward);
-  const auto forward = build_host(emit_for_host(spec.checked(), compiled, target));
+  const auto forward = load_host(host_object(emit_for_host(spec.checked(), compiled, target)));
   const auto backward =
       load_host_backward(host_object(emit_backward_for_host(spec.checked(), compiled, target)));
   LoadedKernel loaded{

@@ -157,8 +157,8 @@ TEST_CASE("host classes: the class decides, and a full tile runs no mask") {
         ret->setOperand(
             0, llvm::ConstantInt::get(ret->getOperand(0)->getType(), static_cast<std::uint64_t>(lie)));
     const HostCase host{.spec = spec,
-                        .kernel = build_host(emit_host(spec, hooks, analyse(spec, hooks), classes,
-                                                       host_plan(32, 16), host_cpu()))};
+                        .kernel = load_host(host_object(emit_host(spec, hooks, analyse(spec, hooks), classes,
+                                                                  host_plan(32, 16), host_cpu())))};
     const HostProblem problem{.q_heads = 2, .kv_heads = 1, .q_len = 100, .kv_len = 77};
     const Meaning told{.score = {}, .mask = [&](int, int, int, int) { return lie == 2; }};
     CHECK(worst_error(compare(host, problem, told)) < error_bound(spec));

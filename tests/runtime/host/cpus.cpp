@@ -32,7 +32,7 @@ HostCase host_case_for(const Kind& kind, const std::string& text) {
   const CheckedSpec spec = Spec::parse(text).checked();
   const HostCpu cpu = host_cpu_with(kind.name, kind.features);
   CHECK(cpu.lanes == kind.lanes);
-  return {.spec = spec, .kernel = build_host(host_code(spec, 40, 48, cpu))};
+  return {.spec = spec, .kernel = load_host(host_object(host_code(spec, 40, 48, cpu)))};
 }
 
 }  // namespace

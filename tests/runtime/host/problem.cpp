@@ -213,7 +213,7 @@ HostIr baseline_code(const CheckedSpec& spec, LoopOrder order, int tile_q, int t
 }
 
 HostCase host_case(const CheckedSpec& spec, int tile_q, int tile_kv) {
-  return {.spec = spec, .kernel = build_host(host_code(spec, tile_q, tile_kv))};
+  return {.spec = spec, .kernel = load_host(host_object(host_code(spec, tile_q, tile_kv)))};
 }
 
 HostCase host_case(const std::string& text, int tile_q, int tile_kv) {

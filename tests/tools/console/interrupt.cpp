@@ -18,7 +18,8 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kCtrlC = "\x03";
-constexpr const char* kBench = "\"$FACET\" bench \"$SPECS\"/causal.fa --device host --head-dim 16 ";
+constexpr const char* kBench =
+    "\"$FACET\" bench \"$SPECS\"/causal.fa --device host --threads 1 --head-dim 16 ";
 constexpr const char* kLong =
     " --heads 64 --time 100000 ";  // many times longer than until the key is pressed
 

@@ -100,9 +100,8 @@ TEST_CASE("a terminal that cannot rewrite a line shows no progress", "[tools]") 
 
 TEST_CASE("how long it takes still is said once there is something to tell it by", "[tools]") {
   Terminal terminal(
-      "\"$FACET\" bench \"$SPECS\"/full.fa --device host --head-dim 16 --q-len 1024,1025,1026,1027 --heads 1 "
-      "--time "
-      "1500");
+      "\"$FACET\" bench \"$SPECS\"/full.fa --device host --threads 1 --head-dim 16 --heads 1 "
+      "--q-len 1024,1025,1026,1027 --time 1500");
   CHECK(terminal.finish() == 0);
   CHECK(missing(terminal.shown(), {"[2 of 4 done, about ", " s left] N1026 full: "}) == "");
 }
