@@ -130,7 +130,7 @@ TEST_CASE("a second SIGINT ends the process at once; one that is ignored stays s
   bool ended_at_once = false;
   for (const useconds_t patience : {300'000, 1'000'000, 5'000'000}) {
     // One head: little to fill with numbers before the launch.
-    Terminal terminal(std::string(kBench) + "--heads 1 --q-len 400000 --dtype f32 --threads 1 --time 1");
+    Terminal terminal(std::string(kBench) + "--heads 1 --q-len 400000 --dtype f32 --time 1");
     REQUIRE(terminal.wait_for("causal: timing"));
     usleep(patience);
     terminal.press(kCtrlC);
