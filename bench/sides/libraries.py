@@ -1,11 +1,11 @@
 """The implementations that bench/compare.py sets side by side: who takes which problem, and how each is called."""
 import contextlib
+import functools
 import importlib
 from typing import Callable, NamedTuple, Optional
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 import facet.torch
@@ -19,6 +19,7 @@ class Side(NamedTuple):
     is_slow: bool = False  # to compile: minutes a problem
     module: Optional[str] = None  # that must be importable, where PyTorch does not bring it
     within: Callable = contextlib.nullcontext  # the context of its calls, entered before any is timed
+    load: Callable = lambda: None  # imports what only it needs, which is no part of a first call
 
 
 def by_facet(problem):
@@ -55,10 +56,17 @@ def sizes(problem):
             problem.length, problem.length)
 
 
-def by_flex(options, mode=None):
-    compiled, make = torch.compile(flex_attention, dynamic=False, mode=mode), torch.compile(create_block_mask)
+@functools.cache
+def flex(mode=None):
+    """flex_attention and create_block_mask, compiled. To import PyTorch's compiler takes longer than all else that a run begins with."""
+    module = importlib.import_module("torch.nn.attention.flex_attention")
+    torch._dynamo.config.cache_size_limit = 1000
+    return torch.compile(module.flex_attention, dynamic=False, mode=mode), torch.compile(module.create_block_mask)
 
+
+def by_flex(options, mode=None):
     def prepare(problem):
+        compiled, make = flex(mode)
         variant, mask = problem.variant, None
         if variant.mask_mod is not None:
             mask = make(variant.mask_mod, *sizes(problem), device=problem.device)
@@ -131,6 +139,8 @@ def flash_attention(name, module):
         return only(ON_GPU, PLAIN, IN_16_BITS)(problem) or importable(module)
     return Side(name, why_not, by_flash_attention(module), module=module)
 
+AUTOTUNED = "max-autotune-no-cudagraphs"  # torch.compile's mode
+
 
 SIDES = [
     Side("facet", only(), by_facet),
@@ -142,8 +152,9 @@ SIDES = [
     flash_attention("fa3", "flash_attn_interface"),
     flash_attention("fa4", "flash_attn.cute"),
     Side("sdpa", only(ON_CPU, PLAIN), by_sdpa, within=by_backend(SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)),
-    Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda"),
-    Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}})),
-    Side("flex, autotuned", only(ON_GPU), by_flex({}, "max-autotune-no-cudagraphs"), is_slow=True),
+    Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda", load=flex),
+    Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}}), load=flex),
+    Side("flex, autotuned", only(ON_GPU), by_flex({}, AUTOTUNED), is_slow=True,
+         load=functools.partial(flex, AUTOTUNED)),
     Side("standard", only(FITS), standard),
 ]

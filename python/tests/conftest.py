@@ -1,6 +1,8 @@
 """What the tests share: a cache of their own, and the package that was built (scripts/test sets PYTHONPATH)."""
 
 import os
+import runpy
+import subprocess
 import sys
 import tempfile
 
@@ -19,6 +21,28 @@ def seeded():
     import torch
 
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def run_script(monkeypatch, capsys):
+    """Runs a script with arguments as Python's command does, but in this process, which has imported PyTorch: that takes seconds.
+    Returns its status and output."""
+
+    def run(script, *arguments):
+        monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+        monkeypatch.syspath_prepend(str(script.parent))
+        status = 0
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as end:
+            status = end.code or 0
+        if not isinstance(status, int):
+            print(status, file=sys.stderr)
+            status = 1
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(sys.argv, status, out, err)
+
+    return run
 
 
 @pytest.fixture

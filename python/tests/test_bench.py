@@ -12,8 +12,8 @@ SCRIPTS = sorted(str(path.relative_to(BENCH)) for path in BENCH.rglob("*.py")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_help(script):
-    done = subprocess.run([sys.executable, str(BENCH / script), "--help"], capture_output=True, text=True)
+def test_help(script, run_script):
+    done = run_script(BENCH / script, "--help")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("usage: " + pathlib.Path(script).name)
 

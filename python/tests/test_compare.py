@@ -104,9 +104,8 @@ def test_sides_say_what_they_do_not_take():
     assert taken == {"facet", "facet, spec", "facet, standard", "flex", "standard"}
 
 
-def test_lengths_are_those_of_a_problem():
-    command = [sys.executable, str(BENCH / "compare.py"), "--device", "cpu", "--rows", "dense", "--lengths", "512", "1000"]
-    done = subprocess.run(command, capture_output=True, text=True)
+def test_lengths_are_those_of_a_problem(run_script):
+    done = run_script(BENCH / "compare.py", "--device", "cpu", "--rows", "dense", "--lengths", "512", "1000")
     assert done.returncode == 2 and "no dense or causal problem has length 1000: choose from 512, 2048" in done.stderr
 
 
