@@ -48,6 +48,17 @@ def test_a_block_mask_has_what_pytorchs_has():
         ours.sparse
 
 
+def test_a_block_mask_moves_without_what_it_captures():
+    offset = torch.arange(B)
+
+    def shifted(b, h, q, k):
+        return q + 128 * offset[b] >= k
+
+    there = create_block_mask(shifted, B, H, L, L, "cpu").to("meta")
+    assert there.device.type == "meta" and there.kv_indices.is_meta and there.full_kv_num_blocks.is_meta
+    assert torch.equal(there.to("cpu").kv_num_blocks, pytorch.create_block_mask(shifted, B, H, L, L, "cpu").kv_num_blocks)
+
+
 def test_without_a_device_a_block_mask_is_where_the_machine_computes():
     block_mask = create_block_mask(causal, None, None, L, L)  # a PyTorch built for CUDA may be on a machine without a GPU
     assert block_mask.device.type == ("cuda" if torch.cuda.is_available() else "cpu")

@@ -18,22 +18,27 @@ class BlockMask:
     leaves, for any lengths. What else PyTorch's BlockMask has (kv_num_blocks, sparsity(), to_dense(), ...) is PyTorch's own mask,
     made when it is first asked for."""
 
-    def __init__(self, mask_mod: Callable, B: Optional[int], H: Optional[int], q_len: int, kv_len: int, device: Any, block_size: Tuple[int, int]):
+    def __init__(self, mask_mod: Callable, B: Optional[int], H: Optional[int], q_len: int, kv_len: int, device: Any, block_size: Tuple[int, int],
+                 tensors_on: Any = None):
+        """`tensors_on`: the device of what mask_mod captures, where it is another one."""
         self.mask_mod = mask_mod
         self.shape = (B or 1, H or 1, q_len, kv_len)
         self.seq_lengths = (q_len, kv_len)
         self.BLOCK_SIZE = block_size
         self.device = torch.device(device)
+        self._tensors_on = self.device if tensors_on is None else tensors_on
         self._pytorch: Optional[pytorch.BlockMask] = None
 
     def to_pytorch(self) -> pytorch.BlockMask:
         """The same as PyTorch makes it, of all pairs of a query and a key."""
         if self._pytorch is None:
-            self._pytorch = pytorch.create_block_mask(self.mask_mod, *self.shape, device=self.device, BLOCK_SIZE=self.BLOCK_SIZE)
+            made = pytorch.create_block_mask(self.mask_mod, *self.shape, device=self._tensors_on, BLOCK_SIZE=self.BLOCK_SIZE)
+            self._pytorch = made.to(self.device)
         return self._pytorch
 
     def to(self, device: Any) -> "BlockMask":
-        return BlockMask(self.mask_mod, *self.shape, device, self.BLOCK_SIZE)
+        """The same on another device. What mask_mod captures stays where it is, as it does in PyTorch."""
+        return BlockMask(self.mask_mod, *self.shape, device, self.BLOCK_SIZE, self._tensors_on)
 
     def numel(self) -> int:
         return torch.Size(self.shape).numel()
