@@ -57,7 +57,7 @@ def sizes(problem):
 
 
 @functools.cache
-def flex(mode=None):
+def flex(mode):
     """flex_attention and create_block_mask, compiled. To import PyTorch's compiler takes longer than all else that a run begins with."""
     module = importlib.import_module("torch.nn.attention.flex_attention")
     torch._dynamo.config.cache_size_limit = 1000
@@ -152,8 +152,8 @@ SIDES = [
     flash_attention("fa3", "flash_attn_interface"),
     flash_attention("fa4", "flash_attn.cute"),
     Side("sdpa", only(ON_CPU, PLAIN), by_sdpa, within=by_backend(SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)),
-    Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda", load=flex),
-    Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}}), load=flex),
+    Side("flex", only(), by_flex({}), lambda problem: problem.device == "cuda", load=functools.partial(flex, None)),
+    Side("flex, FLASH", only(ON_GPU, IN_16_BITS), by_flex({"kernel_options": {"BACKEND": "FLASH"}}), load=functools.partial(flex, None)),
     Side("flex, autotuned", only(ON_GPU), by_flex({}, AUTOTUNED), is_slow=True,
          load=functools.partial(flex, AUTOTUNED)),
     Side("standard", only(FITS), standard),
