@@ -139,8 +139,8 @@ def flash_attention(name, module):
         return only(ON_GPU, PLAIN, IN_16_BITS)(problem) or importable(module)
     return Side(name, why_not, by_flash_attention(module), module=module)
 
-AUTOTUNED = "max-autotune-no-cudagraphs"  # torch.compile's mode
 
+AUTOTUNED = "max-autotune-no-cudagraphs"  # torch.compile's mode
 
 SIDES = [
     Side("facet", only(), by_facet),

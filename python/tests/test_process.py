@@ -46,10 +46,17 @@ if __name__ == "__main__":
     assert [int(x) for batch in batches for x in batch[:, 0, 0, 0]] == [0, 1, 2, 3]
 """
 
+TRACED = """
+import sys, torch, facet.torch
+slopes, q = torch.rand(2), torch.randn(1, 2, 9, 8)
+facet.torch.flex_attention(q, q, q, lambda score, b, h, q_idx, kv_idx: score + slopes[h] * (q_idx - kv_idx))
+assert "sympy" not in sys.modules  # which takes PyTorch seconds, where something asks for its symbolic shapes
+"""
+
 
 @pytest.mark.parametrize("program", [
-    PROGRAM.format(first="facet", second="torch"), PROGRAM.format(first="torch", second="facet"), ALONE, FORKED, LOADER,
-], ids=["facet first", "torch first", "alone", "forked", "data loader"])
+    PROGRAM.format(first="facet", second="torch"), PROGRAM.format(first="torch", second="facet"), ALONE, FORKED, LOADER, TRACED,
+], ids=["facet first", "torch first", "alone", "forked", "data loader", "traced"])
 def test_process(program, tmp_path):
     (tmp_path / "program.py").write_text(program)
     done = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, timeout=300)

@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 from . import closure, functions, structure
 from .errors import Specialise, TraceError, error
 from .expr import BOOL, F32, I32, Graph, Node
-from .value import Value, make, scalar, values_in
+from .value import Value, broadcast_shape, make, scalar, values_in
 
 _WHOLE = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
 _TABLE_TYPES = {torch.float32: F32, torch.float16: F32, torch.bfloat16: F32, torch.float64: F32, torch.bool: BOOL, **{d: I32 for d in _WHOLE}}
@@ -119,7 +119,7 @@ class Tracer(TorchFunctionMode):
             else:
                 operands.append(self.value(arg))
         tensors = operands + [value for value in keywords.values() if isinstance(value, Value)]
-        shape = torch.broadcast_shapes(*(value.facet_shape for value in tensors))
+        shape = broadcast_shape(value.facet_shape for value in tensors)
         given: List[Optional[Value]] = [*operands]
         if name in ("clamp", "clip") and settings:  # clamp(x, None, high), clamp(x, low, None)
             given = [None if arg is None else self.value(arg) for arg in args]

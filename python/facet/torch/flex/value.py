@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Sequence, Tuple
+from itertools import zip_longest
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -74,3 +75,15 @@ def values_in(tree: Any) -> list:
 def _tracer_of(tree: Any) -> Any:
     found = values_in(tree)
     return found[0].facet_tracer if found else None
+
+
+def broadcast_shape(shapes: Iterable[Tuple[int, ...]]) -> Tuple[int, ...]:
+    """torch.broadcast_shapes, which first imports what PyTorch knows of symbolic shapes: two seconds of a process' first call."""
+    given = list(shapes)
+    reversed_shape: List[int] = []
+    for sizes in zip_longest(*(reversed(shape) for shape in given), fillvalue=1):
+        wanted = {size for size in sizes if size != 1}
+        if len(wanted) > 1:
+            raise RuntimeError(f"shapes {', '.join(str(list(shape)) for shape in given)} do not broadcast to one")
+        reversed_shape.append(wanted.pop() if wanted else 1)
+    return tuple(reversed(reversed_shape))
