@@ -1,28 +1,57 @@
 #include "compiler/tune/search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <set>
+#include <utility>
 
 namespace fa {
 namespace {
 
 constexpr std::size_t kCenters = 3;  // plans whose neighbours join
-constexpr int kDuelTurns = 4;        // turns of the last comparison, of the best plan with the default
-// Runs of a plan before the other one's turn comes: a GPU's clock follows the power that a plan takes, and in long turns
-// each would have a clock of its own.
-constexpr int kMostRunsOfTurn = 16;
+constexpr int kDuelTurns =
+    4;  // of the last comparison, of the best plan with the default, where turns are long
+constexpr int kMostRunsOfDuelTurn = 16;
+
+/// One comparison of two plans.
+struct Turn {
+  double ratio = 0;  // of their seconds, as a logarithm
+  double runs = 1;   // its weight
+};
+
+/// The mean of the middle half of the runs, by ratio.
+double middle_half(std::vector<Turn> turns) {
+  std::ranges::sort(turns, {}, &Turn::ratio);
+  double all = 0, before = 0, sum = 0;
+  for (const Turn& turn : turns) all += turn.runs;
+  for (const Turn& turn : turns) {
+    const double from = std::max(before, all / 4), to = std::min(before + turn.runs, all * 3 / 4);
+    sum += std::max(0.0, to - from) * turn.ratio;
+    before += turn.runs;
+  }
+  return sum / (all / 2);
+}
 
 class Search {
  public:
   Search(const SearchSpace& space, const SearchSettings& settings, PlanTimer& timer,
          const std::vector<PlanScore>& known)
-      : space_(space), settings_(settings), timer_(timer), scores_(space.count) {
+      : space_(space),
+        settings_(settings),
+        timer_(timer),
+        scores_(space.count),
+        turns_(space.count),
+        fastest_(space.count, std::numeric_limits<double>::infinity()) {
     const std::size_t count = space.count;
     for (std::size_t i = 0; i < count; ++i) scores_[i].candidate = i;
     for (const PlanScore& score : known)
-      if (score.candidate < count && (score.runs > 0 || score.failed)) scores_[score.candidate] = score;
+      if (score.candidate < count && (score.runs > 0 || score.failed)) {
+        scores_[score.candidate] = score;
+        if (score.runs > 0)
+          turns_[score.candidate] = {
+              {.ratio = std::log(score.ratio), .runs = static_cast<double>(score.runs)}};
+      }
     if (count == 0) return;
     while (default_ + 1 < count && scores_[default_].failed) ++default_;
     leader_ = proven_ = default_;
@@ -81,55 +110,56 @@ class Search {
     }
     seconds = *found;
     score.seconds = score.seconds > 0 ? std::min(score.seconds, seconds) : seconds;
+    fastest_[candidate] = std::min(fastest_[candidate], seconds);
     return true;
   }
 
-  /// One more comparison with the leader joins what is known of a candidate.
-  void add(std::size_t candidate, int runs, double ratio_to_leader) {
+  /// Comparisons with `other` join what is known of a candidate.
+  void add(std::size_t candidate, std::size_t other, const std::vector<Turn>& turns) {
     PlanScore& score = scores_[candidate];
-    const double ratio = scores_[leader_].ratio * ratio_to_leader;
-    const double known = score.runs, more = runs;
-    score.ratio = std::exp((known * std::log(score.ratio) + more * std::log(ratio)) / (known + more));
-    score.runs += runs;
+    std::vector<Turn>& known = turns_[candidate];
+    for (const Turn& turn : turns) {
+      known.push_back({.ratio = std::log(scores_[other].ratio) + turn.ratio, .runs = turn.runs});
+      score.runs += static_cast<int>(turn.runs);
+    }
+    score.ratio = std::exp(middle_half(known));
     timer_.note(score);
   }
 
-  /// `runs` runs of a candidate, in turns with the leader, whose seconds just before are `before` (0: it was not timed).
-  /// False where the leader fails or the search has to stop; what is known then counts.
-  bool time_in_turns(std::size_t candidate, int runs, double& before) {
-    double sum = 0;  // of the ratios' logarithms, by runs
-    int done = 0;
-    bool goes_on = true;
-    while (done < runs && goes_on) {
-      const int now = std::min(runs - done, kMostRunsOfTurn);
-      double seconds = 0, after = 0;
-      if (before == 0 && !time(leader_, now, before)) return false;
-      if (!time(candidate, now, seconds)) return !timer_.is_stopped();
-      // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
-      goes_on = time(leader_, now, after);
-      if (!goes_on) break;
-      sum += now * std::log(seconds / std::sqrt(before * after));
-      done += now;
-      before = after;
-      goes_on = done == runs || !must_stop();
-    }
-    if (done > 0) add(candidate, done, std::exp(sum / done));
-    return goes_on;
+  /// One turn of a candidate with the leader, whose seconds just before are `before` (0: it was not timed). False where the
+  /// leader fails or the search is stopped.
+  bool time_turn(std::size_t candidate, int runs, double& before) {
+    double seconds = 0, after = 0;
+    if (before == 0 && !time(leader_, runs, before)) return false;
+    if (!time(candidate, runs, seconds)) return !timer_.is_stopped();
+    // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
+    if (!time(leader_, runs, after)) return false;
+    add(candidate, leader_,
+        {{.ratio = std::log(seconds / std::sqrt(before * after)), .runs = static_cast<double>(runs)}});
+    before = after;
+    return true;
   }
 
-  /// Brings each of `plans` to `runs` runs, in turns with the leader. False where the search has to stop.
+  /// Brings each of `plans` to `runs` runs, in turns with the leader; of short turns one each, then the next, so that what
+  /// lasts for several of them disturbs no plan alone. False where the search has to stop.
   bool time_all(const std::vector<std::size_t>& plans, int runs) {
     timer_.expect(plans);
     // The leader's seconds just before the next candidate; 0: it was not timed just before.
     double before = 0;
-    for (const std::size_t candidate : plans) {
-      const int missing = runs - scores_[candidate].runs;
-      if (candidate == leader_ || scores_[candidate].failed || missing <= 0) continue;
-      if (must_stop()) return false;
-      if (!time_in_turns(candidate, missing, before)) return false;
+    for (bool is_done = false; !is_done;) {
+      is_done = true;
+      for (const std::size_t candidate : plans) {
+        const int missing = runs - scores_[candidate].runs;
+        if (candidate == leader_ || scores_[candidate].failed || missing <= 0) continue;
+        if (must_stop()) return false;
+        if (!time_turn(candidate, std::min(missing, settings_.runs_of_turn), before)) return false;
+        is_done = false;
+      }
     }
     PlanScore& leader = scores_[leader_];
     if (leader.runs < runs) {
+      turns_[leader_].push_back(
+          {.ratio = std::log(leader.ratio), .runs = static_cast<double>(runs - leader.runs)});
       leader.runs = runs;
       timer_.note(leader);
     }
@@ -177,7 +207,7 @@ class Search {
       double seconds = 0;
       if (must_stop()) return false;
       if (time(leader_, 1, seconds)) {
-        add(leader_, 1, 1);
+        add(leader_, leader_, {Turn{}});
       } else if (timer_.is_stopped() || leader_ + 1 == scores_.size()) {
         return false;
       } else {
@@ -204,23 +234,22 @@ class Search {
     const std::size_t best = leader_;
     if (best == default_) return true;
     leader_ = default_;
-    const int runs = std::min(last_runs_, kMostRunsOfTurn);
-    std::array<double, kDuelTurns> ratios{};  // as logarithms
-    for (int turn = 1; turn <= kDuelTurns; ++turn) {
+    const int runs = std::min(last_runs_, settings_.runs_of_turn);
+    std::vector<Turn> turns;
+    for (int turn = kDuelTurns * std::min(last_runs_, kMostRunsOfDuelTurn) / runs; turn > 0; --turn) {
       if (must_stop()) return false;
       double of_best = 0, of_default = 0;
       // The one that begins changes: what comes second may find a warmer cache.
-      const bool ok = turn % 2 == 0 ? time(best, runs, of_best) && time(default_, runs, of_default)
-                                    : time(default_, runs, of_default) && time(best, runs, of_best);
+      const bool ok = turn % 2 == 0 ? time(default_, runs, of_default) && time(best, runs, of_best)
+                                    : time(best, runs, of_best) && time(default_, runs, of_default);
       if (!ok) return false;
-      ratios[static_cast<std::size_t>(turn - 1)] = std::log(of_best / of_default);
+      turns.push_back({.ratio = std::log(of_best / of_default), .runs = static_cast<double>(runs)});
     }
-    // The mean of the middle two: a turn that another process disturbed says nothing.
-    std::ranges::sort(ratios);
-    const double ratio = (ratios[(kDuelTurns - 1) / 2] + ratios[kDuelTurns / 2]) / 2;
-    scores_[best].ratio = std::exp(ratio) * scores_[default_].ratio;
-    scores_[best].runs += kDuelTurns * runs;
-    timer_.note(scores_[best]);
+    if (settings_.fastest_counts)
+      turns = {{.ratio = std::log(fastest_[best] / fastest_[default_]),
+                .runs = static_cast<double>(turns.size())}};
+    turns_[best].clear();  // this comparison alone counts
+    add(best, default_, turns);
     prove(best);
     return true;
   }
@@ -235,6 +264,8 @@ class Search {
   const SearchSettings& settings_;
   PlanTimer& timer_;
   std::vector<PlanScore> scores_;
+  std::vector<std::vector<Turn>> turns_;  // of each candidate, with the default
+  std::vector<double> fastest_;           // of each candidate, seconds, in this search
   std::size_t leader_ = 0, default_ = 0, proven_ = 0, most_ = 0;
   int last_runs_ = 1;
 };

@@ -3,7 +3,8 @@
 //
 // Candidates come in the order of their promise; the first is the default. Each is timed in turns with the
 // leader, and only the ratio of the two counts: a clock that drifts, or another process that takes half of
-// the machine, slows both. Successive halving: after each round the better half stays and is timed for twice
+// the machine, slows both. A turn in which that process came or went says nothing: of a plan's turns, the mean
+// of the middle half counts. Successive halving: after each round the better half stays and is timed for twice
 // as many runs. Plans next to the best three join while the share of plans that may be timed is not used up.
 #pragma once
 
@@ -21,7 +22,13 @@ struct SearchSettings {
   std::size_t least = 8;
   bool exhaustive = false;  // times every candidate in the first round
   int first_runs = 3;       // of each candidate in the first round
-  double margin = 0.01;     // a plan replaces the default only where it is faster by more than this share
+  // Runs of a plan before the other one's turn comes. A GPU's clock follows the power that a plan takes, and in long turns each
+  // would have a clock of its own.
+  int runs_of_turn = 16;
+  // The last comparison is of the fastest runs of this search, not of turns: where what disturbs a plan only makes it slower, and
+  // some plans more than others, as on a CPU.
+  bool fastest_counts = false;
+  double margin = 0.01;  // a plan replaces the default only where it is faster by more than this share
 };
 
 /// What is known of one candidate. Timings of an earlier search go on counting: see `search`.
