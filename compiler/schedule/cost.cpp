@@ -46,8 +46,8 @@ constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLaten
 // the more often in its loop meanwhile (an H100: sm90's kernels, one to three; sm80's, two to five). A lone CTA of sm80's
 // kernels has eight warps, which hide half of it; where warps copy K and V themselves, CTAs hide only their share.
 constexpr double kCtaLatency = 3000, kLoneCtaLatency = 1500;
-constexpr double kSoftmaxInstructions = 3;   // fp32, a score: FMA (scale, subtract), maximum, sum
-constexpr double kDropoutInstructions = 10;  // a score: Philox, eight draws in about 70; compare, select
+constexpr double kSoftmaxInstructions = 3;    // fp32, a score: FMA (scale, subtract), maximum, sum
+constexpr double kDropoutInstructions = 7.5;  // a score: Philox, eight draws in about 50; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
 // partial tiles hold what rows and columns compare with S and P both there (of specs/, d64 to d256, CUDA 13.0).
 constexpr int kRegistersToSpare = 3;

@@ -9,11 +9,11 @@ namespace {
 
 using PhiloxWords = std::array<std::uint32_t, 4>;
 
-/// Philox4x32 with ten rounds, after Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+/// Philox4x32 with seven rounds, after Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 PhiloxWords philox(PhiloxWords counter, std::uint64_t key) {
   auto key_low = static_cast<std::uint32_t>(key);
   auto key_high = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 7; ++round) {
     const std::uint64_t product_0 = 0xD2511F53ULL * counter[0];
     const std::uint64_t product_2 = 0xCD9E8D57ULL * counter[2];
     counter = {static_cast<std::uint32_t>(product_2 >> 32) ^ counter[1] ^ key_low,

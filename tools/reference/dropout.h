@@ -6,7 +6,7 @@
 
 namespace fa::tools {
 
-/// Whether dropout keeps an element: Philox4x32-10 with the key `seed`, counted by (b, h, q_idx, kv_idx) and
+/// Whether dropout keeps an element: Philox4x32-7 with the key `seed`, counted by (b, h, q_idx, kv_idx) and
 /// so the same for every tile size.
 bool dropout_keeps(std::uint64_t seed, std::uint32_t threshold, int b, int h, int num_q_heads, int q_idx,
                    int kv_idx);
