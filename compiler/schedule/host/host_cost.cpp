@@ -1,5 +1,5 @@
 // The numbers are fitted to the times of every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX: f32, f16 and
-// bf16, d64 to d256, two of them kept to AVX2. Spearman's correlation with each problem's times is 0.70 to 0.97, but for BigBird
+// bf16, d64 to d256, two of them kept to AVX2; what AMX's sums and scores miss, to three problems on another Xeon. Spearman's correlation with each problem's times is 0.70 to 0.97, but for BigBird
 // 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest.
 #include "compiler/schedule/host/host_cost.h"
 
@@ -27,7 +27,7 @@ constexpr double kTileProduct = 16;   // tiles of 16 x 32 and 32 x 16 numbers
 constexpr double kWaits = 3.5;        // times as long, with the loads and stores of tiles
 constexpr double kPack = 0.26;        // a number of K or V is brought into the order of tiles
 constexpr double kAddFar = 3.8;       // kAdd, of sums that the L2 cache holds
-constexpr double kMissOfTile = 6e-4;  // a number of K or V comes from the L2 cache, a pair's share
+constexpr double kMissOfScore = 0.3;  // a score is written to the L2 cache and read from there
 
 /// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
@@ -56,15 +56,15 @@ void add_vectors(const Plan& plan, const CheckedSpec& spec, const HostCpu& cpu, 
 }
 
 void add_tiles(const Plan& plan, const CheckedSpec& spec, const HostBlocking& blocking, HostCost& cost) {
-  constexpr double kBytes = 2, kNumbers = 16 * 16 * 32;  // products of a tile product
+  constexpr double kNumbers = 16 * 16 * 32;  // products of a tile product
   const double d = spec.head_dim, d_v = spec.head_dim_v;
   cost.products = kWaits * kTileProduct * (d + d_v) / kNumbers;
   cost.copies = kPack * (d + d_v) / plan.tile_q;
   // The sums of O and what a tile adds to them.
-  if (2 * d_v * blocking.panel * sizeof(float) > kL1Bytes / 2)
+  if (2 * d_v * blocking.panel * sizeof(float) >= kL1Bytes / 2)
     cost.output = 2 * kAddFar * d_v / blocking.lanes / plan.tile_kv;
-  const double bytes = plan.tile_kv * ((d + d_v) * kBytes + blocking.panel * sizeof(float));
-  if (bytes > kL1Bytes) cost.misses = kMissOfTile * (d + d_v);
+  // K and V come from the L2 cache as fast as they are multiplied; a panel's scores pass through the softmax in between.
+  if (plan.tile_kv * blocking.panel * sizeof(float) > kL1Bytes) cost.misses = kMissOfScore;
 }
 
 /// By how much more than the mask keeps a kernel computes where tiles straddle the mask's blocks. Elsewhere a panel computes with

@@ -13,7 +13,7 @@ struct HostCost {
   double output = 0;  // the sums of O, read and written once for each kv tile
   double copies =
       0;  // K and V brought into the order, or the type, in which they are multiplied, once for each q tile
-  double misses = 0;  // operands that the L1 cache does not hold from panel to panel
+  double misses = 0;  // operands, or scores, that the L1 cache does not hold
   double total = 0;   // times what tiles at the mask's edges and rows past a tile's end add
 };
 

@@ -52,7 +52,12 @@ TEST_CASE("the host's model knows whole blocks of AMX's tiles", "[schedule]") {
   CHECK(cycles(bf16, 64, 64) < cycles(bf16, 48, 64));  // as many blocks for fewer rows
   CHECK(cycles(bf16, 192, 64) < cycles(bf16, 64, 64));
   CHECK(cycles(bf16, 128, 64) < cycles(plain_spec(64, 0, DType::f32), 128, 64) / 2);
-  CHECK(cycles(plain_spec(128), 128, 128) < cycles(plain_spec(128), 128, 32));
+  for (const int d : {64, 128}) {
+    const CheckedSpec spec = plain_spec(d);
+    CHECK(cycles(spec, 128, 128) < cycles(spec, 128, 32));   // sums of O are read and written more often
+    CHECK(cycles(spec, 128, 256) < cycles(spec, 128, 512));  // scores do not fit the L1 cache
+    CHECK(cycles(spec, 128, 256) < cycles(spec, 128, 128));
+  }
 }
 
 TEST_CASE("a Zen 4 does half the FMAs of 512 bits", "[schedule]") {
@@ -90,6 +95,7 @@ TEST_CASE("the host chooses tiles that lie in the mask's blocks", "[schedule]") 
     CHECK(choose(spec, mask_of_blocks(1, 1), target).plan == table.plan);
     CHECK(rank_plans(spec, mask_of_blocks(64, 64), target).front().plan == of_blocks.plan);
   }
-  CHECK(choose(plain_spec(64), mask_of_blocks(128, 128), target).plan ==
+  CHECK(choose(plain_spec(64), mask_of_blocks(128, 256), target).plan ==
         choose(plain_spec(64), {}, target).plan);
+  CHECK(choose(plain_spec(64), mask_of_blocks(128, 128), target).plan.tile_kv == 128);
 }
