@@ -60,7 +60,7 @@ std::string trouble(const std::string& body, const std::string& command) {
                         kMostSeconds, kStackKiB, command, spec));
   const bool is_done = result.status == 0;
   const bool is_refused = result.status == 2 && result.err.find("long.fa:") != std::string::npos;
-  const bool is_bug = result.err.find("bug") != std::string::npos;
+  const bool is_bug = result.err.find("a bug in facet") != std::string::npos;
   return (is_done || is_refused) && !is_bug ? "" : fmt::format("status {}: {}", result.status, result.err);
 }
 
