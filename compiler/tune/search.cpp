@@ -4,14 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <utility>
 
 namespace fa {
 namespace {
 
 constexpr std::size_t kCenters = 3;  // plans whose neighbours join
-constexpr int kDuelTurns =
-    4;  // of the last comparison, of the best plan with the default, where turns are long
+// The last comparison, of the best plan with the default: so many turns of so many runs, or more turns where they are shorter.
+constexpr int kDuelTurns = 4;
 constexpr int kMostRunsOfDuelTurn = 16;
 
 /// One comparison of two plans.
@@ -114,15 +113,12 @@ class Search {
     return true;
   }
 
-  /// Comparisons with `other` join what is known of a candidate.
-  void add(std::size_t candidate, std::size_t other, const std::vector<Turn>& turns) {
+  /// A comparison with `other` joins what is known of a candidate.
+  void add(std::size_t candidate, std::size_t other, const Turn& turn) {
     PlanScore& score = scores_[candidate];
-    std::vector<Turn>& known = turns_[candidate];
-    for (const Turn& turn : turns) {
-      known.push_back({.ratio = std::log(scores_[other].ratio) + turn.ratio, .runs = turn.runs});
-      score.runs += static_cast<int>(turn.runs);
-    }
-    score.ratio = std::exp(middle_half(known));
+    turns_[candidate].push_back({.ratio = std::log(scores_[other].ratio) + turn.ratio, .runs = turn.runs});
+    score.ratio = std::exp(middle_half(turns_[candidate]));
+    score.runs += static_cast<int>(turn.runs);
     timer_.note(score);
   }
 
@@ -135,7 +131,7 @@ class Search {
     // Another process or a changed clock is seen by the two timings of the leader alike, if it lasts.
     if (!time(leader_, runs, after)) return false;
     add(candidate, leader_,
-        {{.ratio = std::log(seconds / std::sqrt(before * after)), .runs = static_cast<double>(runs)}});
+        {.ratio = std::log(seconds / std::sqrt(before * after)), .runs = static_cast<double>(runs)});
     before = after;
     return true;
   }
@@ -207,7 +203,7 @@ class Search {
       double seconds = 0;
       if (must_stop()) return false;
       if (time(leader_, 1, seconds)) {
-        add(leader_, leader_, {Turn{}});
+        add(leader_, leader_, Turn{});
       } else if (timer_.is_stopped() || leader_ + 1 == scores_.size()) {
         return false;
       } else {
@@ -245,11 +241,10 @@ class Search {
       if (!ok) return false;
       turns.push_back({.ratio = std::log(of_best / of_default), .runs = static_cast<double>(runs)});
     }
-    if (settings_.fastest_counts)
-      turns = {{.ratio = std::log(fastest_[best] / fastest_[default_]),
-                .runs = static_cast<double>(turns.size())}};
     turns_[best].clear();  // this comparison alone counts
-    add(best, default_, turns);
+    const double ratio =
+        settings_.fastest_counts ? std::log(fastest_[best] / fastest_[default_]) : middle_half(turns);
+    add(best, default_, {.ratio = ratio, .runs = static_cast<double>(turns.size()) * runs});
     prove(best);
     return true;
   }

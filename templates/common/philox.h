@@ -17,8 +17,10 @@ struct PhiloxWords {
   unsigned word[4];
 };
 
+constexpr int kPhiloxRounds = 7;
+
 FA_HOST_DEVICE PhiloxWords philox4x32_7(PhiloxWords counter, unsigned key0, unsigned key1) {
-  for (int round = 0; round < 7; ++round) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     const unsigned long long first = 0xD2511F53ull * counter.word[0];
     const unsigned long long second = 0xCD9E8D57ull * counter.word[2];
     const unsigned first_high = static_cast<unsigned>(first >> 32), first_low = static_cast<unsigned>(first);

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "templates/common/philox.h"
+
 namespace fa {
 namespace {
 
@@ -17,7 +19,7 @@ Words philox(HostBuilder& build, Words counter, llvm::Value* key0, llvm::Value* 
   auto product = [&](llvm::Value* x, std::uint64_t factor) {
     return ir.CreateMul(ir.CreateAnd(x, low_half), llvm::ConstantInt::get(wide, factor));
   };
-  for (int round = 0; round < 7; ++round) {
+  for (int round = 0; round < kPhiloxRounds; ++round) {
     llvm::Value* first = product(counter[0], 0xD2511F53u);
     llvm::Value* second = product(counter[2], 0xCD9E8D57u);
     counter = {ir.CreateXor(ir.CreateXor(ir.CreateLShr(second, 32), counter[1]), build.splat(key0)), second,

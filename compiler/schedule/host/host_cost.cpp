@@ -1,6 +1,7 @@
 // The numbers are fitted to the times of every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX: f32, f16 and
-// bf16, d64 to d256, two of them kept to AVX2; what AMX's sums and scores miss, to three problems on another Xeon. Spearman's correlation with each problem's times is 0.70 to 0.97, but for BigBird
-// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest.
+// bf16, d64 to d256, two of them kept to AVX2. Spearman's correlation with each problem's times was 0.70 to 0.97, but for BigBird
+// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest. Where AMX's sums and scores leave the
+// L1 cache is fitted to three problems on another Xeon, d64 and d128, later.
 #include "compiler/schedule/host/host_cost.h"
 
 #include "compiler/schedule/host/host_blocking.h"
@@ -60,7 +61,7 @@ void add_tiles(const Plan& plan, const CheckedSpec& spec, const HostBlocking& bl
   const double d = spec.head_dim, d_v = spec.head_dim_v;
   cost.products = kWaits * kTileProduct * (d + d_v) / kNumbers;
   cost.copies = kPack * (d + d_v) / plan.tile_q;
-  // The sums of O and what a tile adds to them.
+  // The sums of O and what a tile adds to them: from d64 on, beside K and V, the L1 cache holds them no longer.
   if (2 * d_v * blocking.panel * sizeof(float) >= kL1Bytes / 2)
     cost.output = 2 * kAddFar * d_v / blocking.lanes / plan.tile_kv;
   // K and V come from the L2 cache as fast as they are multiplied; a panel's scores pass through the softmax in between.

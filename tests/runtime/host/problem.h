@@ -79,8 +79,8 @@ Compared compare(const HostCase& host, const HostProblem& problem, const Meaning
 /// The largest |host - reference| / (1 + |reference|) over o and lse; infinity where one is NaN or infinite
 /// alone.
 double worst_error(const Compared& compared);
-/// The largest `worst_error` that is allowed: the rounding of the output, and that of the probabilities, which dropout
-/// multiplies with them.
+/// The largest `worst_error` that is allowed: the rounding of the output, and that of the probabilities, which dropout's factor
+/// multiplies with them (A in docs/numerics.md).
 double error_bound(const CheckedSpec& spec, double dropout = 0);
 
 /// Numbers of a dtype from and to double, rounded to nearest even.
