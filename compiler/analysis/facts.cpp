@@ -196,6 +196,18 @@ Counted count_ops(const llvm::Function* function, bool is_relative, Facts& facts
   return {.by_diagonal = is_by_diagonal, .reads_elements = reads && !is_by_diagonal};
 }
 
+/// The same of a mask whose rows list keys: the words are found once for 32 elements.
+void count_listed(const ListedKeys& listed, Facts& facts) {
+  constexpr int kElementsOfWord = 32;
+  count_ops(listed.if_listed, false, facts);
+  count_ops(listed.if_not, false, facts);
+  Facts words;
+  count_ops(listed.words, false, words);
+  facts.row_ops += words.row_ops;
+  facts.column_ops += words.column_ops;
+  facts.element_ops += 1 + words.element_ops / kElementsOfWord;
+}
+
 std::string_view name_of(ScoreForm form) {
   switch (form) {
     case ScoreForm::identity:
@@ -227,6 +239,7 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
       facts.global_tokens = find_global_tokens(samples);
       facts.mask_blocks = find_mask_blocks(*hooks.mask_mod);
       facts.mask_keeps_segments = keeps_segments(*hooks.mask_mod);
+      facts.listed_keys = find_listed_keys(hooks);
     }
     const auto* end = llvm::cast<llvm::ReturnInst>(hooks.mask_mod->back().getTerminator());
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(end->getReturnValue())) {
@@ -247,7 +260,10 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
     facts.addend_reads_elements = addend.reads_elements;
     count_ops(logits.row_addend, false, facts);
   }
-  facts.mask_is_by_diagonal = count_ops(hooks.mask_mod, facts.mask_is_relative, facts).by_diagonal;
+  if (facts.listed_keys.words == nullptr)
+    facts.mask_is_by_diagonal = count_ops(hooks.mask_mod, facts.mask_is_relative, facts).by_diagonal;
+  else
+    count_listed(facts.listed_keys, facts);
   return facts;
 }
 
@@ -280,6 +296,8 @@ std::string Facts::print() const {
   if (mask_blocks.queries > 1 || mask_blocks.keys > 1)
     text += fmt::format("  by blocks: of {} queries, of {} keys{}\n", mask_blocks.queries, mask_blocks.keys,
                         mask_blocks.has_line ? "; and by single tokens" : "");
+  if (listed_keys.words != nullptr)
+    text += "  a row lists keys: which ones is found once a row and 32 keys\n";
   if (mask_keeps_segments) text += "  keeps segments of a table: a row's keys lie together\n";
   if (global_tokens.see) text += "  the first tokens see far more tokens than others\n";
   if (global_tokens.are_seen) text += "  the first tokens are seen by far more tokens than others\n";

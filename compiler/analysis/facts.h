@@ -8,6 +8,7 @@
 
 #include "compiler/analysis/band.h"
 #include "compiler/analysis/global_tokens.h"
+#include "compiler/analysis/listed_keys.h"
 #include "compiler/analysis/logits.h"
 #include "compiler/analysis/mask_blocks.h"
 #include "compiler/ir/depends_on.h"
@@ -61,7 +62,8 @@ struct Facts {
   int row_ops = 0;       // per q row
   int column_ops = 0;    // per kv column
   std::vector<ClampedRead> clamped;
-  Logits logits;  // what kernels evaluate in place of score_mod
+  Logits logits;           // what kernels evaluate in place of score_mod
+  ListedKeys listed_keys;  // what GPU kernels evaluate in place of such a mask
 
   std::string print() const;  // a few `key: value` lines, the text of `facet emit --stage facts`
 };

@@ -29,8 +29,11 @@ std::shared_ptr<llvm::Module> make_module(const std::string& name, const IrModul
   return make_module_in(std::shared_ptr<llvm::LLVMContext>(beside, &beside->getContext()), name);
 }
 
-llvm::Function* copy_function(const llvm::Function& function, llvm::Module& to, const char* name) {
-  llvm::Function* copy = llvm::Function::Create(function.getFunctionType(), function.getLinkage(), name, to);
+llvm::Function* copy_function(const llvm::Function& function, llvm::Module& to, const char* name,
+                              llvm::Type* result) {
+  llvm::FunctionType* type = function.getFunctionType();
+  if (result != nullptr) type = llvm::FunctionType::get(result, type->params(), false);
+  llvm::Function* copy = llvm::Function::Create(type, function.getLinkage(), name, to);
   llvm::ValueToValueMapTy map;
   for (const llvm::Argument& argument : function.args()) {
     llvm::Argument* copied = copy->getArg(argument.getArgNo());

@@ -14,6 +14,7 @@ namespace llvm {
 class Function;
 class LLVMContext;
 class Module;
+class Type;
 }  // namespace llvm
 
 namespace fa {
@@ -25,8 +26,10 @@ using IrModule = std::shared_ptr<const llvm::Module>;
 std::shared_ptr<llvm::Module> make_module(const std::string& name);
 std::shared_ptr<llvm::Module> make_module(const std::string& name, const IrModule& beside);
 
-/// A copy of `function` named `name` in `to`, a module of the same context. What it calls is declared there.
-llvm::Function* copy_function(const llvm::Function& function, llvm::Module& to, const char* name);
+/// A copy of `function` named `name` in `to`, a module of the same context. What it calls is declared there. With another
+/// `result`, the caller is to make the copy return a value of that type.
+llvm::Function* copy_function(const llvm::Function& function, llvm::Module& to, const char* name,
+                              llvm::Type* result = nullptr);
 
 /// One module with copies of all functions of `modules`, of which the first is not null. Their names differ.
 std::shared_ptr<llvm::Module> merge_modules(std::initializer_list<IrModule> modules);

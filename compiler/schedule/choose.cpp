@@ -136,7 +136,7 @@ bool lies_in_blocks(const Plan& plan, const Facts& facts) {
 bool suits_two_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kWidest = 32;
   constexpr int kLeastScores = 1024;
-  return plan.warps == 2 && has_long_mask(facts) && plan.tile_kv <= kWidest && !plan.q_in_registers &&
+  return plan.warps == 2 && wants_small_tiles(facts) && plan.tile_kv <= kWidest && !plan.q_in_registers &&
          (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= kLeastScores) &&
          !lies_in_blocks(plan, facts);
 }
@@ -164,7 +164,7 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kTilesOfBand = 3;  // a band of fewer keys than so many tiles' sides is mostly edge
   const bool masked = facts.has_mask && !facts.mask_is_always_true;
   const int dim = std::max(spec.head_dim, spec.head_dim_v);
-  if (has_long_mask(facts) && !(lies_in_blocks(plan, facts) && plan.warps == 4)) return false;
+  if (wants_small_tiles(facts) && !(lies_in_blocks(plan, facts) && plan.warps == 4)) return false;
   if (plan.warps == 12 && dim > kNarrow)
     return dim <= kMostOfThree && !masked && !spec.has_dropout &&
            facts.element_ops + facts.diagonal_ops <= kLongHook;

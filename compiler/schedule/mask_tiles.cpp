@@ -11,7 +11,7 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 
 // How many keys a row keeps side by side, where that is not known: of specs/ at N8192, BigBird, tree and the 2-D
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
-constexpr double kKeysOfRange = 2000, kKeysOfRangeOfLongMask = 250;
+constexpr double kKeysOfRange = 2000, kKeysOfRangeInSmallTiles = 250;
 // The same of segments that a table tells: documents of 2,000 tokens that are causal inside.
 constexpr double kKeysOfSegment = 1000;
 // Of blocks, layouts keep one or a few side by side (BigBird, block routing).
@@ -50,7 +50,8 @@ double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSi
   return static_cast<double>(visited) / static_cast<double>(samples * columns);
 }
 
-bool has_long_mask(const Facts& facts) {
+bool wants_small_tiles(const Facts& facts) {
+  if (facts.listed_keys.words != nullptr) return true;
   return facts.has_mask && !facts.mask_is_always_true && facts.element_ops + facts.column_ops / 2 > kLongHook;
 }
 
@@ -67,7 +68,7 @@ MaskEdges edges_of(const Facts& facts) {
     if (const std::optional<int> width = facts.mask_band->width()) edges.keys_of_range = *width;
     return edges;
   }
-  edges.keys_of_range = has_long_mask(facts) ? kKeysOfRangeOfLongMask : kKeysOfRange;
+  edges.keys_of_range = wants_small_tiles(facts) ? kKeysOfRangeInSmallTiles : kKeysOfRange;
   const MaskBlocks& blocks = facts.mask_blocks;
   edges.queries = blocks.queries;
   edges.keys = blocks.keys;

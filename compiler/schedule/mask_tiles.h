@@ -13,8 +13,9 @@ constexpr int kLongHook = 10;  // operations an element
 /// (analysis/mask_segments.h, of a usual length): 0 to 1. 1 where there is no mask, or where nothing is known of it.
 double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size);
 
-/// Whether a mask takes so long that what tiles at its edge cost decides. A thread has two rows of each of its columns.
-bool has_long_mask(const Facts& facts);
+/// Whether what tiles at the mask's edge cost decides: the mask takes long, of which a thread has two rows of each of its columns,
+/// or rows list keys, which may lie anywhere.
+bool wants_small_tiles(const Facts& facts);
 
 /// What of a mask cuts tiles, as far as it is known before its tensors are.
 struct MaskEdges {

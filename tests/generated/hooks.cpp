@@ -172,6 +172,18 @@ const std::vector<HookForm>& mask_kinds() {
          const std::string blocks = t.make.tensor("i32", "num_q_heads, ceil_div(q_len, 32), 4");
          return mask(fmt::format("any(r < 4: {}[h, q_idx / 32, r] == kv_idx / 32)", blocks));
        }},
+      {"listed keys",
+       [](HookTools& t) {
+         const std::string keys = t.make.tensor("i32", "q_len, 5");
+         return mask(fmt::format("any(r < 5: {}[q_idx, r] == kv_idx) or kv_idx < {}", keys, t.make.below(4)));
+       }},
+      {"listed keys among others",
+       [](HookTools& t) {
+         const std::string keys = t.make.tensor("i32", "batch, num_q_heads, q_len, 6",
+                                                "(7 * i2 + 11 * i3 * i3 + i1) % (i2 + 9) - 2");
+         return mask(fmt::format("q_idx >= kv_idx and (any(r < 6: {}[b, h, q_idx, r] == kv_idx) or {})", keys,
+                                 t.make.condition(Over::element, 1)));
+       }},
       {"dilated",
        [](HookTools& t) {
          return mask(fmt::format("{} % {} == kv_idx % {} and q_idx >= kv_idx", kPosition, 4,

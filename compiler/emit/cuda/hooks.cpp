@@ -49,6 +49,11 @@ bool is_two_numbers_of(std::string_view type, double factor) {
   return type != "F16" || (std::abs(factor) >= 0.125 && std::abs(factor) <= 32768);
 }
 
+bool is_true(const llvm::Value& value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value);
+  return constant != nullptr && constant->isOne();
+}
+
 AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element) {
   const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);
   if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return {};
@@ -83,6 +88,8 @@ class HooksPrinter {
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
   std::string print_row_addend(const llvm::Function& function);
+  StageBody add_listed();
+  std::string print_listed(const StageBody& keep);
   std::string print_by_distance(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
   std::string print_function(std::string_view head, const std::string& body) const;
@@ -203,6 +210,42 @@ std::string HooksPrinter::print_row_addend(const llvm::Function& function) {
                                     print_uniforms(hooks_.args, "head.b")));
 }
 
+// What elements ask of a mask whose rows list keys.
+StageBody HooksPrinter::add_listed() {
+  StageBody keep = split_.add(*facts_.listed_keys.if_listed);
+  const StageBody if_not = split_.add(*facts_.listed_keys.if_not);
+  for (const Region::Item* item : if_not.items)
+    if (keep.present.insert(item).second) keep.items.push_back(item);
+  return keep;
+}
+
+std::string HooksPrinter::print_listed(const StageBody& keep) {
+  const ListedKeys& listed = facts_.listed_keys;
+  functions_ += fa::print_function(*listed.words, "listed_keys_of", {});
+  functions_ += "\n";
+  std::string text =
+      print_function("unsigned listed_keys(const CallParams& p, const Head& head, int q_idx, int first)",
+                     fmt::format("    return listed_keys_of(0.0f, head.b, head.h, q_idx, first{});\n",
+                                 print_uniforms(hooks_.args, "head.b")));
+  const llvm::Value& if_listed = *split_.result(*listed.if_listed);
+  const llvm::Value& if_not = *split_.result(*listed.if_not);
+  ExprPrinter writer = printer(Stage::element, {"is_listed"});
+  writer.write(keep.items, {&if_listed, &if_not});
+  const bool is_kept = is_true(if_listed);
+  const std::string otherwise = writer.value(if_not, true);
+  const std::string value =
+      is_kept ? fmt::format("is_listed | {}", otherwise)
+              : fmt::format("is_listed ? {} : {}", writer.value(if_listed, true), otherwise);
+  text += "\n" + print_function(fmt::format("bool mask({}, bool is_listed)", kElementParameters),
+                                fmt::format("{}    return {};\n", writer.statements(), value));
+  text +=
+      "\n" + print_function(
+                 fmt::format("bool mask({})", kElementParameters),
+                 "    const bool is_listed = (listed_keys(p, head, row.q_idx, column.kv_idx) & 1u) != 0;\n"
+                 "    return mask(p, head, row, column, is_listed);\n");
+  return text;
+}
+
 // The function at (distance, 0), which the distance and the head decide. Its values of the head are those of `split_`, which
 // has the function, too: they are found once a head, not once a distance.
 std::string HooksPrinter::print_by_distance(const llvm::Function& function, std::string_view name) {
@@ -256,7 +299,11 @@ PrintedHooks HooksPrinter::print() {
   if (asks_elements) staging_ = stage_elements(split_, {&logit, &multiplier, &addend}, room_);
   const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
   if (facts_.addend_is_linear) slope = split_.add(*facts_.logits.addend_slope);
-  if (mask != nullptr) keep = split_.add(*mask);
+  const bool lists_keys = mask != nullptr && facts_.listed_keys.words != nullptr;
+  if (lists_keys)
+    keep = add_listed();
+  else if (mask != nullptr)
+    keep = split_.add(*mask);
   const bool derives = derivative_ != nullptr && derivative_->function != nullptr;
   if (derives) derivative = split_.add(*derivative_->function);
   if (stages_columns) stage_columns(staging_, split_, room_);
@@ -285,7 +332,11 @@ PrintedHooks HooksPrinter::print() {
   // operations are better found there than kept in the registers of every tile.
   // Of a linear addend tiles need the slope alone, which kernels keep.
   StageSplit of_mask(hooks_.args);
-  if (facts_.addend_is_linear && mask != nullptr) of_mask.add(*mask);
+  if (facts_.addend_is_linear && mask != nullptr && !lists_keys) of_mask.add(*mask);
+  if (facts_.addend_is_linear && lists_keys) {
+    of_mask.add(*facts_.listed_keys.if_listed);
+    of_mask.add(*facts_.listed_keys.if_not);
+  }
   const StageSplit& of_tiles = facts_.addend_is_linear ? of_mask : split_;
   const auto found_anew = [&](Stage at) {
     constexpr std::size_t kManyValues = 4;
@@ -300,6 +351,7 @@ PrintedHooks HooksPrinter::print() {
   const bool element_reads = logit.reads() || multiplier.reads() || (!addend_by_diagonal && addend.reads()) ||
                              (!mask_by_diagonal && keep.reads()) || derivative.reads();
   text += flag("kMaskIsHeavy", keep.is_heavy());
+  text += flag("kListsKeys", lists_keys);
   text += flag("kHasRowAddend", facts_.has_row_addend);
   text += flag("kMaskIsRelative", mask_by_diagonal);
   text += flag("kRowReads", element_reads || split_.stage(Stage::row).reads());
@@ -362,7 +414,9 @@ PrintedHooks HooksPrinter::print() {
   if (derivative_ != nullptr && !derives)
     text += "\n" +
             print_function(d_score, fmt::format("    return static_cast<float>({});\n", derivative_->number));
-  if (mask != nullptr)
+  if (lists_keys)
+    text += "\n" + print_listed(keep);
+  else if (mask != nullptr)
     text += "\n" + print_element(fmt::format("bool mask({})", kElementParameters), *mask, keep);
   if (facts_.has_row_addend) text += "\n" + print_row_addend(*facts_.logits.row_addend);
   if (addend_by_diagonal) text += "\n" + print_by_distance(*facts_.logits.addend, "relative_addend");

@@ -11,6 +11,7 @@
 #include "common/backward/derivatives.cuh"
 #include "common/backward/distances.cuh"
 #include "common/backward/kept_scale.cuh"
+#include "common/backward/listed_of_tile.cuh"
 #include "common/backward/one_of.cuh"
 #include "common/philox.h"
 #include "common/placement.cuh"
@@ -79,6 +80,8 @@ struct Elements {
   // takes a word an instruction.
   static constexpr bool kSharesRows = kKeysDown && Hooks::kRowSize > 3 * static_cast<int>(sizeof(Row) / 4);
   static constexpr int kRowsOfTurn = 32;  // that the lanes find at a time, for 4 groups of 8 columns
+  using Listed =
+      typename OneOf<Hooks::kListsKeys, ListedOfTile<kKeysDown, Hooks, kM, kN>, NoListedOfTile>::Type;
   using Tile = float[kM][kN][4];
   using Captured =
       CapturedSums<typename Derivatives::Adjoints, kKeysDown, kM, Config::kTileQ, Config::kTileKv>;
@@ -98,12 +101,20 @@ struct Elements {
         q_len(Sequence::q_len(call, place_.b)),
         kv_len(Sequence::kv_len(call, place_.b)) {}
 
-  /// s: scores, then P Z. dp: dP, then dS. `kChecks`: the mask drops some, or an end cuts the tile.
+  /// Which keys the rows list: what a tile with checks asks for.
+  __device__ __forceinline__ Listed find_listed() const {
+    Listed listed;
+    listed.find(call, head, place.kv0, [&](int row) { return min(place.q0 + row, q_len - 1); });
+    return listed;
+  }
+
+  /// s: scores, then P Z. dp: dP, then dS. `kChecks`: the mask drops some, or an end cuts the tile. `listed`: as found, where
+  /// rows list keys.
   /// `stats`: of this thread's lines (kM x 2 pairs), or StatsOfColumns.
   /// `room`: what captured sums have in shared memory.
   template <bool kChecks, class Stats>
-  __device__ __forceinline__ void apply(Tile& s, Tile& dp, const Stats& stats, Captured& captured,
-                                        float* room) const {
+  __device__ __forceinline__ void apply(Tile& s, Tile& dp, const Stats& stats, Listed& listed,
+                                        Captured& captured, float* room) const {
     Line lines[kM][2];
 #pragma unroll
     for (int m = 0; m < kM; ++m)
@@ -120,7 +131,7 @@ struct Elements {
     if constexpr (kIsRolled) {
 #pragma unroll 1
       for (int n = 0; n < kN; ++n) {
-        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, addends, captured, room, 0, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, listed, addends, captured, room, 0, n);
         rotate(s);
         rotate(dp);
       }
@@ -131,7 +142,7 @@ struct Elements {
         if (kGroupsApart && n > 0 &&
             (kKeysDown ? place.q0 >= q_len + Config::kTileQ : place.kv0 >= kv_len + Config::kTileKv))
           break;
-        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, addends, captured, room, n, n);
+        group<kChecks>(s, dp, lines, stats, drawn, row_of_lane, listed, addends, captured, room, n, n);
       }
     }
     if constexpr (kCaptures) captured.end_tile(room);
@@ -206,7 +217,7 @@ struct Elements {
   /// The 8 columns `n` of the tile, which are in s[.][at].
   template <bool kChecks, class Stats>
   __device__ __forceinline__ void group(Tile& s, Tile& dp, const Line (&lines)[kM][2], const Stats& stats,
-                                        Drawn& drawn, Row& row_of_lane, Distances& addends,
+                                        Drawn& drawn, Row& row_of_lane, Listed& listed, Distances& addends,
                                         Captured& captured, float* room, int at, int n) const {
     if constexpr (Config::kDropout) draw(drawn, n);
     if constexpr (kAddsByDistance) addends.begin_group(n);
@@ -215,6 +226,8 @@ struct Elements {
     if constexpr (kFetches) {
       if (8 * n % kRowsOfTurn == 0) row_of_lane = row_at(place.q0 + 8 * n + static_cast<int>(lane_of_warp()));
     }
+    constexpr bool kAsksList = Hooks::kListsKeys && kChecks;
+    if constexpr (kAsksList) listed.begin_group(n);
     Column first_key;
     if constexpr (kAddsBySlope) first_key = column_at(place.tile_kv0);
 #pragma unroll
@@ -225,6 +238,7 @@ struct Elements {
         column = fetch(row_of_lane, offset % kRowsOfTurn, row_index(place.q0 + offset));
       else
         column = across(offset);
+      if constexpr (kAsksList) listed.begin_pair(n, pair);
 #pragma unroll
       for (int m = 0; m < kM; ++m)
 #pragma unroll
@@ -255,8 +269,10 @@ struct Elements {
           } else {
             logit = Hooks::logit(s[m][at][i], call, head, row, key);
           }
-          const float d_logit =
-              element<kChecks>(logit, s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx, lse, d, is_drawn);
+          bool is_listed = false;
+          if constexpr (kAsksList) is_listed = listed.is_listed(m, half, pair);
+          const float d_logit = element<kChecks>(logit, s[m][at][i], dp[m][at][i], row, key, q_idx, kv_idx,
+                                                 lse, d, is_drawn, is_listed);
           if constexpr (kCaptures)
             captured.add(params,
                          {score, place.b, place.h, row.q_idx, key.kv_idx, kept_scale<Config>(call) * d_logit},
@@ -280,12 +296,15 @@ struct Elements {
   template <bool kChecks>
   __device__ __forceinline__ float element(float logit, float& s, float& dp, const Row& row,
                                            const Column& column, int q_idx, int kv_idx, float lse, float d,
-                                           bool drawn) const {
+                                           bool drawn, bool is_listed) const {
     float p = fast_exp2(logit - lse);
     if constexpr (kChecks) {
       // A row whose lse is +inf keeps nothing, whatever its logits are.
       bool keeps = q_idx < q_len && kv_idx < kv_len && lse < -negative_infinity();
-      if constexpr (Hooks::kHasMask) keeps = keeps && Hooks::mask(call, head, row, column);
+      if constexpr (Hooks::kListsKeys)
+        keeps = keeps && Hooks::mask(call, head, row, column, is_listed);
+      else if constexpr (Hooks::kHasMask)
+        keeps = keeps && Hooks::mask(call, head, row, column);
       p = keeps ? p : 0.0f;
     }
     const float pz = drawn ? p : 0.0f;

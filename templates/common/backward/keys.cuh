@@ -91,6 +91,9 @@ struct BackwardKeys {
   using Captured = typename OfElements::Captured;
   static constexpr bool kCaptures = OfElements::kCaptures;
   static constexpr bool kHasDistances = kCaptures && Captured::kHasDistances;
+  // Whether rows' lists of keys are found before the products, so that what they read is there when those are. Wider rows leave
+  // no registers for it.
+  static constexpr bool kFindsListsFirst = Hooks::kListsKeys && KTile::kDim <= 64 && VTile::kDim <= 64;
   static_assert(!kCaptures || (kSharing == 1 && Config::kParts == 1),
                 "sums of what is captured belong to one warp a key");
   static constexpr int kEnd = kCapturedOffset + (kCaptures ? Captured::kSharedBytes : 0);
@@ -318,29 +321,40 @@ struct BackwardKeys {
 
   /// `stage_offset`, `ds_offset`: of the tile's stage and of its dS, in shared memory.
   static __device__ __forceinline__ void visit(Sums<KTile>& dk, Sums<VTile>& dv, Captured& captured,
-                                               const BackwardParams& params, ElementsPlace place, int part,
-                                               bool full, unsigned smem, unsigned char* shared,
+                                               const BackwardParams& params, const ElementsPlace& place,
+                                               int part, bool full, unsigned smem, unsigned char* shared,
                                                int stage_offset, int ds_offset) {
     const unsigned stage = smem + stage_offset;
     Scores s, dp;
     const int column = first_column(part);
     const WarpPart scores = {row_of_warp(), column / 8};  // of dS and P
+    const auto elements_here = [&] {
+      ElementsPlace here = place;
+      here.kv0 += row_of_warp();
+      here.q0 += column;
+      return OfElements(params, here);
+    };
+    typename OfElements::Listed listed;
+    if constexpr (kFindsListsFirst) {
+      if (!full) listed = elements_here().find_listed();
+    }
     const unsigned warp_rows = smem + row_of_warp() * 128, warp_columns = stage + column * 128;
     multiply_rows<KTile, QTile>(s, warp_rows, warp_columns);
     if constexpr (kHasK)
       multiply_rows<VTile, DoTile>(dp, warp_rows + kVOffset, warp_columns + kDoOffset);
     else
       clear(dp);
-    place.kv0 += row_of_warp();
-    place.q0 += column;
-    const OfElements elements(params, place);
+    const OfElements elements = elements_here();
+    if constexpr (Hooks::kListsKeys && !kFindsListsFirst) {
+      if (!full) listed = elements.find_listed();
+    }
     const auto* const lse = reinterpret_cast<const float*>(shared + stage_offset + kLseOffset) + column;
     const StatsOfColumns of_columns = {lse, lse + Config::kTileQ};
     auto* const room = reinterpret_cast<float*>(shared + kCapturedOffset);
     if (full)
-      elements.template apply<false>(s, dp, of_columns, captured, room);
+      elements.template apply<false>(s, dp, of_columns, listed, captured, room);
     else
-      elements.template apply<true>(s, dp, of_columns, captured, room);
+      elements.template apply<true>(s, dp, of_columns, listed, captured, room);
     if constexpr (kHasQ && Element::kBytes == 4)
       stage_scores_f32<DsTile>(shared + ds_offset, dp, scores);
     else if constexpr (kHasQ || kShares)

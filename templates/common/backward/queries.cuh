@@ -151,10 +151,14 @@ struct BackwardQueries {
     multiply_rows<DoTile, VTile>(dp, smem + kDoOffset + warp_row * 128, stage + kVOffset);
     place.q0 += warp_row;
     const OfElements elements(params, place);
+    typename OfElements::Listed listed;
+    if constexpr (Hooks::kListsKeys) {
+      if (!full) listed = elements.find_listed();
+    }
     if (full)
-      elements.template apply<false>(s, dp, stats, captured, nullptr);
+      elements.template apply<false>(s, dp, stats, listed, captured, nullptr);
     else
-      elements.template apply<true>(s, dp, stats, captured, nullptr);
+      elements.template apply<true>(s, dp, stats, listed, captured, nullptr);
     add_product<KTile>(dq, dp, stage);
   }
 };

@@ -36,6 +36,9 @@
 // relative_addend(p, head, distance) is the addend; where kMaskIsRelative, relative_mask(p, head,
 // distance) is the mask. -kv_len < distance < q_len.
 //
+// Where kListsKeys, bit i of listed_keys(p, head, q_idx, first) is whether row q_idx lists key first + i, and mask(p, head, row,
+// column, is_listed) is the mask of a key of which that is known (common/score/listed_keys.cuh). `first` may be past the end.
+//
 // Where kStagesColumns, to_stage(column) is what column(head, kv_idx) found, and from_stage(staged, kv_idx,
 // kv_idx_f) the column again. Where kStagesElements, one table is read at row(..)'s staged_row(row) + kv_idx,
 // and `column.staged` may bring what is there.
@@ -70,6 +73,7 @@ struct IdentityHooks {
   static constexpr bool kHeadIsCheap = true;   // head() reads no memory and does little: ask it often
   static constexpr bool kRowIsCheap = true;    // the same of row()
   static constexpr bool kMaskIsHeavy = false;  // mask() is long: it may be there only a few times
+  static constexpr bool kListsKeys = false;
   static constexpr bool kHasRowAddend = false;
   static constexpr bool kHasSink = false;
   static constexpr bool kHasScoreDerivative = false;

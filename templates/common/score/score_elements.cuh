@@ -181,6 +181,15 @@ struct ScoreElements {
     });
   }
 
+  /// The column that is `offset` columns from this thread's first one, of the tile that begins at key kv0.
+  __device__ __forceinline__ typename Hooks::Column column_in_tile(const ForwardParams& params,
+                                                                   const typename Hooks::Head& head, int kv0,
+                                                                   int offset) const {
+    int kv_idx = kv0 + Place::first_column() + offset;
+    if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
+    return Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
+  }
+
  private:
   __device__ __forceinline__ void clamp_column(const ForwardParams& params, int& kv_idx,
                                                float& kv_idx_f) const {

@@ -4,6 +4,7 @@
 
 #include "common/score/head_case.cuh"
 #include "common/score/hooks.cuh"
+#include "common/score/listed_keys.cuh"
 #include "common/score/score_elements.cuh"
 #include "params.h"
 
@@ -66,10 +67,8 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
         unsigned bits = 0;
 #pragma unroll
         for (int i = 0; i < kColumns; ++i) {
-          int kv_idx = kv0 + Place::first_column() + Place::column_offset(first + group, i);
-          if constexpr (Hooks::kColumnReads) kv_idx = min(kv_idx, item.kv_len(params) - 1);
           const typename Hooks::Column column =
-              Hooks::column(params.call, head, kv_idx, static_cast<float>(kv_idx));
+              this->column_in_tile(params, head, kv0, Place::column_offset(first + group, i));
 #pragma unroll
           for (int m = 0; m < kRows / 2; ++m)
 #pragma unroll
@@ -88,6 +87,38 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
             if ((kept >> (group * kBits + row.number() * kColumns + i) & 1) == 0)
               Place::score(s, row, first + group, i) = negative_infinity();
         });
+    }
+  }
+
+  /// The mask, where rows list keys.
+  __device__ __forceinline__ void apply_listed_mask(const ForwardParams& params,
+                                                    const typename Hooks::Head& head, int kv0) {
+    using ThreadRow = typename Place::ThreadRow;
+    using Listed = ListedKeys<Hooks, kRows, kTileKv>;
+    constexpr int kKeysOfWord = Listed::kKeysOfWord;
+    const int first_row = this->first_row_of_thread(params);
+    Listed listed;
+    listed.find(params.call, head, kv0, [&](int row) {
+      return min(first_row + Place::row_offset(ThreadRow::of(row)), item.q_len(params) - 1);
+    });
+    unsigned words[kRows];  // from this thread's first column on
+#pragma unroll
+    for (int group = 0; group < Place::kGroups; ++group) {
+      const int offset = Place::column_offset(group, 0);
+      if (offset % kKeysOfWord == 0) {
+#pragma unroll
+        for (int row = 0; row < kRows; ++row)
+          words[row] = listed.word(row, offset / kKeysOfWord) >> Place::first_column();
+      }
+#pragma unroll
+      for (int i = 0; i < Elements::kColumns; ++i) {
+        const typename Hooks::Column column = this->column_in_tile(params, head, kv0, offset + i);
+        Place::for_each_row([&](ThreadRow row) {
+          const bool is_listed = (words[row.number()] & 1u << (offset % kKeysOfWord + i)) != 0;
+          if (!Hooks::mask(params.call, head, Place::of_row(rows, row), column, is_listed))
+            Place::score(s, row, group, i) = negative_infinity();
+        });
+      }
     }
   }
 
@@ -171,7 +202,9 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
             params, kv0, most, [](float& x, float most) { x = fminf(x, most); });
       } else {
         if constexpr (!Score::kAsksRows) find_cheap_rows();
-        if constexpr (Hooks::kMaskIsHeavy && kMaskCopies != Copies::one) {
+        if constexpr (Hooks::kListsKeys) {
+          apply_listed_mask(params, head, kv0);
+        } else if constexpr (Hooks::kMaskIsHeavy && kMaskCopies != Copies::one) {
           apply_heavy_mask(params, head, kv0);
         } else {
           this->template for_each_element<kMaskCopies>(

@@ -64,7 +64,8 @@ HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem)
   const HookIr hooks = lower(problem.spec.checked());
   facts_ = analyse(problem.spec.checked(), hooks);
   const Logits& logits = facts_.logits;
-  const std::shared_ptr<llvm::Module> module = merge_modules({hooks.module, logits.module});
+  const std::shared_ptr<llvm::Module> module =
+      merge_modules({hooks.module, logits.module, facts_.listed_keys.module});
   define_functions(*module);
   if (fuse == Fuse::forbidden) forbid_contraction(*module);
   const bool has_score = hooks.score_mod != nullptr, has_mask = hooks.mask_mod != nullptr;
@@ -77,6 +78,11 @@ HookEval::HookEval(const tools::Problem& problem, Fuse fuse) : problem_(problem)
   if (has_affine) multiplier_ = jit_->find("logit_multiplier");
   if (has_affine) addend_ = jit_->find("logit_addend");
   if (has_rows) row_addend_ = jit_->find("logit_row_addend");
+  if (facts_.listed_keys.words != nullptr) {
+    listed_keys_ = jit_->find("listed_keys");
+    if_listed_ = jit_->find("mask_if_listed");
+    if_not_ = jit_->find("mask_if_not_listed");
+  }
 }
 
 Slot HookEval::call(HookJit::Function function, float first, Element element) const {
@@ -92,6 +98,13 @@ float HookEval::score_mod(float score, Element element) const {
 
 bool HookEval::mask(Element element) const {
   return mask_ == nullptr || (call(mask_, 0.0f, element).i32() & 1) != 0;
+}
+
+bool HookEval::mask_by_list(Element element) const {
+  const int bit = element.kv % 32;
+  const Element first = {element.b, element.h, element.q, element.kv - bit};
+  const bool is_listed = (call(listed_keys_, 0.0f, first).i32() >> bit & 1) != 0;
+  return (call(is_listed ? if_listed_ : if_not_, 0.0f, element).i32() & 1) != 0;
 }
 
 std::array<float, 3> HookEval::logit_parts(float s, Element element) const {

@@ -36,6 +36,8 @@ class HookEval {
 
   float score_mod(float score, Element element) const;
   bool mask(Element element) const;
+  /// What GPU kernels evaluate where the mask's rows list keys (compiler/analysis/listed_keys.h).
+  bool mask_by_list(Element element) const;
   /// What kernels evaluate, on the raw dot product: base 2, with the scale.
   float logit(float s, Element element) const;
 
@@ -51,7 +53,8 @@ class HookEval {
   Facts facts_;
   std::unique_ptr<HookJit> jit_;
   HookJit::Function score_mod_ = nullptr, mask_ = nullptr, logit_ = nullptr, multiplier_ = nullptr,
-                    addend_ = nullptr, row_addend_ = nullptr;
+                    addend_ = nullptr, row_addend_ = nullptr, listed_keys_ = nullptr, if_listed_ = nullptr,
+                    if_not_ = nullptr;
 };
 
 /// The same by the interpreter; for hooks from LLVM IR by HookEvaluator.

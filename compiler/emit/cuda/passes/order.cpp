@@ -23,7 +23,9 @@ OrderOfTiles order_of_q_tiles(const Facts& facts) {
 
 OrderOfTiles order_of_kv_tiles(const Facts& facts) {
   constexpr std::string_view kCrosses = "#define FA_KV_TURNS_CROSS_ENTRIES\n";
-  if (facts.global_tokens.are_seen)
+  // Of a tree, those near its root are listed by far more rows than others.
+  const bool may_be_tree = facts.listed_keys.words != nullptr;
+  if (facts.global_tokens.are_seen || may_be_tree)
     return {.grid = Grid::first_kv_tiles_first, .define = std::string(kCrosses)};
   if (do_rows_grow(facts)) return {.grid = Grid::longest_kv_tiles_first, .define = std::string(kCrosses)};
   return {.grid = Grid::kv_tiles, .define = {}};
