@@ -1,7 +1,8 @@
 // The numbers are fitted to the times of every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX: f32, f16 and
 // bf16, d64 to d256, two of them kept to AVX2. Spearman's correlation with each problem's times was 0.70 to 0.97, but for BigBird
-// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest. Where AMX's sums and scores leave the
-// L1 cache is fitted to three problems on another Xeon, d64 and d128, later.
+// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest. Fitted later, on another Xeon: where
+// AMX's sums and scores leave the L1 cache, to three problems; what few sums cost FMAs, to three more, one of them kept to AVX2
+// (0.80, 0.79 and 0.79 before; 0.84, 0.78 and 0.92).
 #include "compiler/schedule/host/host_cost.h"
 
 #include "compiler/schedule/host/host_blocking.h"
@@ -18,7 +19,8 @@ constexpr double kSoftmax = 12;  // of a vector of scores
 constexpr double kAdd = 0.5;     // a vector of O's sums is read, scaled and written
 
 // Of products by vectors:
-constexpr double kLoad = 0.11;           // what a load adds that FMAs do not hide
+constexpr int kFmaCycles = 4;            // until an FMA's sum may be added to again
+constexpr double kIdle = 0.0625;         // of an FMA, where just so many sums are kept as its cycles need
 constexpr double kConvert = 0.29;        // a number of K or V is converted, or paired with its neighbour
 constexpr double kReadFromBelow = 0.07;  // a q tile reads a number of K or V in place
 constexpr double kMiss = 0.026;          // a byte comes from the L2 cache
@@ -33,9 +35,11 @@ constexpr double kMissOfScore = 0.3;  // a score is written to the L2 cache and 
 /// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
 
-/// Cycles of an FMA and its share of loads, where a micro-kernel keeps `rows` x `vectors` sums in registers.
+/// Cycles of an FMA, where a micro-kernel keeps `rows` x `vectors` sums in registers. Units idle where one waits for a sum: the more
+/// sums there are, the less.
 double cycles_of_fma(double rows, double vectors, const HostCpu& cpu) {
-  return 1 / fmas_per_cycle(cpu) + kLoad * (rows + vectors) / (rows * vectors);
+  const double per_cycle = fmas_per_cycle(cpu), short_of = kFmaCycles * per_cycle / (rows * vectors);
+  return 1 / per_cycle + kIdle * short_of * short_of * short_of;
 }
 
 void add_vectors(const Plan& plan, const CheckedSpec& spec, const HostCpu& cpu, const HostBlocking& blocking,
