@@ -16,9 +16,8 @@
 namespace fa {
 namespace {
 
-constexpr std::size_t kFewest = 4;  // a comparison of each element costs less than a word of fewer keys
-constexpr int kMostBeside =
-    6;  // operations of an element beside the list: kernels write them down once for each element
+constexpr std::size_t kFewest = 4;  // comparing each element costs less than a word of fewer keys
+constexpr int kMostBeside = 6;      // operations left to an element, whose code a kernel repeats for each
 constexpr unsigned kKeysOfWord = 32;
 
 /// The comparisons of a list, and the condition that one of them, or something else, holds.

@@ -20,7 +20,7 @@ constexpr double kAdd = 0.5;     // a vector of O's sums is read, scaled and wri
 
 // Of products by vectors:
 constexpr int kFmaCycles = 4;            // until an FMA's sum may be added to again
-constexpr double kIdle = 0.0625;         // of an FMA, where just so many sums are kept as its cycles need
+constexpr double kIdle = 0.0625;         // lost by each FMA where all sums are always being added to
 constexpr double kConvert = 0.29;        // a number of K or V is converted, or paired with its neighbour
 constexpr double kReadFromBelow = 0.07;  // a q tile reads a number of K or V in place
 constexpr double kMiss = 0.026;          // a byte comes from the L2 cache
@@ -35,11 +35,12 @@ constexpr double kMissOfScore = 0.3;  // a score is written to the L2 cache and 
 /// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
 
-/// Cycles of an FMA, where a micro-kernel keeps `rows` x `vectors` sums in registers. Units idle where one waits for a sum: the more
-/// sums there are, the less.
+/// Cycles of an FMA, where a micro-kernel keeps `rows` x `vectors` sums in registers. Units idle while they wait for a sum: the
+/// more sums there are, the less.
 double cycles_of_fma(double rows, double vectors, const HostCpu& cpu) {
-  const double per_cycle = fmas_per_cycle(cpu), short_of = kFmaCycles * per_cycle / (rows * vectors);
-  return 1 / per_cycle + kIdle * short_of * short_of * short_of;
+  const double per_cycle = fmas_per_cycle(cpu);
+  const double busy = kFmaCycles * per_cycle / (rows * vectors);  // share of the sums that are being added to
+  return 1 / per_cycle + kIdle * busy * busy * busy;
 }
 
 void add_vectors(const Plan& plan, const CheckedSpec& spec, const HostCpu& cpu, const HostBlocking& blocking,

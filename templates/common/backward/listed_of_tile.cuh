@@ -1,5 +1,5 @@
-// Which keys of a warp's tile its rows list (Hooks::kListsKeys), as Elements visits them: 8 columns of the tile after the other,
-// which are keys, or query rows where keys go down.
+// Which keys of a warp's tile its rows list (Hooks::kListsKeys), in the order in which Elements visits them: 8 columns of the
+// tile at a time. The columns are keys, or query rows where keys go down.
 #pragma once
 
 #include "common/placement.cuh"

@@ -90,6 +90,9 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
     }
   }
 
+  // Whether a branch keeps the groups of columns apart there: wide rows of O leave no registers for more of them at once.
+  static constexpr bool kListedApart = Config::kHeadDimV > 128;
+
   /// The mask, where rows list keys.
   __device__ __forceinline__ void apply_listed_mask(const ForwardParams& params,
                                                     const typename Hooks::Head& head, int kv0) {
@@ -105,6 +108,7 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
 #pragma unroll
     for (int group = 0; group < Place::kGroups; ++group) {
       const int offset = Place::column_offset(group, 0);
+      if (kListedApart && kv0 + offset >= item.kv_len(params)) break;
       if (offset % kKeysOfWord == 0) {
 #pragma unroll
         for (int row = 0; row < kRows; ++row)
