@@ -3,11 +3,10 @@
 // after llvm.h
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "compiler/analysis/code_size.h"
+#include "compiler/emit/cuda/addend_product.h"
 #include "compiler/emit/cuda/expr.h"
 #include "compiler/emit/cuda/hook_stages.h"
 #include "compiler/emit/cuda/hooks.h"
@@ -37,35 +36,6 @@ constexpr std::string_view kElementParameters =
 
 const StageText& text_of(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
 
-/// An addend that is a constant times something that each element finds; null members: another addend.
-struct AddendProduct {
-  const llvm::ConstantFP* factor = nullptr;
-  const llvm::Value* term = nullptr;
-};
-
-/// Whether the sum of two numbers of a table's type is `factor` to 2^-18 of it. bf16 has the range of f32; f16
-/// ends at 65504, and below 2^-3 the second number would lie where it has few digits.
-bool is_two_numbers_of(std::string_view type, double factor) {
-  return type != "F16" || (std::abs(factor) >= 0.125 && std::abs(factor) <= 32768);
-}
-
-bool is_true(const llvm::Value& value) {
-  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value);
-  return constant != nullptr && constant->isOne();
-}
-
-AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element) {
-  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);
-  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return {};
-  const unsigned at = llvm::isa<llvm::ConstantFP>(product->getOperand(0)) ? 0 : 1;  // c * x and x * c
-  const auto* factor = llvm::dyn_cast<llvm::ConstantFP>(product->getOperand(at));
-  const bool is_of_element =
-      std::any_of(of_element.items.begin(), of_element.items.end(),
-                  [&](const Region::Item* item) { return item->instruction == product; });
-  if (factor == nullptr || !is_of_element) return {};
-  return AddendProduct{.factor = factor, .term = product->getOperand(1 - at)};
-}
-
 class HooksPrinter {
  public:
   HooksPrinter(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts, const StagingRoom& room,
@@ -88,7 +58,7 @@ class HooksPrinter {
   void name_fields(Stage stage);
   std::string print_struct(Stage stage) const;
   std::string print_row_addend(const llvm::Function& function);
-  StageBody add_listed();
+  StageBody add_mask(StageSplit& split, const llvm::Function& mask) const;
   std::string print_listed(const StageBody& keep);
   std::string print_by_distance(const llvm::Function& function, std::string_view name);
   std::string print_stage_function(Stage stage);
@@ -210,10 +180,12 @@ std::string HooksPrinter::print_row_addend(const llvm::Function& function) {
                                     print_uniforms(hooks_.args, "head.b")));
 }
 
-// What elements ask of a mask whose rows list keys.
-StageBody HooksPrinter::add_listed() {
-  StageBody keep = split_.add(*facts_.listed_keys.if_listed);
-  const StageBody if_not = split_.add(*facts_.listed_keys.if_not);
+// What elements ask of the mask: where its rows list keys, both functions that stand in its place.
+StageBody HooksPrinter::add_mask(StageSplit& split, const llvm::Function& mask) const {
+  const ListedKeys& listed = facts_.listed_keys;
+  if (listed.words == nullptr) return split.add(mask);
+  StageBody keep = split.add(*listed.if_listed);
+  const StageBody if_not = split.add(*listed.if_not);
   for (const Region::Item* item : if_not.items)
     if (keep.present.insert(item).second) keep.items.push_back(item);
   return keep;
@@ -231,11 +203,8 @@ std::string HooksPrinter::print_listed(const StageBody& keep) {
   const llvm::Value& if_not = *split_.result(*listed.if_not);
   ExprPrinter writer = printer(Stage::element, {"is_listed"});
   writer.write(keep.items, {&if_listed, &if_not});
-  const bool is_kept = is_true(if_listed);
-  const std::string otherwise = writer.value(if_not, true);
   const std::string value =
-      is_kept ? fmt::format("is_listed | {}", otherwise)
-              : fmt::format("is_listed ? {} : {}", writer.value(if_listed, true), otherwise);
+      fmt::format("is_listed ? {} : {}", writer.value(if_listed, true), writer.value(if_not, true));
   text += "\n" + print_function(fmt::format("bool mask({}, bool is_listed)", kElementParameters),
                                 fmt::format("{}    return {};\n", writer.statements(), value));
   text +=
@@ -300,10 +269,7 @@ PrintedHooks HooksPrinter::print() {
   const bool stages_columns = asks_elements && is_column_worth_staging(split_, fast);
   if (facts_.addend_is_linear) slope = split_.add(*facts_.logits.addend_slope);
   const bool lists_keys = mask != nullptr && facts_.listed_keys.words != nullptr;
-  if (lists_keys)
-    keep = add_listed();
-  else if (mask != nullptr)
-    keep = split_.add(*mask);
+  if (mask != nullptr) keep = add_mask(split_, *mask);
   const bool derives = derivative_ != nullptr && derivative_->function != nullptr;
   if (derives) derivative = split_.add(*derivative_->function);
   if (stages_columns) stage_columns(staging_, split_, room_);
@@ -332,11 +298,7 @@ PrintedHooks HooksPrinter::print() {
   // operations are better found there than kept in the registers of every tile.
   // Of a linear addend tiles need the slope alone, which kernels keep.
   StageSplit of_mask(hooks_.args);
-  if (facts_.addend_is_linear && mask != nullptr && !lists_keys) of_mask.add(*mask);
-  if (facts_.addend_is_linear && lists_keys) {
-    of_mask.add(*facts_.listed_keys.if_listed);
-    of_mask.add(*facts_.listed_keys.if_not);
-  }
+  if (facts_.addend_is_linear && mask != nullptr) add_mask(of_mask, *mask);
   const StageSplit& of_tiles = facts_.addend_is_linear ? of_mask : split_;
   const auto found_anew = [&](Stage at) {
     constexpr std::size_t kManyValues = 4;

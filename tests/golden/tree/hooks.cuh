@@ -70,7 +70,7 @@ struct Hooks : IdentityHooks {
   }
 
   static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column, bool is_listed) {
-    return is_listed | column.holds;
+    return is_listed ? true : column.holds;
   }
 
   static __device__ __forceinline__ bool mask(const CallParams& p, const Head& head, const Row& row, const Column& column) {
