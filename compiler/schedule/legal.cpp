@@ -108,7 +108,7 @@ std::string why_too_big(const Plan& plan, const CheckedSpec& spec, const Target&
 
 std::vector<Plan> host_plans() {
   std::vector<Plan> plans;
-  for (const int tile_q : {16, 48, 64, 96, 128, 144, 192}) {
+  for (const int tile_q : {16, 48, 64, 96, 128, 144, 192, 256}) {
     for (const int tile_kv : {32, 64, 128, 256, 512}) {
       plans.push_back({.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1});
     }

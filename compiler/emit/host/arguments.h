@@ -31,7 +31,7 @@ struct MaskArgs {
 
 template <class T>
 struct SoftmaxArgs {
-  T params, scores, keep, row_max, row_sum, rescale, b, h, first_q, first_kv, rows;
+  T params, scores, keep, row_max, row_sum, rescale, o, b, h, first_q, first_kv, rows;
 };
 
 /// The softmax in two parts, of a baseline: up to the rows' maxima, and what is left once those are known.

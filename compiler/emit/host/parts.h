@@ -30,10 +30,15 @@ llvm::Function* emit_pv(const HostModule& host, int vecs, bool masked);
 /// panel x rows, writes the kept lanes and for each vector the span of kv rows that it keeps something of,
 /// and returns that of all: first | end << 32, or 0 where nothing is kept.
 llvm::Function* emit_mask(const HostModule& host);
-/// void(params, s, keep, row_max, row_sum, rescale, i32 b, i32 h, i32 first q, i32 first kv, i32 rows): from
-/// scores to probabilities in place, by the online softmax in base 2. `masked`: of the lanes in `keep` only,
-/// which is not read otherwise.
+/// With SoftmaxArgs: from scores to probabilities in place, by the online softmax in base 2; as pairs where
+/// pairs_probabilities. `masked`: of the lanes in `keep` only, which is not read otherwise. With tiles it multiplies the sums
+/// at `o` where a maximum rises by much; otherwise it leaves at `rescale` what they shrink by.
 llvm::Function* emit_softmax(const HostModule& host, bool masked);
+/// The fused softmax rounds probabilities to bf16 pairs as it finds them: where the product takes pairs and nothing is dropped
+/// in between.
+inline bool pairs_probabilities(const HostModule& host) {
+  return host.shape.numbers == 2 && !host.spec.has_dropout;
+}
 /// With LogitsArgs: the softmax's first half, which leaves logits in base 2 in the place of scores (-inf where masked; raw scores
 /// where logits are plain) and the rows' maxima so far.
 llvm::Function* emit_logits(const HostModule& host, bool masked);

@@ -33,6 +33,10 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   shape.q_rows = ceil_div(spec.head_dim, 32) * 32;
   shape.o_columns = tiles ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
   shape.kv_columns = ceil_div(shape.tile_kv, 32) * 32;
+  // The fewer scores at once, the more of them the L1 cache still holds, and the more often O's tiles come and go: narrow ones cost
+  // less than scores that the L2 cache holds.
+  shape.softmax_rows =
+      tiles && shape.o_columns <= 64 && !spec.has_dropout ? std::min(shape.tile_kv, 64) : shape.tile_kv;
 
   std::size_t at = 0;
   auto place = [&](std::size_t& offset, std::size_t bytes) {
@@ -58,9 +62,8 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   place(shape.p_pairs, product == HostProduct::floats ? 0 : columns * shape.panel * 2);
   if (tiles) {
     place(shape.q_pairs, rows * shape.q_rows * 2);
-    place(shape.k_rows, columns * shape.q_rows * 2);
-    place(shape.v_columns, columns * shape.o_columns * 2);
-    place(shape.v_product, static_cast<std::size_t>(shape.o_columns) * shape.panel * 4);
+    place(shape.k_tiles, columns * shape.q_rows * 2);
+    place(shape.v_tiles, columns * shape.o_columns * 2);
     place(shape.v_pairs, 16 * 16 * 4);
   }
   shape.bytes = at;

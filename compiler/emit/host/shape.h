@@ -29,6 +29,8 @@ struct HostShape : HostBlocking {
   int q_rows = 0;      // head_dim in whole tiles
   int kv_columns = 0;  // tile_kv in whole tiles
 
+  int softmax_rows = 0;  // kv rows of a tile that the fused kernel's softmax takes at once
+
   // Byte offsets in the workspace, each 64-byte aligned.
   std::size_t q = 0;        // [panels][q_words][panel] words; none with tiles
   std::size_t o = 0;        // [panels][panel][dv_padded]; with tiles [panels][o_columns][panel]
@@ -42,12 +44,11 @@ struct HostShape : HostBlocking {
   std::size_t k = 0;        // [tile_kv][head_dim]
   std::size_t v = 0;        // [tile_kv / numbers][dv_padded] words
   // With tiles; p_pairs also with pairs.
-  std::size_t q_pairs = 0;    // [panels][q_rows / 2][panel] pairs
-  std::size_t k_rows = 0;     // [kv_columns][q_rows] bf16
-  std::size_t v_columns = 0;  // [o_columns][kv_columns] bf16: V^T
-  std::size_t p_pairs = 0;    // [kv_columns / 2][panel] pairs
-  std::size_t v_product = 0;  // [o_columns][panel]: V^T P
-  std::size_t v_pairs = 0;    // [16][16] pairs on their way into V^T
+  std::size_t q_pairs = 0;  // [panels][q_rows / 2][panel] pairs
+  std::size_t k_tiles = 0;  // [kv_columns / 16][q_rows / 32] tiles of K, [16][32] bf16 each
+  std::size_t v_tiles = 0;  // [kv_columns / 32][o_columns / 16] tiles of V^T, [16][32] bf16 each
+  std::size_t p_pairs = 0;  // [kv_columns / 2][panel] pairs of probabilities that were floats in s
+  std::size_t v_pairs = 0;  // [16][16] pairs on their way into V^T
   std::size_t bytes = 0;
 };
 

@@ -70,10 +70,9 @@ TEST_CASE("host shape: bf16 is multiplied by tiles where there are some, other t
             {shape.o_rows, bytes(rows, shape.dv_padded, 4)},
             {shape.s, bytes(shape.kv_columns, shape.panel, 4)},
             {shape.q_pairs, bytes(rows, shape.q_rows, 2)},
-            {shape.k_rows, bytes(shape.kv_columns, shape.q_rows, 2)},
-            {shape.v_columns, bytes(shape.kv_columns, shape.o_columns, 2)},
+            {shape.k_tiles, bytes(shape.kv_columns, shape.q_rows, 2)},
+            {shape.v_tiles, bytes(shape.kv_columns, shape.o_columns, 2)},
             {shape.p_pairs, bytes(shape.kv_columns, shape.panel, 2)},
-            {shape.v_product, bytes(shape.o_columns, shape.panel, 4)},
             {shape.v_pairs, bytes(16, 16, 4)}};
         for (const auto& [offset, size] : buffers) {
           CHECK(offset % 64 == 0);

@@ -5,8 +5,8 @@
 namespace fa {
 namespace {
 
-constexpr int kTile = 16;       // rows of a tile
-constexpr int kTileBytes = 64;  // bytes of its row
+constexpr int kTile = 16;                  // rows of a tile
+constexpr int kTileBytes = kTileRowBytes;  // bytes of its row
 
 void call(HostBuilder& build, llvm::Intrinsic::ID id, const std::vector<llvm::Value*>& operands) {
   build.ir().CreateIntrinsic(id, {}, operands);
@@ -23,10 +23,9 @@ struct Operand {
   int row, tile, step;
 };
 
-/// Tiles 0 to 3 = A B summed over `steps`, tile 2 i + j being A's i by B's j.
+/// Tiles 0 to 3 += A B summed over `steps`, tile 2 i + j being A's i by B's j.
 void multiply_block(HostBuilder& build, const Operand& a, const Operand& b, llvm::Value* steps) {
   constexpr int kA = 4, kB = 6;
-  for (int tile = 0; tile < 4; ++tile) call(build, llvm::Intrinsic::x86_tilezero, {tile_number(build, tile)});
   build.loop(build.i64(0), steps, build.i64(1), [&](llvm::Value* step) {
     auto load = [&](const Operand& operand, int first) {
       llvm::Value* from = build.at(operand.first, build.ir().CreateMul(step, build.i64(operand.step)));
@@ -44,12 +43,17 @@ void multiply_block(HostBuilder& build, const Operand& a, const Operand& b, llvm
   });
 }
 
-void store_block(HostBuilder& build, llvm::Value* to, int row_bytes) {
+void zero_block(HostBuilder& build) {
+  for (int tile = 0; tile < 4; ++tile) call(build, llvm::Intrinsic::x86_tilezero, {tile_number(build, tile)});
+}
+
+/// Loads or stores tiles 0 to 3.
+void move_block(HostBuilder& build, llvm::Intrinsic::ID id, llvm::Value* corner, int row_bytes) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
-      call(build, llvm::Intrinsic::x86_tilestored64,
+      call(build, id,
            {tile_number(build, 2 * i + j),
-            build.at(to, static_cast<std::size_t>(i * kTile * row_bytes + j * kTileBytes)),
+            build.at(corner, static_cast<std::size_t>(i * kTile * row_bytes + j * kTileBytes)),
             build.i64(row_bytes)});
 }
 
@@ -74,6 +78,11 @@ void configure_tiles(HostBuilder& build) {
 
 void release_tiles(HostBuilder& build) { call(build, llvm::Intrinsic::x86_tilerelease, {}); }
 
+void stay_awake(HostBuilder& build) {
+  call(build, llvm::Intrinsic::x86_tdpbf16ps,
+       {tile_number(build, 0), tile_number(build, 4), tile_number(build, 6)});
+}
+
 llvm::Function* emit_amx_qk(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
@@ -82,15 +91,17 @@ llvm::Function* emit_amx_qk(const HostModule& host) {
       host.function("amx_qk", llvm::Type::getVoidTy(host.context()), {pointer, pointer, index, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  const int panel_bytes = shape.panel * 4, k_bytes = shape.q_rows * 2;
+  const int panel_bytes = shape.panel * 4, k_bytes = shape.q_rows * 2;  // of a kv row
   const Operand q{.first = build.arg(0), .row = panel_bytes, .tile = kTileBytes, .step = kTile * panel_bytes};
   build.loop(build.i64(0), build.arg(2), build.i64(kAcross), [&](llvm::Value* first) {
     const Operand k{.first = build.at(build.arg(1), ir.CreateMul(first, build.i64(k_bytes))),
-                    .row = k_bytes,
+                    .row = kTileBytes,
                     .tile = kTile * k_bytes,
-                    .step = kTileBytes};
+                    .step = kTile * kTileBytes};
+    zero_block(build);
     multiply_block(build, k, q, build.i64(shape.q_rows / kAcross));
-    store_block(build, build.at(build.arg(3), ir.CreateMul(first, build.i64(panel_bytes))), panel_bytes);
+    move_block(build, llvm::Intrinsic::x86_tilestored64,
+               build.at(build.arg(3), ir.CreateMul(first, build.i64(panel_bytes))), panel_bytes);
   });
   ir.CreateRetVoid();
   return function;
@@ -100,36 +111,22 @@ llvm::Function* emit_amx_pv(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
   auto* index = llvm::Type::getInt64Ty(host.context());
-  llvm::Function* function = host.function("amx_pv", llvm::Type::getVoidTy(host.context()),
-                                           {pointer, pointer, index, pointer, pointer, pointer});
+  llvm::Function* function =
+      host.function("amx_pv", llvm::Type::getVoidTy(host.context()), {pointer, pointer, index, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  llvm::Value *o = build.arg(3), *product = build.arg(5);
-  const int panel_bytes = shape.panel * 4, v_bytes = shape.kv_columns * 2;
+  const int panel_bytes = shape.panel * 4;
   const Operand p{.first = build.arg(0), .row = panel_bytes, .tile = kTileBytes, .step = kTile * panel_bytes};
   llvm::Value* steps = ir.CreateLShr(ir.CreateAdd(build.arg(2), build.i64(kAcross - 1)), 5);
   build.loop(build.i64(0), build.i64(shape.o_columns), build.i64(kAcross), [&](llvm::Value* first) {
-    const Operand v{.first = build.at(build.arg(1), ir.CreateMul(first, build.i64(v_bytes))),
-                    .row = v_bytes,
-                    .tile = kTile * v_bytes,
-                    .step = kTileBytes};
+    const Operand v{.first = build.at(build.arg(1), ir.CreateMul(first, build.i64(kTileBytes))),
+                    .row = kTileBytes,
+                    .tile = kTile * kTileBytes,
+                    .step = shape.o_columns * kTileBytes};
+    llvm::Value* o = build.at(build.arg(3), ir.CreateMul(first, build.i64(panel_bytes)));
+    move_block(build, llvm::Intrinsic::x86_tileloadd64, o, panel_bytes);
     multiply_block(build, v, p, steps);
-    store_block(build, build.at(product, ir.CreateMul(first, build.i64(panel_bytes))), panel_bytes);
-  });
-  // All blocks first: loads from a tile just stored wait for it.
-  HostBuilder::Values factors;
-  for (int part = 0; part < shape.panel_vecs; ++part)
-    factors.push_back(build.load_vec(build.float_at(build.arg(4), build.i64(part * shape.lanes))));
-  build.loop(build.i64(0), build.i64(shape.o_columns), build.i64(1), [&](llvm::Value* column) {
-    for (int part = 0; part < shape.panel_vecs; ++part) {
-      llvm::Value* at =
-          ir.CreateAdd(ir.CreateMul(column, build.i64(shape.panel)), build.i64(part * shape.lanes));
-      llvm::Value* place = build.float_at(o, at);
-      build.store_vec(ir.CreateIntrinsic(llvm::Intrinsic::fmuladd, {build.vec(build.f32())},
-                                         {factors[static_cast<std::size_t>(part)], build.load_vec(place),
-                                          build.load_vec(build.float_at(product, at))}),
-                      place);
-    }
+    move_block(build, llvm::Intrinsic::x86_tilestored64, o, panel_bytes);
   });
   ir.CreateRetVoid();
   return function;

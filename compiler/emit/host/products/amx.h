@@ -12,6 +12,7 @@
 namespace fa {
 
 constexpr int kAcross = 32;  // numbers a tile takes of what is summed over, and a block is wide and high
+constexpr int kTileRowBytes = 64;  // where K and V lie tile by tile, a row follows the one before
 
 /// Shapes the tile registers, all as 16 rows of 64 bytes. Until `release_tiles` the thread's state is larger
 /// by their 8 KiB.
@@ -20,18 +21,21 @@ void release_tiles(HostBuilder& build);
 
 // A panel is as wide as a block, so what a mask keeps of it is a range of kv rows and nothing more.
 
-/// void(q pairs of the panel, k rows, i64 rows, s): S^T = K Q^T of `rows` kv rows, rounded up to whole tiles.
+/// void(q pairs of the panel, k tiles, i64 rows, s): S^T = K Q^T of `rows` kv rows, rounded up to whole tiles.
 llvm::Function* emit_amx_qk(const HostModule& host);
-/// void(p pairs, v columns, i64 rows, o of the panel, rescale, product): O^T = rescale O^T + V^T P. P is 0
-/// between `rows` and the end of the last tile.
+/// Between configure_tiles and release_tiles: a product that nobody reads. AMX's unit falls asleep a thousand cycles after its
+/// last one, and wakes as slowly.
+void stay_awake(HostBuilder& build);
+
+/// void(p pairs, v tiles, i64 rows, o of the panel): O^T += V^T P. P is 0 between `rows` and the end of the last tile.
 llvm::Function* emit_amx_pv(const HostModule& host);
 
 /// void(q's first row, i64 stride in bytes, i64 rows, q pairs): a tile's panels; rows past the end repeat the
 /// last one.
 llvm::Function* emit_amx_pack_q(const HostModule& host);
-/// void(k's first row, i64 stride in bytes, i64 rows, k rows): a copy, 0 past head_dim.
+/// void(k's first row, i64 stride in bytes, i64 rows, k tiles): a copy, 0 past head_dim.
 llvm::Function* emit_pack_k(const HostModule& host);
-/// void(v's first row, i64 stride in bytes, i64 rows, v columns, v pairs): V^T, 0 from `rows` to the end of
+/// void(v's first row, i64 stride in bytes, i64 rows, v tiles, v pairs): V^T, 0 from `rows` to the end of
 /// the last tile.
 llvm::Function* emit_pack_v(const HostModule& host);
 /// void(o, rows): [panels][o_columns][panel] to [panels][panel][dv_padded].

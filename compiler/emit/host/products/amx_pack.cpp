@@ -111,12 +111,14 @@ llvm::Function* emit_pack_k(const HostModule& host) {
   llvm::IRBuilder<>& ir = build.ir();
   build.loop(build.i64(0), build.arg(2), build.i64(1), [&](llvm::Value* row) {
     llvm::Value* from = build.at(build.arg(0), ir.CreateMul(row, build.arg(1)));
-    llvm::Value* to = build.at(build.arg(3), ir.CreateMul(row, build.i64(shape.q_rows * 2)));
+    llvm::Value* tiles = ir.CreateMul(ir.CreateAnd(row, build.i64(-kLanes)), build.i64(shape.q_rows * 2));
+    llvm::Value* in_tile = ir.CreateMul(ir.CreateAnd(row, build.i64(kLanes - 1)), build.i64(kTileRowBytes));
+    llvm::Value* to = build.at(build.arg(3), ir.CreateAdd(tiles, in_tile));
     for (int d = 0; d < shape.head_dim; d += kAcross) {
       const auto at = static_cast<std::size_t>(d) * 2;
       llvm::Value* part =
           load_bf16(build, build.at(from, at), std::min(kAcross, shape.head_dim - d), kAcross);
-      ir.CreateAlignedStore(part, build.at(to, at), llvm::Align(64));
+      ir.CreateAlignedStore(part, build.at(to, at * kLanes), llvm::Align(64));
     }
   });
   ir.CreateRetVoid();
@@ -133,8 +135,6 @@ llvm::Function* emit_pack_v(const HostModule& host) {
   llvm::IRBuilder<>& ir = build.ir();
   llvm::Value *v = build.arg(0), *stride = build.arg(1), *rows = build.arg(2), *to = build.arg(3),
               *pairs = build.arg(4);
-  const int column_bytes = shape.kv_columns * 2;
-
   // 32 rows by 16 columns at a time: as pairs of rows, and these transposed.
   build.loop(build.i64(0), rows, build.i64(kAcross), [&](llvm::Value* first) {
     llvm::Value* there = build.min_i64(ir.CreateSub(rows, first), build.i64(kAcross));
@@ -158,9 +158,9 @@ llvm::Function* emit_pack_v(const HostModule& host) {
                  [&](llvm::Value* pair) { put(pair, llvm::Constant::getNullValue(vector_of_words(build))); });
       build.if_then(ir.CreateTrunc(there, ir.getInt1Ty()),
                     [&] { put(whole, load(ir.CreateSub(there, build.i64(1)))); });
-      llvm::Value* target = build.at(to, ir.CreateMul(column, build.i64(column_bytes)));
+      llvm::Value* target = build.at(to, ir.CreateMul(column, build.i64(kTileRowBytes)));
       store_matrix(build, transposed(build, load_matrix(build, pairs, 64)), columns,
-                   build.at(target, ir.CreateMul(first, build.i64(2))), column_bytes);
+                   build.at(target, ir.CreateMul(first, build.i64(shape.o_columns * 2))), kTileRowBytes);
     });
   });
   ir.CreateRetVoid();

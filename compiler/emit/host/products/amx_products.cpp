@@ -32,9 +32,9 @@ class AmxProducts : public HostProducts {
 
   bool loads() const override { return true; }
 
-  void load_k(HostBuilder& build) override { pack(build, pack_k_, tile_.k, {buffer(build, shape_.k_rows)}); }
+  void load_k(HostBuilder& build) override { pack(build, pack_k_, tile_.k, {buffer(build, shape_.k_tiles)}); }
   void load_v(HostBuilder& build) override {
-    pack(build, pack_v_, tile_.v, {buffer(build, shape_.v_columns), buffer(build, shape_.v_pairs)});
+    pack(build, pack_v_, tile_.v, {buffer(build, shape_.v_tiles), buffer(build, shape_.v_pairs)});
   }
 
   int granule() const override { return kGranule; }
@@ -44,7 +44,7 @@ class AmxProducts : public HostProducts {
     llvm::Value* q =
         build.at(buffer(build, shape_.q_pairs), ir.CreateMul(panel.row, build.i64(shape_.q_rows * 2)));
     llvm::Value* k =
-        build.at(buffer(build, shape_.k_rows), ir.CreateMul(panel.low, build.i64(shape_.q_rows * 2)));
+        build.at(buffer(build, shape_.k_tiles), ir.CreateMul(panel.low, build.i64(shape_.q_rows * 2)));
     ir.CreateCall(qk_, {q, k, panel.kept, panel.s});
   }
 
@@ -52,12 +52,19 @@ class AmxProducts : public HostProducts {
     llvm::IRBuilder<>& ir = build.ir();
     // No probability for rows past the kept ones, up to the end of the last tile.
     llvm::Value* end = ir.CreateAnd(ir.CreateAdd(panel.kept, build.i64(kGranule - 1)), build.i64(-kGranule));
-    zero_rows(build, shape_, panel.s, panel.kept, end);
-    llvm::Value* p = buffer(build, shape_.p_pairs);
-    ir.CreateCall(pack_p_, {panel.s, end, p});
-    llvm::Value* v = build.at(buffer(build, shape_.v_columns), ir.CreateMul(panel.low, build.i64(2)));
+    llvm::Value* p = panel.s;
+    if (panel.paired) {
+      llvm::Value* pairs = ir.CreateLShr(ir.CreateAdd(panel.kept, build.i64(1)), 1);
+      zero_rows(build, shape_, p, pairs, ir.CreateLShr(end, 1));
+    } else {
+      zero_rows(build, shape_, panel.s, panel.kept, end);
+      p = buffer(build, shape_.p_pairs);
+      ir.CreateCall(pack_p_, {panel.s, end, p});
+    }
+    llvm::Value* v =
+        build.at(buffer(build, shape_.v_tiles), ir.CreateMul(panel.low, build.i64(shape_.o_columns * 2)));
     llvm::Value* o = build.float_at(panel.o, ir.CreateMul(panel.row, build.i64(shape_.o_columns)));
-    ir.CreateCall(pv_, {p, v, panel.kept, o, buffer(build, shape_.rescale), buffer(build, shape_.v_product)});
+    ir.CreateCall(pv_, {p, v, panel.kept, o});
   }
 
   void end_step(HostBuilder& build) override { release_tiles(build); }

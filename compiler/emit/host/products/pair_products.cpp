@@ -41,10 +41,13 @@ class PairProducts : public HostProducts {
 
   void output(HostBuilder& build, const StepPanel& panel) override {
     llvm::IRBuilder<>& ir = build.ir();
-    llvm::Value* even = ir.CreateAnd(ir.CreateAdd(panel.kept, build.i64(1)), build.i64(-2));
-    zero_rows(build, shape_, panel.s, panel.kept, even);
-    llvm::Value* p = buffer(build, shape_.p_pairs);
-    ir.CreateCall(pack_p_, {panel.s, even, p});
+    llvm::Value* p = panel.s;
+    if (!panel.paired) {
+      llvm::Value* even = ir.CreateAnd(ir.CreateAdd(panel.kept, build.i64(1)), build.i64(-2));
+      zero_rows(build, shape_, panel.s, panel.kept, even);
+      p = buffer(build, shape_.p_pairs);
+      ir.CreateCall(pack_p_, {panel.s, even, p});
+    }
     kernels_.output(build, panel, p,
                     {.data = buffer(build, shape_.v), .row_stride = build.i64(shape_.dv_padded)},
                     tile_.workspace);

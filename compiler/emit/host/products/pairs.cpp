@@ -11,6 +11,19 @@ llvm::Value* multiply_pairs(HostBuilder& build, llvm::Value* a, llvm::Value* b, 
                             {c, ir.CreateBitCast(a, pairs), ir.CreateBitCast(b, pairs)});
 }
 
+llvm::Value* rounded_pair(HostBuilder& build, llvm::Value* low, llvm::Value* high) {
+  llvm::IRBuilder<>& ir = build.ir();
+  auto* halves = llvm::FixedVectorType::get(ir.getInt16Ty(), 32);
+  auto rounded = [&](llvm::Value* value) {
+    value = ir.CreateBitCast(value, vector_of_words(build));
+    return ir.CreateBitCast(ir.CreateAdd(value, build.splat(build.i32(0x8000))), halves);
+  };
+  std::vector<int> upper;  // of a word of either in turn
+  for (int word = 0; word < 16; ++word) upper.insert(upper.end(), {2 * word + 1, 32 + 2 * word + 1});
+  llvm::Value* both = ir.CreateShuffleVector(rounded(low), rounded(high), upper);
+  return ir.CreateBitCast(both, vector_of_words(build));
+}
+
 llvm::Function* emit_pack_p(const HostModule& host) {
   const HostShape& shape = host.shape;
   auto* pointer = llvm::PointerType::get(host.context(), 0);
@@ -19,20 +32,15 @@ llvm::Function* emit_pack_p(const HostModule& host) {
       host.function("pack_p", llvm::Type::getVoidTy(host.context()), {pointer, i64, pointer});
   HostBuilder build(host, function);
   llvm::IRBuilder<>& ir = build.ir();
-  // Rounded half away from zero.
-  auto rounded = [&](llvm::Value* from) {
-    return ir.CreateAdd(ir.CreateLoad(vector_of_words(build), from), build.splat(build.i32(0x8000)));
-  };
   const int row_bytes = shape.panel * 4;
   build.loop(build.i64(0), build.arg(1), build.i64(2), [&](llvm::Value* row) {
     llvm::Value* from = build.at(build.arg(0), ir.CreateMul(row, build.i64(row_bytes)));
     llvm::Value* to = build.at(build.arg(2), ir.CreateMul(row, build.i64(row_bytes / 2)));
     for (int at = 0; at < row_bytes; at += 64) {
-      llvm::Value* low = rounded(build.at(from, static_cast<std::size_t>(at)));
-      llvm::Value* high = rounded(build.at(from, static_cast<std::size_t>(at + row_bytes)));
-      high = ir.CreateAnd(high, build.splat(build.i32(static_cast<std::int64_t>(0xffff0000))));
-      ir.CreateAlignedStore(ir.CreateOr(high, ir.CreateLShr(low, 16)),
-                            build.at(to, static_cast<std::size_t>(at)), llvm::Align(64));
+      llvm::Value* low = build.load_vec(build.at(from, static_cast<std::size_t>(at)));
+      llvm::Value* high = build.load_vec(build.at(from, static_cast<std::size_t>(at + row_bytes)));
+      ir.CreateAlignedStore(rounded_pair(build, low, high), build.at(to, static_cast<std::size_t>(at)),
+                            llvm::Align(64));
     }
   });
   ir.CreateRetVoid();

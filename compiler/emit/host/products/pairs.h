@@ -17,6 +17,9 @@ inline llvm::Type* vector_of_words(HostBuilder& build) { return build.vec(build.
 /// c + a b, of a vector of words each.
 llvm::Value* multiply_pairs(HostBuilder& build, llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
+/// Two vectors of floats as words, rounded half away from zero: `low`'s numbers are the first ones.
+llvm::Value* rounded_pair(HostBuilder& build, llvm::Value* low, llvm::Value* high);
+
 /// void(p, i64 rows, p pairs): probabilities rounded to bf16, two rows at a time. `rows` is even.
 llvm::Function* emit_pack_p(const HostModule& host);
 /// void(from, i64 stride in bytes, i64 rows, to): rows of V by twos, as [][dv_padded] pairs: 0 beside a last row

@@ -30,6 +30,7 @@ struct StepPanel {
   llvm::Value *low, *kept;  // i64: kv rows low..low + kept of the tile
   llvm::Value *spans, *s;   // as the masks and the softmax know them
   llvm::Value* o;           // the q tile's sums of O, of all its panels
+  bool paired = false;      // s has pairs of probabilities
 };
 
 /// Tiles that the mask keeps all of, and others: what a launch may find.
@@ -54,7 +55,7 @@ class HostProducts {
   }
   /// The kv rows that a panel sees begin at a multiple of this.
   virtual int granule() const { return 1; }
-  /// S^T = K Q^T, and O = rescale O + P^T V.
+  /// S^T = K Q^T, and O = rescale O + P^T V; by tiles O += P^T V.
   virtual void scores(HostBuilder&, const StepPanel&) = 0;
   virtual void output(HostBuilder&, const StepPanel&) = 0;
   virtual void end_step(HostBuilder&) {}

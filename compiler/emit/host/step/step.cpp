@@ -131,21 +131,37 @@ void TileStep::drop(const StepRows& rows, const StepPanel& panel) const {
 }
 
 void TileStep::attend(const StepRows& rows, const StepPanel& panel, bool masked) const {
+  if (host_.shape.softmax_rows == host_.shape.tile_kv) return attend_at_once(rows, panel, masked);
+  llvm::IRBuilder<>& ir = build_.ir();
+  llvm::Value* most = build_.i64(host_.shape.softmax_rows);
+  build_.loop(build_.i64(0), panel.kept, most, [&](llvm::Value* first) {
+    StepPanel some = panel;
+    some.low = ir.CreateAdd(panel.low, first);
+    some.kept = build_.min_i64(ir.CreateSub(panel.kept, first), most);
+    attend_at_once(rows, some, masked);
+  });
+}
+
+void TileStep::attend_at_once(const StepRows& rows, const StepPanel& panel, bool masked) const {
   parts_.products->scores(build_, panel);
-  call<SoftmaxArgs>(build_.ir(), parts_.softmax[masked],
-                    {.params = place_.params,
-                     .scores = panel.s,
-                     .keep = keep(panel),
-                     .row_max = build_.float_at(rows.row_max, panel.row),
-                     .row_sum = build_.float_at(rows.row_sum, panel.row),
-                     .rescale = buffer(host_.shape.rescale),
-                     .b = place_.b,
-                     .h = place_.h,
-                     .first_q = q_row(rows, panel),
-                     .first_kv = kv_row(panel),
-                     .rows = narrow(panel.kept)});
+  call<SoftmaxArgs>(
+      build_.ir(), parts_.softmax[masked],
+      {.params = place_.params,
+       .scores = panel.s,
+       .keep = keep(panel),
+       .row_max = build_.float_at(rows.row_max, panel.row),
+       .row_sum = build_.float_at(rows.row_sum, panel.row),
+       .rescale = buffer(host_.shape.rescale),
+       .o = build_.float_at(rows.o, build_.ir().CreateMul(panel.row, build_.i64(host_.shape.o_columns))),
+       .b = place_.b,
+       .h = place_.h,
+       .first_q = q_row(rows, panel),
+       .first_kv = kv_row(panel),
+       .rows = narrow(panel.kept)});
   drop(rows, panel);
-  parts_.products->output(build_, panel);
+  StepPanel weighed = panel;
+  weighed.paired = pairs_probabilities(host_);
+  parts_.products->output(build_, weighed);
 }
 
 }  // namespace fa

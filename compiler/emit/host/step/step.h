@@ -66,6 +66,9 @@ class TileStep {
   llvm::Value* narrow(llvm::Value* number) const { return build_.ir().CreateTrunc(number, build_.i32()); }
 
  private:
+  /// With one softmax over all of the panel's kv rows.
+  void attend_at_once(const StepRows& rows, const StepPanel& panel, bool masked) const;
+
   const HostModule& host_;
   const StepParts& parts_;
   HostBuilder& build_;

@@ -70,6 +70,26 @@ llvm::Value* HostMath::exp2(llvm::Value* x) {
       n);
 }
 
+// Lanes that would underflow are left out of the scaling: on Intel's CPUs one of them, and a masked score is one, costs the vector
+// a hundred cycles and more of microcode.
+llvm::Value* HostMath::scale_normal(llvm::Value* x, llvm::Value* n, llvm::Value* exponent) {
+  llvm::Value* normal =
+      ir_.CreateBitCast(ir_.CreateFCmpUGE(exponent, number(exponent, -126)), ir_.getInt16Ty());
+  return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                             {x, n, number(x, 0), normal, ir_.getInt32(4)});
+}
+
+// Degree 4 by Remez' algorithm, for the least relative error on [-1/2, 1/2]. A sum with 1.5 * 2^23 is a whole number: two additions,
+// which a CPU does beside tile products, where an instruction that rounds waits for their unit.
+llvm::Value* HostMath::exp2_in_16_bits(llvm::Value* x) {
+  llvm::Value* to_whole = number(x, 0x1.8p23);
+  llvm::Value* n = ir_.CreateFSub(ir_.CreateFAdd(x, to_whole), to_whole);
+  llvm::Value* power =
+      polynomial(ir_.CreateFSub(x, n), {0.999999261445712, 0.6931218147366899, 0.24024744827864145,
+                                        0.055917860319385004, 0.009570101911150505});
+  return scale_normal(power, n, x);
+}
+
 llvm::Value* HostMath::exp2_nonpositive(llvm::Value* x) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   const bool scalef = cpu_.avx512 && vector && vector->getNumElements() == 16;
@@ -78,13 +98,7 @@ llvm::Value* HostMath::exp2_nonpositive(llvm::Value* x) {
   llvm::Value* power =
       polynomial(ir_.CreateFSub(x, n), {1.0, 0.6931472057371958, 0.24022646890645522, 0.05550328777105325,
                                         0.009618488956331182, 0.0013399931177239738, 0.00015345812161311629});
-  if (scalef) {
-    // Lanes that would underflow are left out of the scaling: on Intel's CPUs one of them, and a masked score
-    // is one, costs the vector a hundred cycles and more of microcode.
-    llvm::Value* normal = ir_.CreateBitCast(ir_.CreateFCmpUGE(x, number(x, -126)), ir_.getInt16Ty());
-    return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                               {power, n, number(x, 0), normal, ir_.getInt32(4)});
-  }
+  if (scalef) return scale_normal(power, n, x);
   llvm::Value* whole = ir_.CreateFreeze(ir_.CreateFPToSI(n, int_type(x)));
   llvm::Value* bits = ir_.CreateShl(ir_.CreateAdd(whole, integer(x, 127)), integer(x, 23));
   return ir_.CreateFMul(power, ir_.CreateBitCast(bits, x->getType()));

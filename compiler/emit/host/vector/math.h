@@ -14,6 +14,8 @@ class HostMath {
   llvm::Value* exp2(llvm::Value* x);
   /// For x <= 0 only: what the softmax needs; below 2^-126 it may give 0.
   llvm::Value* exp2_nonpositive(llvm::Value* x);
+  /// For vectors of 16 by AVX-512 and x <= 16: off by at most 2.6e-6 of it, for what is rounded to 16 bits; below 2^-126 it is 0.
+  llvm::Value* exp2_in_16_bits(llvm::Value* x);
   llvm::Value* exp(llvm::Value* x);
   llvm::Value* log2(llvm::Value* x);
   llvm::Value* log(llvm::Value* x);
@@ -45,6 +47,8 @@ class HostMath {
   llvm::Value* abs(llvm::Value* x);
   /// x * 2^n for a whole n in [-300, 300].
   llvm::Value* scale_by(llvm::Value* x, llvm::Value* n);
+  /// x * 2^n where exponent >= -126 or NaN, else 0: vectors of 16 by AVX-512.
+  llvm::Value* scale_normal(llvm::Value* x, llvm::Value* n, llvm::Value* exponent);
   /// The natural logarithm in parts: fraction f, correction y and exponent e with log(x) = f + y + e log(2).
   struct LogParts {
     llvm::Value *fraction, *correction, *exponent;
