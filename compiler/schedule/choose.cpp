@@ -68,17 +68,19 @@ Choice explain(const Question& question, const Candidate& candidate, std::string
 }
 
 HostCost cost_on_host(const Question& question, const Plan& plan) {
-  return predict_on_host(plan, question.spec, question.facts, host_cpu_of(question.target), question.size);
+  return predict_on_host(
+      plan, question.spec, question.facts, host_cpu_of(question.target),
+      [&](const Plan& any) { return share_of_tiles_kept(question.facts, any, question.size); });
 }
 
 Choice explain_on_host(const Question& question, const Plan& plan, std::string_view reason) {
   const HostCost cost = cost_on_host(question, plan);
-  return {
-      .plan = plan,
-      .why = fmt::format(
-          "{}; for a query and a key products take {:.2f}, softmax {:.2f}, sums of O {:.2f}, copies {:.2f}, "
-          "cache misses {:.2f} cycles, with the mask's edges {:.2f}",
-          reason, cost.products, cost.softmax, cost.output, cost.copies, cost.misses, cost.total)};
+  return {.plan = plan,
+          .why = fmt::format("{}; for a query and a key products take {:.2f}, softmax {:.2f}, the mask "
+                             "{:.2f}, sums of O {:.2f}, copies {:.2f}, "
+                             "cache misses {:.2f} cycles, with the mask's edges {:.2f}",
+                             reason, cost.products, cost.softmax, cost.mask, cost.output, cost.copies,
+                             cost.misses, cost.total)};
 }
 
 /// All legal plans, the fastest first.

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "compiler/schedule/cost.h"
+#include "compiler/schedule/host/host_cost.h"
+#include "compiler/schedule/host/host_plan.h"
 
 namespace fa {
 namespace {
@@ -26,11 +28,15 @@ std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles) {
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target, size)) plans.push_back(choice.plan);
-  // The tiles of a mask that reads tensors are known only to who has these.
-  if (share_of_tiles && !target.is_host() && facts.has_mask && !facts.mask_band) {
+  // The tiles of a mask that reads tensors are known only to who has these, and a band may be as wide as a param says.
+  if (share_of_tiles && facts.has_mask && (target.is_host() || !facts.mask_band)) {
+    const TilesLeft tiles_left = [&](const Plan& plan) { return share_of_tiles(plan, size); };
     std::vector<std::pair<double, Plan>> timed;
     for (const Plan& plan : plans)
-      timed.emplace_back(predict(plan, spec, facts, target, size, share_of_tiles(plan, size)).ms, plan);
+      timed.emplace_back(target.is_host()
+                             ? predict_on_host(plan, spec, facts, host_cpu_of(target), tiles_left).total
+                             : predict(plan, spec, facts, target, size, tiles_left(plan)).ms,
+                         plan);
     std::ranges::stable_sort(timed.begin() + 1, timed.end(), {}, &std::pair<double, Plan>::first);
     std::ranges::transform(timed, plans.begin(), &std::pair<double, Plan>::second);
   }

@@ -12,8 +12,8 @@ namespace fa {
 /// What the mask leaves of a plan's tiles at one of the sizes.
 using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& size)>;
 
-/// Every tile that is legal, the default plan first. The target's model orders the rest; on a GPU by the tiles that a mask leaves
-/// where `share_of_tiles` is given and Facts do not know them.
+/// Every tile that is legal, the default plan first. The target's model orders the rest, by the tiles that a mask leaves where
+/// `share_of_tiles` is given and, on a GPU, Facts do not know them.
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles = {});
 

@@ -33,10 +33,6 @@ HostShape host_shape(const CheckedSpec& spec, const Plan& plan, const HostCpu& c
   shape.q_rows = ceil_div(spec.head_dim, 32) * 32;
   shape.o_columns = tiles ? ceil_div(spec.head_dim_v, 32) * 32 : shape.dv_padded;
   shape.kv_columns = ceil_div(shape.tile_kv, 32) * 32;
-  // The fewer scores at once, the more of them the L1 cache still holds, and the more often O's tiles come and go: narrow ones cost
-  // less than scores that the L2 cache holds.
-  shape.softmax_rows =
-      tiles && shape.o_columns <= 64 && !spec.has_dropout ? std::min(shape.tile_kv, 64) : shape.tile_kv;
 
   std::size_t at = 0;
   auto place = [&](std::size_t& offset, std::size_t bytes) {

@@ -29,8 +29,6 @@ struct HostShape : HostBlocking {
   int q_rows = 0;      // head_dim in whole tiles
   int kv_columns = 0;  // tile_kv in whole tiles
 
-  int softmax_rows = 0;  // kv rows of a tile that the fused kernel's softmax takes at once
-
   // Byte offsets in the workspace, each 64-byte aligned.
   std::size_t q = 0;        // [panels][q_words][panel] words; none with tiles
   std::size_t o = 0;        // [panels][panel][dv_padded]; with tiles [panels][o_columns][panel]

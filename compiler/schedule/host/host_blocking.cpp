@@ -1,5 +1,7 @@
 #include "compiler/schedule/host/host_blocking.h"
 
+#include <algorithm>
+
 #include "compiler/spec/rounding.h"
 
 namespace fa {
@@ -24,6 +26,10 @@ HostBlocking host_blocking(const CheckedSpec& spec, const Plan& plan, const Host
   blocking.qk_rows = many ? 8 : 4;
   blocking.pv_rows = blocking.panel % 6 == 0 ? 6 : 4;
   blocking.pv_vecs = many ? 4 : 2;
+  // AMX's products leave and fetch O's tiles with each softmax. Up to 64 columns that costs less than scores do which the L1 cache
+  // does not hold, unless dropout has them anyway.
+  const bool in_parts = product == HostProduct::tiles && spec.head_dim_v <= 64 && !spec.has_dropout;
+  blocking.softmax_rows = in_parts ? std::min(plan.tile_kv, 64) : plan.tile_kv;
   return blocking;
 }
 

@@ -1,9 +1,12 @@
 // The numbers are fitted to the times of every legal plan of 14 problems on one core of a Xeon with AVX-512 and AMX: f32, f16 and
 // bf16, d64 to d256, two of them kept to AVX2. Spearman's correlation with each problem's times was 0.70 to 0.97, but for BigBird
-// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest. Fitted later, on another Xeon: where
-// AMX's sums and scores leave the L1 cache, to three problems; what few sums cost FMAs, to three more, one of them kept to AVX2
-// (0.80, 0.79 and 0.79 before; 0.84, 0.78 and 0.92).
+// 0.5, of which the model says no more than that tiles of the mask's blocks are the fastest. Fitted later, on other Xeons: what few
+// sums cost FMAs, to three more problems, one of them kept to AVX2 (0.80, 0.79 and 0.79 before; 0.84, 0.78 and 0.92); AMX's
+// products, since O is summed up in tiles, to three problems on two machines.
 #include "compiler/schedule/host/host_cost.h"
+
+#include <algorithm>
+#include <cmath>
 
 #include "compiler/schedule/host/host_blocking.h"
 #include "compiler/schedule/mask_tiles.h"
@@ -16,6 +19,7 @@ constexpr double kL1Bytes = 32 << 10;  // what tiles may take of 32 to 48 KiB
 
 // Cycles:
 constexpr double kSoftmax = 12;  // of a vector of scores
+constexpr double kMask = 3;      // the mask of a vector of scores
 constexpr double kAdd = 0.5;     // a vector of O's sums is read, scaled and written
 
 // Of products by vectors:
@@ -26,11 +30,14 @@ constexpr double kReadFromBelow = 0.07;  // a q tile reads a number of K or V in
 constexpr double kMiss = 0.026;          // a byte comes from the L2 cache
 
 // Of products by AMX:
-constexpr double kTileProduct = 16;   // tiles of 16 x 32 and 32 x 16 numbers
-constexpr double kWaits = 3.5;        // times as long, with the loads and stores of tiles
-constexpr double kPack = 0.26;        // a number of K or V is brought into the order of tiles
-constexpr double kAddFar = 3.8;       // kAdd, of sums that the L2 cache holds
-constexpr double kMissOfScore = 0.3;  // a score is written to the L2 cache and read from there
+constexpr double kTileProduct = 16;  // tiles of 16 x 32 and 32 x 16 numbers
+constexpr double kWaits = 2.5;       // times as long, with the loads and stores of tiles
+constexpr double kPack = 0.17;       // a number of K or V is brought into the order of tiles
+constexpr double kMove = 0.5;        // a vector of O's sums is fetched, or left, as part of a tile
+constexpr double kMoveFar = 1.8;     // the same, of sums that the L2 cache holds
+constexpr double kBeginStep = 1.5;   // of a query: tiles are set up for a kv tile
+constexpr double kMissOfScore =
+    0.16;  // a score, for each doubling of a panel's scores beyond half of the L1 cache
 
 /// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
@@ -66,11 +73,12 @@ void add_tiles(const Plan& plan, const CheckedSpec& spec, const HostBlocking& bl
   const double d = spec.head_dim, d_v = spec.head_dim_v;
   cost.products = kWaits * kTileProduct * (d + d_v) / kNumbers;
   cost.copies = kPack * (d + d_v) / plan.tile_q;
-  // The sums of O and what a tile adds to them: from d64 on, beside K and V, the L1 cache holds them no longer.
-  if (2 * d_v * blocking.panel * sizeof(float) >= kL1Bytes / 2)
-    cost.output = 2 * kAddFar * d_v / blocking.lanes / plan.tile_kv;
+  // Beside K, V and scores the L1 cache holds a panel's sums up to 64 columns.
+  const double move = d_v * blocking.panel * sizeof(float) > kL1Bytes / 4 ? kMoveFar : kMove;
+  cost.output = 2 * move * d_v / blocking.lanes / blocking.softmax_rows + kBeginStep / plan.tile_kv;
   // K and V come from the L2 cache as fast as they are multiplied; a panel's scores pass through the softmax in between.
-  if (plan.tile_kv * blocking.panel * sizeof(float) > kL1Bytes) cost.misses = kMissOfScore;
+  const double scores = blocking.softmax_rows * blocking.panel * sizeof(float);
+  cost.misses = kMissOfScore * std::max(0.0, std::log2(scores / (kL1Bytes / 2)));
 }
 
 /// By how much more than the mask keeps a kernel computes where tiles straddle the mask's blocks. Elsewhere a panel computes with
@@ -80,17 +88,29 @@ double excess_of_blocks(const Plan& plan, const Facts& facts) {
   return blocks.queries > 1 && blocks.keys > 1 ? excess_at_edges(facts, plan) : 1;
 }
 
+constexpr int kLeastTile = 16;
+
 /// Of the keys that a q tile needs, how many it copies: whole tiles. Its panels compute with those that they need.
-double keys_copied(const Plan& plan, const Facts& facts, const ProblemSize& size) {
-  Plan narrow = plan;
-  narrow.tile_kv = 16;
-  return share_of_tiles_kept(facts, plan, size) / share_of_tiles_kept(facts, narrow, size);
+double keys_copied(Plan plan, const TilesLeft& tiles_left) {
+  const double copied = tiles_left(plan);
+  if (copied <= 0) return 0;
+  plan.tile_kv = kLeastTile;
+  return copied / tiles_left(plan);
+}
+
+/// For how many keys the mask is evaluated, beside those that it keeps: all of the tiles at its edges, half of which it keeps.
+double keys_masked(Plan plan, const TilesLeft& tiles_left) {
+  const double visited = tiles_left(plan);
+  if (visited <= 0) return 0;
+  plan.tile_q = plan.tile_kv = kLeastTile;
+  const double times = visited / tiles_left(plan);
+  return std::min(times, 2 * (times - 1));
 }
 
 }  // namespace
 
 HostCost predict_on_host(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const HostCpu& cpu,
-                         const ProblemSize& size) {
+                         const TilesLeft& tiles_left) {
   const HostBlocking blocking = host_blocking(spec, plan, cpu, product_of(spec.dtype, cpu));
   HostCost cost;
   cost.softmax = kSoftmax / blocking.lanes;
@@ -99,10 +119,12 @@ HostCost predict_on_host(const Plan& plan, const CheckedSpec& spec, const Facts&
     add_tiles(plan, spec, blocking, cost);
   else
     add_vectors(plan, spec, cpu, blocking, cost);
-  cost.copies *= keys_copied(plan, facts, size);
+  cost.copies *= keys_copied(plan, tiles_left);
+  cost.mask = kMask / blocking.lanes * keys_masked(plan, tiles_left);
   const double padded = static_cast<double>(blocking.panels) * blocking.panel / plan.tile_q;
-  cost.total = (padded * (cost.products + cost.softmax + cost.output + cost.misses) + cost.copies) *
-               excess_of_blocks(plan, facts);
+  cost.total =
+      (padded * (cost.products + cost.softmax + cost.output + cost.mask + cost.misses) + cost.copies) *
+      excess_of_blocks(plan, facts);
   return cost;
 }
 

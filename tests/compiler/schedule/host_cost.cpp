@@ -1,8 +1,10 @@
 // What the host's model foretells: the order of plans by panels, by AMX's blocks, and by the mask's blocks.
 #include "compiler/schedule/host/host_cost.h"
 
+#include <algorithm>
 #include <string>
 
+#include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/plan.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
@@ -24,7 +26,9 @@ const HostCpu& with_amx() {
 double cycles(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu& of = with_amx(),
               const Facts& facts = {}, const ProblemSize& size = {}) {
   const Plan plan = {.family = Family::host, .tile_q = tile_q, .tile_kv = tile_kv, .warps = 1};
-  return predict_on_host(plan, spec, facts, of, size).total;
+  return predict_on_host(plan, spec, facts, of,
+                         [&](const Plan& any) { return share_of_tiles_kept(facts, any, size); })
+      .total;
 }
 
 Facts mask_of_blocks(int queries, int keys) {
@@ -54,10 +58,13 @@ TEST_CASE("the host's model knows whole blocks of AMX's tiles", "[schedule]") {
   CHECK(cycles(bf16, 128, 64) < cycles(plain_spec(64, 0, DType::f32), 128, 64) / 2);
   for (const int d : {64, 128}) {
     const CheckedSpec spec = plain_spec(d);
-    CHECK(cycles(spec, 128, 128) < cycles(spec, 128, 32));   // sums of O are read and written more often
-    CHECK(cycles(spec, 128, 256) < cycles(spec, 128, 512));  // scores do not fit the L1 cache
+    CHECK(cycles(spec, 128, 128) < cycles(spec, 128, 32));  // sums of O are read and written more often
     CHECK(cycles(spec, 128, 256) < cycles(spec, 128, 128));
   }
+  CHECK(cycles(plain_spec(128), 128, 256) <
+        cycles(plain_spec(128), 128, 512));  // scores do not fit the L1 cache
+  CHECK(cycles(plain_spec(64), 128, 256) >
+        cycles(plain_spec(64), 128, 512));  // of which a softmax has 64 rows
 }
 
 TEST_CASE("a Zen 4 does half the FMAs of 512 bits", "[schedule]") {
@@ -79,6 +86,25 @@ TEST_CASE("a q tile copies whole tiles of keys", "[schedule]") {
            cycles(plain_spec(128), 128, 128, with_amx(), facts, small);
   };
   CHECK(wide(causal) > wide({}));
+}
+
+TEST_CASE("masks cost the host what tiles at their edges have", "[schedule]") {
+  Facts window;
+  window.has_mask = true;
+  const auto tall_beside_low = [&](double kept) {
+    const auto total = [&](int tile_q) {
+      const Plan plan = {.family = Family::host, .tile_q = tile_q, .tile_kv = 64, .warps = 1};
+      return predict_on_host(
+                 plan, plain_spec(64, 0, DType::f32), window, cpu("skylake-avx512"),
+                 [&](const Plan& any) { return std::min(1.0, kept + (any.tile_q + any.tile_kv) / 4096.0); })
+          .total;
+    };
+    return total(192) / total(48);
+  };
+  CHECK(tall_beside_low(0.02) > tall_beside_low(0.9));
+  // A mask that leaves nothing is no division by zero.
+  const Plan plan = {.family = Family::host, .tile_q = 96, .tile_kv = 64, .warps = 1};
+  CHECK(predict_on_host(plan, plain_spec(64), window, with_amx(), [](const Plan&) { return 0.0; }).total > 0);
 }
 
 TEST_CASE("the host chooses tiles that lie in the mask's blocks", "[schedule]") {

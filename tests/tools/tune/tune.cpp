@@ -216,7 +216,7 @@ TEST_CASE("a tuner that is interrupted keeps what it measured, and goes on from 
   CHECK(WEXITSTATUS(status) == 130);
   const json rest = json::parse(tune(folder, with({causal()}, with(kSmall, {"--exhaustive", "--json"}))).out);
   CHECK(rest["results"][0]["resumed"].get<int>() >= 1);
-  CHECK(rest["results"][0]["timed"] == 35);
+  CHECK(rest["results"][0]["timed"] == 40);
 }
 
 TEST_CASE("tune refuses what it cannot do", "[tools][tune]") {
