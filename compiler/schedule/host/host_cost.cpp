@@ -30,16 +30,13 @@ constexpr double kReadFromBelow = 0.07;  // a q tile reads a number of K or V in
 constexpr double kMiss = 0.026;          // a byte comes from the L2 cache
 
 // Of products by AMX:
-constexpr double kTileProduct = 16;  // tiles of 16 x 32 and 32 x 16 numbers
-constexpr double kWaits = 2.5;       // times as long, with the loads and stores of tiles
-constexpr double kPack = 0.17;       // a number of K or V is brought into the order of tiles
-constexpr double kMove = 0.5;        // a vector of O's sums is fetched, or left, as part of a tile
-constexpr double kMoveFar = 1.8;     // the same, of sums that the L2 cache holds
-constexpr double kBeginStep = 1.5;   // of a query: tiles are set up for a kv tile
-constexpr double kMissOfScore =
-    0.16;  // a score, for each doubling of a panel's scores beyond half of the L1 cache
-
-/// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
+constexpr double kTileProduct = 16;   // tiles of 16 x 32 and 32 x 16 numbers
+constexpr double kWaits = 2.5;        // times as long, with the loads and stores of tiles
+constexpr double kPack = 0.17;        // a number of K or V is brought into the order of tiles
+constexpr double kMove = 0.5;         // a vector of O's sums is fetched, or left, as part of a tile
+constexpr double kMoveFar = 1.8;      // the same, of sums that the L2 cache holds
+constexpr double kBeginStep = 1.5;    // of a query: tiles are set up for a kv tile
+constexpr double kMissOfScore = 0.1;  // a score, for each doubling of a panel's beyond half of the L1 cache
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
 
 /// Cycles of an FMA, where a micro-kernel keeps `rows` x `vectors` sums in registers. Units idle while they wait for a sum: the
