@@ -37,6 +37,8 @@ constexpr double kMove = 0.5;         // a vector of O's sums is fetched, or lef
 constexpr double kMoveFar = 1.8;      // the same, of sums that the L2 cache holds
 constexpr double kBeginStep = 1.5;    // of a query: tiles are set up for a kv tile
 constexpr double kMissOfScore = 0.1;  // a score, for each doubling of a panel's beyond half of the L1 cache
+
+/// FMAs of whole vectors that a core does in a cycle. A Zen 4 does those of 512 bits in two halves.
 double fmas_per_cycle(const HostCpu& cpu) { return cpu.name == "znver4" && cpu.lanes == 16 ? 1 : 2; }
 
 /// Cycles of an FMA, where a micro-kernel keeps `rows` x `vectors` sums in registers. Units idle while they wait for a sum: the

@@ -10,9 +10,9 @@ constexpr Plan tiles_of(int tile_q, int tile_kv) {
 constexpr HostDefault kDefaults[] = {
     // Both cores of a Xeon, N2048, four turns: 3 to 13% faster than 128 x 128 without a mask, causal, with a window of 1024 keys,
     // T5's bias and softcap, d64 to d256; as fast with documents and at d32, 8% slower with a window of 256 keys at d64. 128 x 128
-    // was a fifth faster than 96 x 64. 192 x 256 is up to 7% faster still, but leaves fewer tiles to share out among cores.
+    // was a fifth faster than 96 x 64. 256 rows are up to 12% faster still, but leave fewer tiles to share out among cores.
     {"", 0, HostProduct::tiles, tiles_of(128, 256),
-     "four panels for each K and V packed for the tile registers, whose scores a core's L1 cache holds"},
+     "four panels for each K and V packed for the tile registers"},
     // One core of a Zen 4, d64 and d128, up to six turns: never slower than 128 x 64 and up to 1.19x as fast (BigBird);
     // 3 to 9% faster than 96 x 64, without a mask and with a causal one.
     {"", 0, HostProduct::pairs, tiles_of(128, 128), "panels of two vectors, four for each V that is paired"},
