@@ -4,7 +4,6 @@
 
 #include "compiler/emit/cuda/classes.h"
 #include "compiler/emit/cuda/exact.h"
-#include "compiler/emit/cuda/forward_facts.h"
 #include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/passes/passes.h"
 #include "compiler/emit/cuda/unit/unit.h"
@@ -40,9 +39,9 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
                             .has_async_copies = traits_of(plan.family).has_async_copies,
                             .buffers = traits_of(plan.family).copying_warps > 0 ? plan.stages : 1};
-  const PrintedHooks printed = cases == nullptr ? print_hooks(spec, hooks, forward_facts(spec, facts), room,
-                                                              score_class.function != nullptr)
-                                                : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
+  const PrintedHooks printed = cases == nullptr
+                                   ? print_hooks(spec, hooks, facts, room, score_class.function != nullptr)
+                                   : PrintedHooks{.text = print_cases(spec, hooks, *cases)};
   const int shared_memory = shared_memory_bytes(plan, spec, printed.staged_bytes);
   Program program;
   std::string includes, entries;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "compiler/emit/cuda/exact.h"
-#include "compiler/emit/cuda/forward_facts.h"
 #include "compiler/emit/cuda/hooks.h"
 #include "compiler/emit/cuda/passes/baseline.h"
 #include "compiler/emit/cuda/unit/unit.h"
@@ -36,8 +35,8 @@ namespace fa {{
       fmt::arg("name", spec.name), fmt::arg("plan", plan.print()),
       fmt::arg("folder", family_name(plan.family)), fmt::arg("schedule", impl_name(impl_of(plan.loop_order))),
       fmt::arg("exact", print_exact_functions(modules, spec.dtype)),
-      fmt::arg("hooks", cases == nullptr ? print_hooks(spec, hooks, forward_facts(spec, facts)).text
-                                         : print_cases(spec, hooks, *cases)),
+      fmt::arg("hooks",
+               cases == nullptr ? print_hooks(spec, hooks, facts).text : print_cases(spec, hooks, *cases)),
       fmt::arg("config", print_config(spec, plan, target)), fmt::arg("entries", entries),
       fmt::arg("params_bytes", sizeof(BaselineParams)));
   return Source{.text = std::move(text),
