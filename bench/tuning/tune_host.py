@@ -57,9 +57,11 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--searches", type=int, default=5)
+    numbers = range(1, len(CASES) + 1)
+    parser.add_argument("--case", type=int, nargs="+", choices=numbers, default=numbers, help="time only these of the cases, counted from 1")
     options = parser.parse_args()
     rows, report = [], None
-    for spec, dtype, head_dim, heads, length, level, extra in CASES:
+    for spec, dtype, head_dim, heads, length, level, extra in (CASES[number - 1] for number in options.case):
         environment = {**os.environ, **common.LEVELS.get(level, {})}
         arguments = ["--device", "host", "--threads", str(options.threads), "--dtype", dtype, "--head-dim", str(head_dim),
                      "--heads", str(heads), "--q-len", str(length), *extra]
