@@ -60,8 +60,12 @@ def host_tuned(root, runs):
         fields = dict(word.split("=") for word in plan.split() if "=" in word)
         return f"{fields['tile_q']} x {fields['tile_kv']}"
 
+    def case(row):
+        return tuple(row[name] for name in ("spec", "dtype", "head_dim", "heads", "length", "cpu_level"))
+
+    pairs = newest(runs, "rows", case)
     rows = []
-    for row in runs[-1]["rows"]:
+    for _, row in pairs:
         best = row["ms"][row["best"]]
         level = ", kept to AVX2" if row["cpu_level"] == "avx2" else ""
         default, tuned = (f"{tiles(row[key])}, {row['ms'][row[key]] / best:.3f}" for key in ("default", "tuned"))
@@ -69,4 +73,4 @@ def host_tuned(root, runs):
                      f"{row['timed']} of {row['legal']}", f"{row['tune_seconds']:.1f}",
                      f"{row['spearman']:.2f}" if "spearman" in row else "", f"{row['of_top_3']:.3f}" if "of_top_3" in row else ""])
     return Body(["case", "default plan, time over the best's", "tuned plan, time over the best's", "best plan", "plans timed", "tuning, s", "Spearman",
-                 "the model's first three"], rows, runs[-1:])
+                 "the model's first three"], rows, runs_of(pairs))
