@@ -35,7 +35,7 @@ struct HostShape : HostBlocking {
   std::size_t o_rows = 0;   // [panels][panel][dv_padded] when a q tile ends; without tiles the same as o
   std::size_t row_max = 0;  // [panels][panel], base 2
   std::size_t row_sum = 0;  // [panels][panel]
-  std::size_t rescale = 0;  // [panel]: what the accumulated output shrinks by
+  std::size_t rescale = 0;  // [panel]: what the accumulated output shrinks by; tiles read none
   std::size_t s = 0;        // [tile_kv + qk_rows][panel]: scores, then probabilities
   std::size_t keep = 0;     // [tile_kv][panel_vecs] words of kept lanes, 16 bits each
   std::size_t spans = 0;    // [panel_vecs] first and last + 1 of the kv rows a vector keeps some of, as i64
