@@ -36,8 +36,7 @@ struct Case {
     run_block(kWarps, [&](unsigned thread) {
       typename Place::Scores s, distances;
       number(s);
-      Place::for_each(s,
-                      [&](float& x) { std::atomic_ref(holders[static_cast<std::size_t>(x)]).fetch_add(1); });
+      Place::for_each(s, [&](float& x) { ++holders[static_cast<std::size_t>(x)]; });
       int& mine = wrong[thread];
       const auto column_of = [](float x) { return static_cast<int>(x) % kTileKv; };
       Place::for_each_column(s, [&](float& x, int offset) {
