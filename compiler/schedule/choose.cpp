@@ -135,12 +135,17 @@ bool lies_in_blocks(const Plan& plan, const Facts& facts) {
 /// Two warps, where a mask takes so long that edges decide: their tiles are smaller (an H100: 2-D neighbourhood and tree take
 /// 0.66 to 1.02 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
 /// and Q in registers are no smaller, and in 16 bits steps of fewer scores are mostly barriers (sm_75's kernels: 1.08).
-bool suits_two_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
+/// Where rows list keys, which stand alone, tiles may be half as large, and a warp may have one by itself (an H200: tree takes
+/// 0.65 to 0.96 of the time; by 16 x 16 in 16 bits, a step of one product a warp, 0.94 to 1.07).
+bool suits_few_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kWidest = 32;
-  constexpr int kLeastScores = 1024;
-  return plan.warps == 2 && wants_small_tiles(facts) && plan.tile_kv <= kWidest && !plan.q_in_registers &&
-         (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= kLeastScores) &&
-         !lies_in_blocks(plan, facts);
+  const bool lists = facts.listed_keys.words != nullptr;
+  const int least_scores = lists ? 512 : 1024;
+  if (!wants_small_tiles(facts) || plan.warps > 2 || plan.tile_kv > kWidest || plan.q_in_registers ||
+      lies_in_blocks(plan, facts))
+    return false;
+  return (plan.warps == 2 || lists) &&
+         (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= least_scores);
 }
 
 // Measured on an H200, every spec of specs/ at N8192, d64 and d128:
@@ -189,7 +194,7 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 // rest.
 // - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
 // - At most 128 rows: more of them are mostly padding in a short sequence.
-// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower). Long masks may have two.
+// - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower). Some masks may (suits_few_warps).
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
 // - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
 // d128).
@@ -197,7 +202,7 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) && plan.tile_q <= 128 &&
-         (plan.warps >= 4 || suits_two_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
+         (plan.warps >= 4 || suits_few_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
          !(plan.q_in_registers && spec.dtype == DType::f32);
 }
 

@@ -12,6 +12,9 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // How many keys a row keeps side by side, where that is not known: of specs/ at N8192, BigBird, tree and the 2-D
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeInSmallTiles = 250;
+// Where rows list keys, most of these stand alone: of a tree of 8192 tokens 4.2% of the tiles of 64 x 32 are left, 2.3% of
+// those of 32 x 16 and 1.9% of those of 16 x 16.
+constexpr double kKeysOfRangeInLists = 64;
 // The same of segments that a table tells: documents of 2,000 tokens that are causal inside.
 constexpr double kKeysOfSegment = 1000;
 // Of blocks, layouts keep one or a few side by side (BigBird, block routing).
@@ -68,7 +71,9 @@ MaskEdges edges_of(const Facts& facts) {
     if (const std::optional<int> width = facts.mask_band->width()) edges.keys_of_range = *width;
     return edges;
   }
-  edges.keys_of_range = wants_small_tiles(facts) ? kKeysOfRangeInSmallTiles : kKeysOfRange;
+  edges.keys_of_range = facts.listed_keys.words != nullptr ? kKeysOfRangeInLists
+                        : wants_small_tiles(facts)         ? kKeysOfRangeInSmallTiles
+                                                           : kKeysOfRange;
   const MaskBlocks& blocks = facts.mask_blocks;
   edges.queries = blocks.queries;
   edges.keys = blocks.keys;
