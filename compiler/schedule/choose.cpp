@@ -136,7 +136,7 @@ bool lies_in_blocks(const Plan& plan, const Facts& facts) {
 /// 0.66 to 1.02 of the time, d64 to d256). In blocks there are few edges (BigBird: 1.05 to 1.12 times as long); wider tiles
 /// and Q in registers are no smaller, and in 16 bits steps of fewer scores are mostly barriers (sm_75's kernels: 1.08).
 /// Where rows list keys, which stand alone, tiles may be half as large, and a warp may have one by itself (an H200: tree takes
-/// 0.65 to 0.96 of the time; by 16 x 16 in 16 bits, a step of one product a warp, 0.94 to 1.07).
+/// 0.65 to 0.96 of the time; by 16 x 16 in 16 bits, a step of one product a warp, 0.89 to 1.07).
 bool suits_few_warps(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
   constexpr int kWidest = 32;
   const bool lists = facts.listed_keys.words != nullptr;

@@ -13,7 +13,9 @@ constexpr std::int64_t kMostRows = 64;  // of tiles that are looked at: the othe
 // neighbourhood 10 to 220. Documents and layouts, whose blocks tiles mostly do not straddle, lose little at edges.
 constexpr double kKeysOfRange = 2000, kKeysOfRangeInSmallTiles = 250;
 // Where rows list keys, most of these stand alone: of a tree of 8192 tokens 4.2% of the tiles of 64 x 32 are left, 2.3% of
-// those of 32 x 16 and 1.9% of those of 16 x 16.
+// those of 32 x 16 and 1.9% of those of 16 x 16. That is as with 10 to 30 keys side by side; but small tiles cost more than the
+// model says, and with 64 it takes those that are fastest, or within 10% of them (an H200, bf16 and f32, d64 to d256; sm_75's
+// kernels in f16 at d256 keep tiles that take 1.22 times as long).
 constexpr double kKeysOfRangeInLists = 64;
 // The same of segments that a table tells: documents of 2,000 tokens that are causal inside.
 constexpr double kKeysOfSegment = 1000;

@@ -1,4 +1,5 @@
-// The part of an emulated kernel that is the same in all: compiled once, when the first is (library.cpp), and linked to each.
+// The part of an emulated kernel that is the same in all: compiled once, when the first is (library.cpp), and linked to each. It
+// is compiled with the tests, too, for tests/templates/.
 #include "tests/emulated_gpu/block.h"
 
 #include <sys/mman.h>

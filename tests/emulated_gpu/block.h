@@ -1,6 +1,6 @@
 // The threads of a block as fibers of one thread of the host: each runs until it waits for others, at a barrier
 // or in an instruction that a whole warp executes. Included by device.h and block.cpp alone:
-// what is not inline is in block.cpp, which is compiled once for all kernels.
+// what is not inline is in block.cpp, which is compiled once for all kernels, and for the tests of templates.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "tests/emulated_gpu/launch.h"
 
-// Of the kernel's library alone, so that it is found without a table.
+// Of the kernel's library, or of the tests' program, alone, so that it is found without a table.
 #pragma GCC visibility push(hidden)
 
 namespace fa::emulated {

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "compiler/compile.h"
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/plan.h"
 #include "tests/catch.h"
@@ -290,6 +294,47 @@ TEST_CASE("where a mask takes long, tiles have little edge", "[schedule]") {
     const Plan of_layout = choose(spec, layout, with_sm80_alone(gpu)).plan;
     CAPTURE(of_layout.print());
     CHECK((of_layout.tile_q == 64 && of_layout.tile_kv == 64 && of_layout.warps == 4));
+  }
+}
+
+TEST_CASE("where rows list keys, the chosen tiles are nearly the fastest that were timed", "[schedule]") {
+  // specs/tree.fa on an H200, B2 N8192, 2048 / head_dim heads: milliseconds, the fastest first.
+  struct Timed {
+    std::string plan;
+    double ms;
+  };
+  struct Case {
+    DType dtype;
+    int head_dim;
+    std::vector<Timed> timed;
+  };
+  const Case cases[] = {
+      {DType::bf16,
+       64,
+       {{"tile_q=32 tile_kv=16 warps=1 ", 0.241},
+        {"tile_q=16 tile_kv=16 warps=1 ", 0.261},
+        {"tile_q=64 tile_kv=32 warps=2 ", 0.276},
+        {"tile_q=32 tile_kv=32 warps=2 ", 0.289}}},
+      {DType::bf16,
+       256,
+       {{"tile_q=32 tile_kv=16 warps=2 ", 0.204},
+        {"tile_q=32 tile_kv=32 warps=2 ", 0.211},
+        {"tile_q=64 tile_kv=32 warps=4 ", 0.235}}},
+      {DType::f32,
+       64,
+       {{"tile_q=16 tile_kv=16 warps=1 ", 0.608},
+        {"tile_q=32 tile_kv=16 warps=1 ", 0.653},
+        {"tile_q=64 tile_kv=32 warps=2 ", 0.937}}},
+  };
+  for (const Case& c : cases) {
+    const Spec spec =
+        Spec::load(FA_SOURCE_DIR "/specs/tree.fa").with_dtype(c.dtype).with_head_dim(c.head_dim);
+    const std::string plan = compile_front_end(spec.checked(), find_target("h200")).choice.plan.print();
+    CAPTURE(plan);
+    const auto chosen = std::ranges::find_if(
+        c.timed, [&](const Timed& timed) { return plan.find(timed.plan) != std::string::npos; });
+    REQUIRE(chosen != c.timed.end());
+    CHECK(chosen->ms <= 1.08 * c.timed.front().ms);
   }
 }
 
