@@ -63,7 +63,7 @@ constexpr int kBeyondEstimateOnSm75 = 48;
 // Steps of plans that is_preferable leaves out, which only a tuner tries, take longer than what is counted here (measured on
 // an H100, d64 to d256): one warp or two that load K and V alone; warps of more than 32 rows; f32 with Q in registers, where
 // ptxas splits all of Q ahead and spills.
-constexpr double kLoneWarp = 1.1, kTwoWarps = 1.05, kManyRows = 1.08, kSplitQ = 1.5;
+constexpr double kLoneWarp = 1.1, kTwoWarps = 1.05, kManyRowsOfWarp = 1.08, kSplitQ = 1.5;
 // A warpgroup alone on an SM: a scheduler has one warp, and nothing to issue while that waits (an H100, d128, 32 and 64 CTAs of
 // work, eight specs: 1.26 to 1.4).
 constexpr double kLoneWarpgroup = 1.3;
@@ -71,6 +71,9 @@ constexpr double kLoneWarpgroup = 1.3;
 constexpr double kCtasOfWarpgroups = 1.08;
 // The same of 16 bits with Q in registers (an H100, d256: 1.01 to 1.03), whose steps unroll whole.
 constexpr double kKeptQ = 1.02;
+// 256 rows in two stages of sm_80's kernels: no copy is waited for, and each brings twice the work (suits_many_rows in choose.cpp
+// has the times).
+constexpr double kCopiedAhead = 0.94;
 
 // Lanes that compute by FFMA share what they read of a row or column, but a 16-byte read still serves eight
 // lanes at a time.
@@ -80,10 +83,12 @@ constexpr double kFfmaColumnReads = 8;
 double handicap(const Plan& plan, DType dtype, int ctas) {
   if (traits_of(plan.family).has_warpgroups)
     return ctas > 1 ? kCtasOfWarpgroups : plan.warps == kWarpsOfWarpgroup ? kLoneWarpgroup : 1;
-  return (plan.warps == 1   ? kLoneWarp
+  const bool is_busy = dtype == DType::f32 || !traits_of(plan.family).has_async_copies;
+  return (plan.tile_q == kManyRows && plan.stages == 2 && !is_busy ? kCopiedAhead : 1) *
+         (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
-         (row_tiles_per_warp(plan) > 2 ? kManyRows : 1) *
+         (row_tiles_per_warp(plan) > 2 ? kManyRowsOfWarp : 1) *
          (!plan.q_in_registers  ? 1
           : dtype == DType::f32 ? kSplitQ
                                 : kKeptQ);

@@ -22,10 +22,13 @@ constexpr double kKeysOfSegment = 1000;
 // Of blocks, layouts keep one or a few side by side (BigBird, block routing).
 constexpr double kBlocksOfRange = 2;
 
+// A block that no tile leaves: the mask keeps or drops a key for all queries (padding).
+constexpr int kAllQueries = std::numeric_limits<int>::max();
+
 /// How many of a tile's rows or columns lie beyond the block of the mask that the first one is in.
 int beyond_block(int tile, int block) {
   if (block == 1) return tile;
-  if (block % tile == 0) return 0;
+  if (block == kAllQueries || block % tile == 0) return 0;
   return tile % block == 0 ? tile - block : tile;
 }
 
@@ -77,7 +80,7 @@ MaskEdges edges_of(const Facts& facts) {
                         : wants_small_tiles(facts)         ? kKeysOfRangeInSmallTiles
                                                            : kKeysOfRange;
   const MaskBlocks& blocks = facts.mask_blocks;
-  edges.queries = blocks.queries;
+  edges.queries = facts.mask_mod.has(DependsOn::q) ? blocks.queries : kAllQueries;
   edges.keys = blocks.keys;
   if (blocks.queries == 1 && blocks.keys == 1) return edges;
   if (blocks.queries > 1 && blocks.keys > 1)

@@ -210,11 +210,11 @@ TEST_CASE("plans are ranked from the chosen one on, each tile once", "[schedule]
 TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
   const Target h200 = with_sm80_alone("h200");
   const CheckedSpec spec = plain_spec(128);
-  const Choice choice = choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32");
+  const Choice choice = choose_forced(spec, masked(), h200, "tile_q=64 tile_kv=32");
   CHECK(choice.plan.print() ==
         "sm80 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=4");
   CHECK(choice.why.starts_with("asked for: 4 x 4 warps on an SM, 16 rows a warp"));
-  CHECK(choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32 min_ctas=1").plan.min_ctas == 1);
+  CHECK(choose_forced(spec, masked(), h200, "tile_q=64 tile_kv=32 min_ctas=1").plan.min_ctas == 1);
   CHECK(choose_forced(spec, {}, h200, "").plan == choose(spec, {}, h200).plan);
   CHECK(choose_forced(spec, {}, find_target("host"), "tile_kv=64").plan.tile_kv == 64);
 }
@@ -222,7 +222,7 @@ TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
 TEST_CASE("a plan asked for that cannot run is refused with the reason", "[schedule]") {
   const CheckedSpec spec = plain_spec(128);
   CHECK_THROWS_WITH(
-      choose_forced(spec, {}, with_sm80_alone("h200"), "tile_q=128 tile_kv=96 warps=4"),
+      choose_forced(spec, masked(), with_sm80_alone("h200"), "tile_q=128 tile_kv=96 warps=4"),
       "plan 'sm80 q_outer tile_q=128 tile_kv=96 warps=4 stages=1 q_in_registers=0 min_ctas=1' cannot run: a "
       "thread would need about 264 registers; it has 255");
   CHECK_THROWS_AS(choose_forced(spec, {}, find_target("h200"), "tile=96"), Error);
@@ -234,15 +234,13 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
   const auto plan = [](const CheckedSpec& spec, const Facts& facts) {
     return choose(spec, facts, find_target("h200")).plan;
   };
-  Facts causal;
-  causal.has_mask = causal.mask_is_relative = true;
+  Facts causal = masked();
+  causal.mask_is_relative = true;
   Facts narrow = causal, wide = causal;
   narrow.mask_band = Band{.before = 127, .after = 0};
   wide.mask_band = Band{.before = 1023, .after = 0};
-  Facts documents;
-  documents.has_mask = true;
-  Facts tree;
-  tree.has_mask = true;
+  const Facts documents = masked();
+  Facts tree = masked();
   tree.element_ops = 25;
   CHECK(plan(plain_spec(64), {}).warps == 12);
   CHECK(plan(plain_spec(64), causal).warps == 12);
@@ -278,8 +276,7 @@ TEST_CASE("Hopper runs its own kernels where their tiles suit the spec", "[sched
 TEST_CASE("where a mask takes long, tiles have little edge", "[schedule]") {
   // specs/tree.fa by sm_80's kernels on an H200, d128, N8192: 64 x 32 0.298 ms, 128 x 32 0.343, 64 x 64 0.361, 128 x 64
   // 0.477, 64 x 128 0.562; specs/bigbird.fa: 64 x 64 0.340, 64 x 32 0.503, 128 x 64 0.531.
-  Facts tree;
-  tree.has_mask = true;
+  Facts tree = masked();
   tree.element_ops = 24;
   tree.row_ops = 49;
   tree.column_ops = 2;
@@ -340,8 +337,8 @@ TEST_CASE("where rows list keys, the chosen tiles are nearly the fastest that we
 
 TEST_CASE("a warpgroup alone on an SM takes longer", "[schedule]") {
   // specs/alibi.fa on an H100, d128, beside 128 x 128: 64 x 128 takes 0.78 of the time for 32 CTAs of work, 1.36 for 192.
-  Facts causal;
-  causal.has_mask = causal.mask_is_relative = true;
+  Facts causal = masked();
+  causal.mask_is_relative = true;
   causal.mask_band = Band{.before = Band::kUnbounded, .after = 0};
   const CheckedSpec spec = plain_spec(128);
   const auto ratio = [&](int heads, int length) {

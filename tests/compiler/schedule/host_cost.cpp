@@ -32,8 +32,7 @@ double cycles(const CheckedSpec& spec, int tile_q, int tile_kv, const HostCpu& o
 }
 
 Facts mask_of_blocks(int queries, int keys) {
-  Facts facts;
-  facts.has_mask = true;
+  Facts facts = masked();
   facts.mask_blocks = {.queries = queries, .keys = keys};
   return facts;
 }
@@ -77,8 +76,7 @@ TEST_CASE("a Zen 4 does half the FMAs of 512 bits", "[schedule]") {
 }
 
 TEST_CASE("a q tile copies whole tiles of keys", "[schedule]") {
-  Facts causal;
-  causal.has_mask = true;
+  Facts causal = masked();
   causal.mask_band = Band{.before = Band::kUnbounded, .after = 0};
   const ProblemSize small = {.q_len = 1024, .kv_len = 1024};
   const auto wide = [&](const Facts& facts) {
@@ -89,8 +87,7 @@ TEST_CASE("a q tile copies whole tiles of keys", "[schedule]") {
 }
 
 TEST_CASE("masks cost the host what tiles at their edges have", "[schedule]") {
-  Facts window;
-  window.has_mask = true;
+  const Facts window = masked();
   const auto tall_beside_low = [&](double kept) {
     const auto total = [&](int tile_q) {
       const Plan plan = {.family = Family::host, .tile_q = tile_q, .tile_kv = 64, .warps = 1};

@@ -1,6 +1,7 @@
 // A spec without hooks, with just what the schedule looks at.
 #pragma once
 
+#include "compiler/analysis/facts.h"
 #include "compiler/spec/spec.h"
 #include "compiler/target/target.h"
 
@@ -28,6 +29,14 @@ inline CheckedSpec with_dropout(CheckedSpec spec) {
   spec.has_dropout = true;
   spec.dropout = 0.1;
   return spec;
+}
+
+/// A mask of which nothing is known but that queries and keys both decide it.
+inline Facts masked() {
+  Facts facts;
+  facts.has_mask = true;
+  facts.mask_mod = {DependsOn::q | DependsOn::kv};
+  return facts;
 }
 
 // Adds some hooks: for the schedule it only matters that there are any.

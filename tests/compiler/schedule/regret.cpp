@@ -45,7 +45,8 @@ struct Model {
   explicit Model(const PlanTime& problem)
       : spec(problem.dropout ? with_dropout(plain_spec(problem.head_dim)) : plain_spec(problem.head_dim)),
         target(is_sm90(problem) ? find_target(problem.target) : with_sm80_alone(problem.target)) {
-    facts.has_mask = facts.mask_is_relative = problem.mask;
+    if (problem.mask) facts = masked();
+    facts.mask_is_relative = problem.mask;
   }
   Choice choice() const { return choose(spec, facts, target); }
   Choice forced(std::string_view plan) const { return choose_forced(spec, facts, target, plan); }
