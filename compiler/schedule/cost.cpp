@@ -80,11 +80,16 @@ constexpr double kCopiedAhead = 0.94;
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
+/// Whether warps have work of their own before products.
+bool is_busy(const Plan& plan, DType dtype) {
+  return dtype == DType::f32 || !traits_of(plan.family).has_async_copies;
+}
+
 double handicap(const Plan& plan, DType dtype, int ctas) {
   if (traits_of(plan.family).has_warpgroups)
     return ctas > 1 ? kCtasOfWarpgroups : plan.warps == kWarpsOfWarpgroup ? kLoneWarpgroup : 1;
-  const bool is_busy = dtype == DType::f32 || !traits_of(plan.family).has_async_copies;
-  return (plan.tile_q == kManyRows && plan.stages == 2 && !is_busy ? kCopiedAhead : 1) *
+  const bool copies_ahead = plan.tile_q == kManyRows && plan.stages == 2 && !is_busy(plan, dtype);
+  return (copies_ahead ? kCopiedAhead : 1) *
          (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
@@ -112,8 +117,7 @@ double exposed_share(const Plan& plan, DType dtype, int ctas) {
     return std::min(1.0, kExposedByWarpgroups / warpgroups);
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
-  const bool is_busy = dtype == DType::f32 || !traits.has_async_copies;
-  const double in_one = is_busy ? kExposedInBusyCta : kExposedInOneCta;
+  const double in_one = is_busy(plan, dtype) ? kExposedInBusyCta : kExposedInOneCta;
   return std::max(ctas == 1 ? in_one : kExposedAmongCtas, 1 / warps_per_scheduler);
 }
 
