@@ -9,6 +9,7 @@
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/host/host_cost.h"
 #include "compiler/schedule/host/host_plan.h"
+#include "compiler/schedule/many_rows.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
@@ -148,19 +149,6 @@ bool suits_few_warps(const Plan& plan, const CheckedSpec& spec, const Facts& fac
          (spec.dtype == DType::f32 || plan.tile_q * plan.tile_kv >= least_scores);
 }
 
-/// 256 rows by eight warps read K and V from the L2 cache half as often, and with two stages wait for no copy. But all warps of an
-/// SM are then at the same barriers, and none has products where the others have something else to do: that suits softmax and
-/// products alone. Measured on an H200, 16 bits, d128, beside 128 x 64 in two CTAs of four warps: without a mask 0.94 to 0.97 of
-/// the time from N2048 on (1.02 at N512), where keys are dropped for all rows 0.95 to 0.98 where thousands are left (1.03 to 1.06
-/// of hundreds). Causal masks take 0.98 to 1.14, others up to 2.9 times as long, score_mods 0.98 to 1.2; d96 1.00 to 1.04, d64
-/// 1.00 to 1.14.
-bool suits_many_rows(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
-  constexpr int kNarrow = 96, kLeastKeys = 64;  // 32 keys: 1.10
-  return plan.stages == 2 && plan.tile_kv >= kLeastKeys && plan.warps == 8 && !plan.q_in_registers &&
-         spec.dtype != DType::f32 && spec.head_dim > kNarrow && spec.head_dim_v > kNarrow &&
-         !facts.has_score_mod && !spec.has_dropout && !facts.mask_mod.has(DependsOn::q);
-}
-
 // Measured on an H200, every spec of specs/ at N8192, d64 and d128:
 // - Tiles of warpgroups are larger, so that a mask cuts more of their scores; where its code is long, that costs more
 //   than faster products bring (tree takes 1.5 times as long).
@@ -215,7 +203,7 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) &&
-         (plan.tile_q <= 128 || (plan.tile_q == kManyRows && suits_many_rows(plan, spec, facts))) &&
+         (plan.tile_q <= 128 || suits_many_rows(plan, spec, facts)) &&
          (plan.warps >= 4 || suits_few_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
          !(plan.q_in_registers && spec.dtype == DType::f32);
 }

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/schedule/many_rows.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/product.h"
 #include "compiler/schedule/shape.h"
@@ -71,32 +72,25 @@ constexpr double kLoneWarpgroup = 1.3;
 constexpr double kCtasOfWarpgroups = 1.08;
 // The same of 16 bits with Q in registers (an H100, d256: 1.01 to 1.03), whose steps unroll whole.
 constexpr double kKeptQ = 1.02;
-// 256 rows in two stages of sm_80's kernels: no copy is waited for, and each brings twice the work (suits_many_rows in choose.cpp
-// has the times).
-constexpr double kCopiedAhead = 0.94;
+// Tiles of 256 rows, where they suit the spec (many_rows.h): no copy is waited for.
+constexpr double kSuitedByManyRows = 0.94;
 
 // Lanes that compute by FFMA share what they read of a row or column, but a 16-byte read still serves eight
 // lanes at a time.
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
-/// Whether warps have work of their own before products.
-bool is_busy(const Plan& plan, DType dtype) {
-  return dtype == DType::f32 || !traits_of(plan.family).has_async_copies;
-}
-
-double handicap(const Plan& plan, DType dtype, int ctas) {
+double handicap(const Plan& plan, const CheckedSpec& spec, const Facts& facts, int ctas) {
   if (traits_of(plan.family).has_warpgroups)
     return ctas > 1 ? kCtasOfWarpgroups : plan.warps == kWarpsOfWarpgroup ? kLoneWarpgroup : 1;
-  const bool copies_ahead = plan.tile_q == kManyRows && plan.stages == 2 && !is_busy(plan, dtype);
-  return (copies_ahead ? kCopiedAhead : 1) *
+  return (suits_many_rows(plan, spec, facts) ? kSuitedByManyRows : 1) *
          (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
          (row_tiles_per_warp(plan) > 2 ? kManyRowsOfWarp : 1) *
-         (!plan.q_in_registers  ? 1
-          : dtype == DType::f32 ? kSplitQ
-                                : kKeptQ);
+         (!plan.q_in_registers       ? 1
+          : spec.dtype == DType::f32 ? kSplitQ
+                                     : kKeptQ);
 }
 
 double dropout_instructions(const Plan& plan) {
@@ -117,7 +111,8 @@ double exposed_share(const Plan& plan, DType dtype, int ctas) {
     return std::min(1.0, kExposedByWarpgroups / warpgroups);
   const double warps_per_scheduler = ctas * plan.warps / kSchedulers;
   if (warps_per_scheduler <= 1) return 1;
-  const double in_one = is_busy(plan, dtype) ? kExposedInBusyCta : kExposedInOneCta;
+  const bool is_busy = dtype == DType::f32 || !traits.has_async_copies;
+  const double in_one = is_busy ? kExposedInBusyCta : kExposedInOneCta;
   return std::max(ctas == 1 ? in_one : kExposedAmongCtas, 1 / warps_per_scheduler);
 }
 
@@ -191,7 +186,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double idle = std::max(1.0, kSchedulers / (ctas * plan.warps));
   const double busy = idle * std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
                       step_latency(plan, ctas);
-  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec.dtype, ctas),
+  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec, facts, ctas),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
 }

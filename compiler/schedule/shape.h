@@ -20,7 +20,6 @@ constexpr int kMaxRegisters = 255;       // a thread's, by the instruction encod
 constexpr int kMostTaken = 240;          // that a warpgroup may come to have by taking another's
 constexpr int kRegisterGranularity = 8;  // registers a thread are allocated in eights
 constexpr int kSchedulersOfSm = 4;
-constexpr int kManyRows = 256;  // of a tile, twice what most plans have at most
 constexpr int kMaxTile = 1024;  // keeps every sum far inside 32 bits
 
 /// A head dim as it is copied and multiplied: whole product steps.

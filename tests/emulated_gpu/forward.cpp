@@ -54,6 +54,14 @@ TEST_CASE("emulated kernels of sm_80 and sm_75 compute plain attention", "[emula
                         tiny("full", "a100", DType::f32, 32), tiny("full", "t4", DType::f32, 32)});
 }
 
+// Two q tiles, the last cut, and keys for three steps: both stages come twice.
+TEST_CASE("emulated kernels of 256 rows in two stages", "[emulated]") {
+  Case full = tiny("full", "a100", DType::bf16, 128);
+  full.plan = "tile_q=256 tile_kv=64 warps=8 stages=2";
+  full.size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 300, .kv_len = 150};
+  test::check_emulated({full});
+}
+
 // 48 rows a warp are more than it has lanes; 144 columns under a long mask are 18 groups of 4 bits, which no
 // loop over 64 bits divides into equal parts.
 TEST_CASE("emulated f32 kernels of odd tiles", "[emulated]") {

@@ -145,6 +145,15 @@ TEST_CASE("every spec and head_dim builds for sm_80 in 16 bits and spills nothin
   CHECK(check_builds(builds).empty());
 }
 
+// What compiler/schedule/many_rows.h chooses on GPUs with other numbers of SMs.
+TEST_CASE("kernels of 256 rows in two stages spill nothing", "[nvrtc]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  constexpr std::string_view kManyRows = "sm80 tile_q=256 tile_kv=64 warps=8 stages=2";
+  CHECK(check_builds(
+            {{"full", DType::bf16, 128, "a100", kManyRows}, {"full", DType::f16, 128, "h200", kManyRows}})
+            .empty());
+}
+
 TEST_CASE("every spec and head_dim builds for sm_90, and 16-bit kernels spill nothing", "[nvrtc][slow]") {
   if (fa::tests::skip_without_nvrtc()) return;
   constexpr std::array kTurns = {DType::bf16, DType::f16, DType::f32};

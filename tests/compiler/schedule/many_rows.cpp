@@ -1,4 +1,4 @@
-// Where the sm_80 kernels' plan has 256 rows (suits_many_rows in compiler/schedule/choose.cpp).
+// Where the sm_80 kernels' plan has 256 rows (compiler/schedule/many_rows.h).
 #include <string>
 
 #include "compiler/compile.h"
@@ -38,7 +38,7 @@ TEST_CASE("256 rows where a tile is products and softmax alone", "[schedule]") {
   CHECK(plan_of(plain_spec(128), masked()).tile_q == 128);
   CHECK(plan_of(with_hooks(plain_spec(128)), capped).tile_q == 128);
   CHECK(plan_of(with_dropout(plain_spec(128)), {}).tile_q <= 128);
-  for (const int dim : {64, 96, 256}) CHECK(plan_of(plain_spec(dim), {}).tile_q <= 128);
+  for (const int dim : {64, 96, 120, 136, 256}) CHECK(plan_of(plain_spec(dim), {}).tile_q <= 128);
   CHECK(plan_of(plain_spec(128, 64), {}).tile_q <= 128);
   CHECK(plan_of(plain_spec(128, 0, DType::f32), {}).tile_q <= 128);
 }
@@ -61,6 +61,19 @@ TEST_CASE("the model takes 256 rows for as much faster as they are in long calls
               ms("tile_q=128 tile_kv=64 warps=4 stages=1 min_ctas=2") ==
           Approx(0.96).margin(0.02));
   }
+}
+
+TEST_CASE("the model does not take 256 rows for faster where they are not", "[schedule]") {
+  const Target h200 = with_sm80_alone("h200");
+  Facts capped;
+  capped.has_score_mod = true;
+  const auto slower = [&](const CheckedSpec& spec, const Facts& facts) {
+    return choose_forced(spec, facts, h200, "tile_q=256 tile_kv=64 warps=8 stages=2 min_ctas=1")
+               .predicted_ms > choose(spec, facts, h200).predicted_ms;
+  };
+  CHECK(slower(plain_spec(128), masked()));
+  CHECK(slower(with_hooks(plain_spec(128)), capped));
+  CHECK(slower(plain_spec(64), {}));
 }
 
 TEST_CASE("a mask that queries do not decide cuts no tile's rows", "[schedule]") {
