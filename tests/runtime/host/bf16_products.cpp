@@ -113,3 +113,17 @@ TEST_CASE("host: the emulated product of pairs is what this CPU computes, bit fo
     }
   }
 }
+
+// Emulation runs on CPUs without AVX-512, whose code generator refuses its other instructions.
+TEST_CASE("host: products of bf16 alone need AVX-512 and AMX") {
+  for (const bool amx : {false, true}) {
+    HostCpu cpu = host_cpu();
+    cpu.lanes = 16, cpu.registers = 32, cpu.avx512 = false;
+    cpu.bf16_pairs = !amx, cpu.amx = amx;
+    for (const char* items : {"", "mask_mod = q_idx >= kv_idx\nscore_mod = 9 * tanh(score / 9)\n"}) {
+      const std::string text = host_code(bf16_spec(items), 128, 128, cpu).print();
+      CHECK(text.find("@llvm.x86.avx512.") == std::string::npos);
+      CHECK(text.find(amx ? "@llvm.x86.tdpbf16ps" : "@llvm.x86.avx512bf16.") != std::string::npos);
+    }
+  }
+}

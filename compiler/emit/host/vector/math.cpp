@@ -43,9 +43,20 @@ llvm::Value* HostMath::abs(llvm::Value* x) {
   return ir_.CreateIntrinsic(llvm::Intrinsic::fabs, {x->getType()}, {x});
 }
 
+bool HostMath::has_scalef(const llvm::Type& type) const {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(&type);
+  return cpu_.avx512 && vector != nullptr && vector->getNumElements() == 16;
+}
+
+llvm::Value* HostMath::power_of_two(llvm::Value* exponent, llvm::Type* type) {
+  return ir_.CreateBitCast(
+      ir_.CreateShl(ir_.CreateAdd(exponent, llvm::ConstantInt::get(exponent->getType(), 127)),
+                    llvm::ConstantInt::get(exponent->getType(), 23)),
+      type);
+}
+
 llvm::Value* HostMath::scale_by(llvm::Value* x, llvm::Value* n) {
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (cpu_.avx512 && vector && vector->getNumElements() == 16)
+  if (has_scalef(*x->getType()))
     return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
                                {x, n, x, ir_.getInt16(-1), ir_.getInt32(4)});
   // Two steps, so that neither factor leaves the normal range and the last one rounds once. A NaN's n is
@@ -53,11 +64,8 @@ llvm::Value* HostMath::scale_by(llvm::Value* x, llvm::Value* n) {
   llvm::Value* whole = ir_.CreateFreeze(ir_.CreateFPToSI(n, int_type(x)));
   llvm::Value* half = ir_.CreateAShr(whole, integer(x, 1));
   llvm::Value* rest = ir_.CreateSub(whole, half);
-  auto power = [&](llvm::Value* exponent) {
-    llvm::Value* bits = ir_.CreateShl(ir_.CreateAdd(exponent, integer(x, 127)), integer(x, 23));
-    return ir_.CreateBitCast(bits, x->getType());
-  };
-  return ir_.CreateFMul(ir_.CreateFMul(x, power(half)), power(rest));
+  return ir_.CreateFMul(ir_.CreateFMul(x, power_of_two(half, x->getType())),
+                        power_of_two(rest, x->getType()));
 }
 
 // 2^f on [-1/2, 1/2], degree 6, relative error 2e-9 before rounding.
@@ -73,10 +81,13 @@ llvm::Value* HostMath::exp2(llvm::Value* x) {
 // Lanes that would underflow are left out of the scaling: on Intel's CPUs one of them, and a masked score is one, costs the vector
 // a hundred cycles and more of microcode.
 llvm::Value* HostMath::scale_normal(llvm::Value* x, llvm::Value* n, llvm::Value* exponent) {
-  llvm::Value* normal =
-      ir_.CreateBitCast(ir_.CreateFCmpUGE(exponent, number(exponent, -126)), ir_.getInt16Ty());
-  return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                             {x, n, number(x, 0), normal, ir_.getInt32(4)});
+  llvm::Value* is_normal = ir_.CreateFCmpUGE(exponent, number(exponent, -126));
+  if (has_scalef(*x->getType()))
+    return ir_.CreateIntrinsic(
+        llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+        {x, n, number(x, 0), ir_.CreateBitCast(is_normal, ir_.getInt16Ty()), ir_.getInt32(4)});
+  llvm::Value* whole = ir_.CreateFreeze(ir_.CreateFPToSI(n, int_type(x)));
+  return ir_.CreateSelect(is_normal, ir_.CreateFMul(x, power_of_two(whole, x->getType())), number(x, 0));
 }
 
 // Degree 4 by Remez' algorithm, for the least relative error on [-1/2, 1/2]. A sum with 1.5 * 2^23 is a whole number: two additions,
@@ -91,8 +102,7 @@ llvm::Value* HostMath::exp2_in_16_bits(llvm::Value* x) {
 }
 
 llvm::Value* HostMath::exp2_nonpositive(llvm::Value* x) {
-  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  const bool scalef = cpu_.avx512 && vector && vector->getNumElements() == 16;
+  const bool scalef = has_scalef(*x->getType());
   if (!scalef) x = at_least(x, -127);
   llvm::Value* n = round(x);
   llvm::Value* power =
@@ -100,8 +110,7 @@ llvm::Value* HostMath::exp2_nonpositive(llvm::Value* x) {
                                         0.009618488956331182, 0.0013399931177239738, 0.00015345812161311629});
   if (scalef) return scale_normal(power, n, x);
   llvm::Value* whole = ir_.CreateFreeze(ir_.CreateFPToSI(n, int_type(x)));
-  llvm::Value* bits = ir_.CreateShl(ir_.CreateAdd(whole, integer(x, 127)), integer(x, 23));
-  return ir_.CreateFMul(power, ir_.CreateBitCast(bits, x->getType()));
+  return ir_.CreateFMul(power, power_of_two(whole, x->getType()));
 }
 
 // e^r on +-log(2)/2, degree 6; log(2) in two parts whose first has room for n exactly.

@@ -14,7 +14,7 @@ class HostMath {
   llvm::Value* exp2(llvm::Value* x);
   /// For x <= 0 only: what the softmax needs; below 2^-126 it may give 0.
   llvm::Value* exp2_nonpositive(llvm::Value* x);
-  /// For vectors of 16 by AVX-512 and x <= 16: off by at most 2.6e-6 of it, for what is rounded to 16 bits; below 2^-126 it is 0.
+  /// For x <= 16: off by at most 2.6e-6 of it, for what is rounded to 16 bits; below 2^-126 it is 0.
   llvm::Value* exp2_in_16_bits(llvm::Value* x);
   llvm::Value* exp(llvm::Value* x);
   llvm::Value* log2(llvm::Value* x);
@@ -45,9 +45,12 @@ class HostMath {
   llvm::Value* at_most(llvm::Value* x, double bound);
   llvm::Value* round(llvm::Value* x);
   llvm::Value* abs(llvm::Value* x);
+  bool has_scalef(const llvm::Type& type) const;  // whether one instruction of this CPU scales such a vector
+  /// 2^exponent of `type`, exponent an i32 in [-126, 127].
+  llvm::Value* power_of_two(llvm::Value* exponent, llvm::Type* type);
   /// x * 2^n for a whole n in [-300, 300].
   llvm::Value* scale_by(llvm::Value* x, llvm::Value* n);
-  /// x * 2^n where exponent >= -126 or NaN, else 0: vectors of 16 by AVX-512.
+  /// x * 2^n where exponent >= -126 or NaN, else 0.
   llvm::Value* scale_normal(llvm::Value* x, llvm::Value* n, llvm::Value* exponent);
   /// The natural logarithm in parts: fraction f, correction y and exponent e with log(x) = f + y + e log(2).
   struct LogParts {
