@@ -137,24 +137,23 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   }
 
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
-  /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow).
-  __device__ __forceinline__ void rescale(const float (&tile_max)[kMTiles][2], float scale, float shift) {
-    float m_new[kMTiles][2];
-    bool stale = false;
+  /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow). Each
+  /// thread asks for its own scores: lanes exchange their maxima only where one of them is stale.
+  __device__ __forceinline__ void rescale(float (&tile_max)[kMTiles][2], const ForwardParams& params,
+                                          unsigned k_lane_of_stage, float scale, float shift) {
+    const auto as_logit = [&](float x) { return Score::kHasShift ? x * scale + shift : x * scale; };
+    bool stale = this->has_lost(tile_max);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        m_new[m][half] = quad_max(tile_max[m][half]) * scale;
-        if constexpr (Score::kHasShift) m_new[m][half] += shift;
-        stale |= softmax[m][half].is_stale(m_new[m][half]);
-      }
+      for (int half = 0; half < 2; ++half) stale |= softmax[m][half].is_stale(as_logit(tile_max[m][half]));
     if (!__any_sync(0xffffffffu, stale)) return;
+    this->restore_if_lost(tile_max, params, k_lane_of_stage);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const float factor = softmax[m][half].rescale(m_new[m][half]);
+        const float factor = softmax[m][half].rescale(as_logit(quad_max(tile_max[m][half])));
 #pragma unroll
         for (int d = 0; d < kDTiles; ++d) {
           o[m][d][2 * half] *= factor;
@@ -275,8 +274,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[kMTiles][2];
-      this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
-      rescale(tile_max, scale, shift);
+      this->find_maximum(tile_max);
+      rescale(tile_max, params, k_lane + stage * KTile::kBytes, scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
       await_copies<Config::kStages - 1>();
       __syncthreads();

@@ -120,18 +120,17 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   /// afterwards where the return value says so, in this warp (SoftmaxRow).
   __device__ __forceinline__ bool follow_maximum(const float (&tile_max)[1][2], float scale, float shift,
                                                  float (&factor)[2]) {
-    float m_new[2];
+    const auto as_logit = [&](float x) { return Score::kHasShift ? x * scale + shift : x * scale; };
     bool stale = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      m_new[half] = quad_max(tile_max[0][half]) * scale;
-      if constexpr (Score::kHasShift) m_new[half] += shift;
-      stale |= softmax[0][half].is_stale(m_new[half]);
+      stale |= softmax[0][half].is_stale(as_logit(tile_max[0][half]));
       factor[half] = 1.0f;
     }
     if (!__any_sync(0xffffffffu, stale)) return false;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) factor[half] = softmax[0][half].rescale(m_new[half]);
+    for (int half = 0; half < 2; ++half)
+      factor[half] = softmax[0][half].rescale(as_logit(quad_max(tile_max[0][half])));
     return true;
   }
 
@@ -338,7 +337,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[1][2];
-      this->find_maximum(tile_max, params, k_lane + stage * KTile::kBytes);
+      this->find_maximum(tile_max);
+      this->restore_if_lost(tile_max, params, k_lane + stage * KTile::kBytes);
       if constexpr (Reads::kElements) {
         __syncwarp();
         if (lane == 0) arrive(k_empty(smem, stage));  // hooks have read the table's tile, and K once more

@@ -104,8 +104,8 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         this->multiply_qk(params, k_lane);
         const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, 0.0f);
         float tile_max[kMTiles][2];
-        this->find_maximum(tile_max, params, k_lane);
-        this->rescale(tile_max, scale, shift);
+        this->find_maximum(tile_max);
+        this->rescale(tile_max, params, k_lane, scale, shift);
         __syncthreads();
         if ((item.tile + 1) * Config::kTileQ < item.q_len(params)) load_q(item.tile + 1);
         close_copies();

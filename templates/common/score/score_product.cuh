@@ -60,15 +60,37 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
     if constexpr (Product::kLosesInfinities) restore_infinities(params, k_lane_of_stage);
   }
 
-  /// The largest score of this thread in each row.
-  __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2], const ForwardParams& params,
-                                               unsigned k_lane_of_stage) {
-    find_maximum(tile_max);
+  /// The largest score of this thread in each row. Where products may have lost what scores are, such a row's
+  /// is NaN until `restore_if_lost`.
+  __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2]) const {
+    constexpr bool kTellsNan = Scores::kBeginsByProduct;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        tile_max[m][half] = maximum<kTellsNan>(s[m][0][2 * half], s[m][0][2 * half + 1]);
+#pragma unroll
+        for (int n = 1; n < kNTiles; ++n)
+          tile_max[m][half] = maximum<kTellsNan>(
+              tile_max[m][half], maximum<kTellsNan>(s[m][n][2 * half], s[m][n][2 * half + 1]));
+      }
+  }
+
+  /// Whether a score of this thread may be lost.
+  static __device__ __forceinline__ bool has_lost(const float (&tile_max)[kMTiles][2]) {
+    bool lost = false;
     if constexpr (Scores::kBeginsByProduct) {
-      bool lost = false;
 #pragma unroll
       for (int m = 0; m < kMTiles; ++m) lost |= unordered(tile_max[m][0], tile_max[m][1]);
-      if (!__any_sync(0xffffffffu, lost)) return;
+    }
+    return lost;
+  }
+
+  /// Makes scores that a thread of the warp has lost once more, and finds their maxima.
+  __device__ __forceinline__ void restore_if_lost(float (&tile_max)[kMTiles][2], const ForwardParams& params,
+                                                  unsigned k_lane_of_stage) {
+    if constexpr (Scores::kBeginsByProduct) {
+      if (!__any_sync(0xffffffffu, has_lost(tile_max))) return;
       restore_lost(params, k_lane_of_stage);
       find_maximum(tile_max);
     }
@@ -136,20 +158,6 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
         Product::template load_q<QTile>(q[m], q_from, m, step);
       }
     }
-  }
-
-  __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2]) const {
-    constexpr bool kTellsNan = Scores::kBeginsByProduct;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        tile_max[m][half] = maximum<kTellsNan>(s[m][0][2 * half], s[m][0][2 * half + 1]);
-#pragma unroll
-        for (int n = 1; n < kNTiles; ++n)
-          tile_max[m][half] = maximum<kTellsNan>(
-              tile_max[m][half], maximum<kTellsNan>(s[m][n][2 * half], s[m][n][2 * half + 1]));
-      }
   }
 };
 
