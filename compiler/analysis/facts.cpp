@@ -196,6 +196,17 @@ Counted count_ops(const llvm::Function* function, bool is_relative, Facts& facts
   return {.by_diagonal = is_by_diagonal, .reads_elements = reads && !is_by_diagonal};
 }
 
+/// Whether `addend` is a number times what it reads, 16 bits as a float.
+bool is_number_times_read(const llvm::Function& addend) {
+  const auto* end = llvm::cast<llvm::ReturnInst>(addend.back().getTerminator());
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(end->getReturnValue());
+  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return false;
+  const bool is_constant_first = llvm::isa<llvm::ConstantFP>(product->getOperand(0));
+  if (!is_constant_first && !llvm::isa<llvm::ConstantFP>(product->getOperand(1))) return false;
+  const auto* widened = llvm::dyn_cast<llvm::FPExtInst>(product->getOperand(is_constant_first ? 1 : 0));
+  return widened != nullptr && llvm::isa<llvm::LoadInst>(widened->getOperand(0));
+}
+
 /// The same of a mask whose rows list keys: the words are found once for 32 elements.
 void count_listed(const ListedKeys& listed, Facts& facts) {
   constexpr int kElementsOfWord = 32;
@@ -258,6 +269,7 @@ Facts analyse(const CheckedSpec& spec, const HookIr& hooks, WithSlopes slopes) {
     const Counted addend = count_ops(logits.addend, facts.addend_is_relative && is_uniform, facts);
     facts.addend_is_by_diagonal = addend.by_diagonal;
     facts.addend_reads_elements = addend.reads_elements;
+    facts.addend_is_element = addend.reads_elements && is_number_times_read(*logits.addend);
     count_ops(logits.row_addend, false, facts);
   }
   if (facts.listed_keys.words == nullptr)

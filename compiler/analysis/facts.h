@@ -48,6 +48,7 @@ struct Facts {
   bool addend_is_by_diagonal = false;
   bool mask_is_by_diagonal = false;
   bool addend_reads_elements = false;  // a tensor, at both q_idx and kv_idx
+  bool addend_is_element = false;      // a number times that element, of 16 bits, and nothing else
   bool has_sink = false;
   std::optional<Band> mask_band;  // of a relative mask
   GlobalTokens global_tokens;

@@ -199,11 +199,11 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
 // - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
 // d128).
-bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts) {
+bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target) {
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) &&
-         (plan.tile_q <= 128 || suits_many_rows(plan, spec, facts)) &&
+         (plan.tile_q <= 128 || suits_many_rows(plan, spec, facts, target)) &&
          (plan.warps >= 4 || suits_few_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
          !(plan.q_in_registers && spec.dtype == DType::f32);
 }
@@ -213,7 +213,8 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   const Question question{spec, facts, target, size};
   if (target.is_host()) return choose_on_host(question);
   const std::vector<Plan> plans = legal_plans(spec, target);
-  auto best = cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec, facts); });
+  auto best =
+      cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec, facts, target); });
   // None of these fits where shared memory is small and rows are long (f32 at d256 on a T4).
   if (!best) best = cheapest(question, plans, [](const Plan&) { return true; });
   if (!best)
@@ -241,7 +242,7 @@ namespace {
 std::optional<Plan> preferred_of(Family family, const Question& question) {
   const std::vector<Plan> plans = legal_plans(question.spec, question.target);
   auto best = cheapest(question, plans, [&](const Plan& plan) {
-    return plan.family == family && is_preferable(plan, question.spec, question.facts);
+    return plan.family == family && is_preferable(plan, question.spec, question.facts, question.target);
   });
   if (!best) best = cheapest(question, plans, [&](const Plan& plan) { return plan.family == family; });
   if (!best) return {};

@@ -80,10 +80,11 @@ constexpr double kSuitedByManyRows = 0.94;
 constexpr double kFfmaRowReads = 4;
 constexpr double kFfmaColumnReads = 8;
 
-double handicap(const Plan& plan, const CheckedSpec& spec, const Facts& facts, int ctas) {
+double handicap(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
+                int ctas) {
   if (traits_of(plan.family).has_warpgroups)
     return ctas > 1 ? kCtasOfWarpgroups : plan.warps == kWarpsOfWarpgroup ? kLoneWarpgroup : 1;
-  return (suits_many_rows(plan, spec, facts) ? kSuitedByManyRows : 1) *
+  return (suits_many_rows(plan, spec, facts, target) ? kSuitedByManyRows : 1) *
          (plan.warps == 1   ? kLoneWarp
           : plan.warps == 2 ? kTwoWarps
                             : 1) *
@@ -186,7 +187,7 @@ StepCost step_cost(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const double idle = std::max(1.0, kSchedulers / (ctas * plan.warps));
   const double busy = idle * std::max(longest + exposed_share(plan, spec.dtype, ctas) * others, cost.smem) +
                       step_latency(plan, ctas);
-  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec, facts, ctas),
+  cost.total = std::max(busy * (spills ? kSpillRisk : 1) * handicap(plan, spec, facts, target, ctas),
                         cost.l2);  // loads are asynchronous: they bound a step, they do not add to it
   return cost;
 }

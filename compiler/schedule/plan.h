@@ -96,7 +96,7 @@ Choice explain_plan(const Plan& plan, const CheckedSpec& spec, const Facts& fact
                     const ProblemSize& size, std::string_view reason);
 
 /// Whether `choose` would consider the plan: some legal ones it leaves to a tuner that measures.
-bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts);
+bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target);
 
 /// Every legal tile, each with the model's min_ctas, by predicted time: a tuner should measure them in this
 /// order. The chosen plan comes first.

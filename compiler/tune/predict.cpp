@@ -26,7 +26,7 @@ std::vector<Plan> plans_to_build(const CheckedSpec& spec, const Facts& facts, co
   std::vector<Plan> plans;
   for (const Choice& choice : rank_plans(spec, facts, target)) plans.push_back(choice.plan);
   std::stable_partition(plans.begin() + 1, plans.end(),
-                        [&](const Plan& plan) { return is_preferable(plan, spec, facts); });
+                        [&](const Plan& plan) { return is_preferable(plan, spec, facts, target); });
   return plans;
 }
 
@@ -69,7 +69,7 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
                        : "the compiler's own choice, which no built plan promises to beat";
   // Where only plans that the compiler would not consider do without spills, it is not known what is worse.
   const auto better = std::ranges::find_if(prediction.ranked, [&](const RankedPlan& one) {
-    return one.of != 0 && is_preferable(plans[one.of].plan, spec, facts);
+    return one.of != 0 && is_preferable(plans[one.of].plan, spec, facts, target);
   });
   if (better == prediction.ranked.end()) return prediction;
   if (better->ms * (default_spills ? 1 : 1 + kMargin) >= of_default.ms) return prediction;
@@ -83,26 +83,26 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 
 std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
                                          const std::vector<RankedPlan>& ranked, const CheckedSpec& spec,
-                                         const Facts& facts) {
+                                         const Facts& facts, const Target& target) {
   std::vector<std::size_t> chosen;
   std::size_t unusual = 0;
   for (const RankedPlan& one : ranked) {
     if (chosen.size() == kWorthMeasuring) break;
-    if (!is_preferable(plans[one.of].plan, spec, facts) && unusual++ >= kMostUnusual) continue;
+    if (!is_preferable(plans[one.of].plan, spec, facts, target) && unusual++ >= kMostUnusual) continue;
     chosen.push_back(one.of);
   }
   return chosen;
 }
 
 TimesToBeat times_to_beat(const std::vector<BuiltPlan>& plans, const std::vector<RankedPlan>& ranked,
-                          const CheckedSpec& spec, const Facts& facts) {
+                          const CheckedSpec& spec, const Facts& facts, const Target& target) {
   TimesToBeat times;
   // One plan without spills would take the place of all of these.
   if (std::ranges::all_of(plans, [](const BuiltPlan& one) { return one.built.has_costly_spills(); }))
     return times;
   std::size_t usual = 0, unusual = 0;
   for (const RankedPlan& one : ranked) {
-    const bool is_usual = is_preferable(plans[one.of].plan, spec, facts);
+    const bool is_usual = is_preferable(plans[one.of].plan, spec, facts, target);
     if (!is_usual && unusual == kMostUnusual) continue;
     ++(is_usual ? usual : unusual);
     if (unusual == kMostUnusual && !is_usual) times.unusual = one.ms;
@@ -118,7 +118,7 @@ TimesToBeat times_to_beat(const std::vector<BuiltPlan>& plans, const std::vector
 bool is_worth_building(const Plan& plan, const TimesToBeat& times, const CheckedSpec& spec,
                        const Facts& facts, const Target& target, const ProblemSize& size,
                        const ShareOfTiles& share_of_tiles) {
-  const double to_beat = is_preferable(plan, spec, facts) ? times.usual : times.unusual;
+  const double to_beat = is_preferable(plan, spec, facts, target) ? times.usual : times.unusual;
   if (to_beat == std::numeric_limits<double>::infinity()) return true;
   return least_ms_as_built(plan, spec, facts, target, size, share_of_tiles(plan, size)) < to_beat;
 }

@@ -50,7 +50,7 @@ Prediction rank_built(const std::vector<BuiltPlan>& plans, const CheckedSpec& sp
 /// more.
 std::vector<std::size_t> worth_measuring(const std::vector<BuiltPlan>& plans,
                                          const std::vector<RankedPlan>& ranked, const CheckedSpec& spec,
-                                         const Facts& facts);
+                                         const Facts& facts, const Target& target);
 
 /// What a plan that has not been built must be faster than, by the model, to be among those worth measuring: the last
 /// of them, and for one that the compiler would not consider the last such one. Infinite while there is room for more.
@@ -59,7 +59,7 @@ struct TimesToBeat {
   double unusual = std::numeric_limits<double>::infinity();
 };
 TimesToBeat times_to_beat(const std::vector<BuiltPlan>& plans, const std::vector<RankedPlan>& ranked,
-                          const CheckedSpec& spec, const Facts& facts);
+                          const CheckedSpec& spec, const Facts& facts, const Target& target);
 
 /// Whether a plan that has not been built could be among those worth measuring at `size`, if ptxas made the best of it
 /// that the model can think of (least_ms_as_built). Where it could not, nothing that a prediction finds depends on it.

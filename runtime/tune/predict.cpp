@@ -107,7 +107,7 @@ class Predictor {
     for (std::size_t i = 0; i < request_.asked.size(); ++i) {
       const Prediction now =
           rank_built(built_, spec, facts_, target_, {request_.asked[i].size}, request_.share_of_tiles);
-      times_to_beat_[i] = times_to_beat(built_, now.ranked, spec, facts_);
+      times_to_beat_[i] = times_to_beat(built_, now.ranked, spec, facts_, target_);
     }
   }
 
@@ -155,7 +155,7 @@ class Predictor {
                    .date = static_cast<std::int64_t>(std::time(nullptr)),
                    .predicted = true,
                    .size = asked.size};
-    for (const std::size_t of : worth_measuring(built, found.ranked, spec, facts_))
+    for (const std::size_t of : worth_measuring(built, found.ranked, spec, facts_, target_))
       best.worth_timing.push_back(built[of].plan.print());
     if (const std::string problem = store_.keep({best}); !problem.empty()) outcome_.not_kept = problem;
     outcome_.found.push_back({.best = std::move(best), .why = found.why});

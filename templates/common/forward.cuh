@@ -66,6 +66,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using KTile = typename Map::KTile;
   using VTile = typename Map::VTile;
   using Reads = StagedReads<Config, Hooks>;
+  static constexpr bool kElementsAhead = Reads::kElements && Reads::kBuffers == 2;  // a whole step
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
   static constexpr int kSharedBytes =
@@ -257,6 +258,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
     int stage = 0;
+    if constexpr (kElementsAhead) this->element_buffer = 0;
     const auto visit = [&](WalkStep then) {
       const int other = Config::kStages == 1 ? 0 : 1 - stage;
       k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
@@ -264,9 +266,12 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       __syncthreads();
       if constexpr (Config::kStages == 1) {
         load_v(now.tile(), 0);
+        if constexpr (kElementsAhead) close_copies();  // V's arrival is awaited earlier
       } else {
         load_k(then.tile(), other);
       }
+      if constexpr (kElementsAhead)
+        load_elements(reads + (1 - this->element_buffer) * Reads::kElementBytes, params, head, then.tile());
       close_copies();
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
@@ -277,9 +282,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       this->find_maximum(tile_max);
       rescale(tile_max, params, k_lane + stage * KTile::kBytes, scale, shift);
       v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
-      await_copies<Config::kStages - 1>();
+      await_copies<Config::kStages == 2 || kElementsAhead ? 1 : 0>();
       __syncthreads();
-      if constexpr (Reads::kElements) {
+      if constexpr (Reads::kElements && !kElementsAhead) {
         load_elements(reads, params, head, then.tile());
         if constexpr (Config::kStages == 2) close_copies();  // V's arrival is awaited later
       }
@@ -297,6 +302,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       if constexpr (Reads::kColumns) Reads::store_columns(reads, found);
       now = then;
       stage = other;
+      if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
     };
     // The next step is found here, where no score is held and a search has registers.
     if constexpr (kBeginsInLoop) {

@@ -39,10 +39,9 @@ struct Result {
   int other_spill_bytes = 0;  // of all other passes
 };
 
-Result build_one(const Build& build) {
+Result build_one(const Spec& spec, std::string_view target, std::string_view plan) {
   try {
-    const Spec spec = load_spec(build.spec).with_dtype(build.dtype).with_head_dim(build.head_dim);
-    const Compiled compiled = compile_front_end(spec.checked(), find_target(build.target), build.plan);
+    const Compiled compiled = compile_front_end(spec.checked(), find_target(target), plan);
     const Built built = tests::build_once(*compiled.source);
     if (built.cubin.empty()) return {.error = "no cubin"};
     const int spill_bytes = read_ptxas_report(built.log, "facet_forward").spill_bytes();
@@ -53,6 +52,11 @@ Result build_one(const Build& build) {
   } catch (const BuildError& error) {
     return {.error = fmt::format("{}\n{}", error.what(), error.log())};
   }
+}
+
+Result build_one(const Build& build) {
+  return build_one(load_spec(build.spec).with_dtype(build.dtype).with_head_dim(build.head_dim), build.target,
+                   build.plan);
 }
 
 std::vector<Result> build_all(const std::vector<Build>& builds) {
@@ -152,6 +156,22 @@ TEST_CASE("kernels of 256 rows in two stages spill nothing", "[nvrtc]") {
   CHECK(check_builds(
             {{"full", DType::bf16, 128, "a100", kManyRows}, {"full", DType::f16, 128, "h200", kManyRows}})
             .empty());
+}
+
+TEST_CASE("kernels of 256 rows that a table's tiles are added to spill nothing", "[nvrtc]") {
+  if (fa::tests::skip_without_nvrtc()) return;
+  for (const char* type : {"bf16", "f16"}) {
+    const Spec spec =
+        Spec::parse(fmt::format("attention pair\nhead_dim 128\ndtype {0}\ntensor a : {0}[q_len, kv_len]\n"
+                                "score_mod = score + a[q_idx, kv_idx]\n",
+                                type));
+    for (const char* target : {"a100", "h200"}) {
+      const Result result = build_one(spec, target, "sm80 tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1");
+      INFO(type << " " << target << result.error);
+      CHECK(result.error.empty());
+      CHECK(result.spill_bytes == 0);
+    }
+  }
 }
 
 TEST_CASE("every spec and head_dim builds for sm_90, and 16-bit kernels spill nothing", "[nvrtc][slow]") {

@@ -23,8 +23,12 @@ constexpr const char* kStagedHooks[] = {
     "score_mod = where(h % 2 == 0, score + a[q_idx, kv_idx], score - e[kv_idx])",
 };
 constexpr int kLengths[][2] = {{64, 64}, {200, 1003}, {1, 130}, {300, 1}, {129, 72}};
-constexpr const char* kPlans[] = {"", "tile_q=64 tile_kv=48", "tile_q=64 tile_kv=32 stages=2",
-                                  "tile_q=64 tile_kv=128"};
+constexpr const char* kPlans[] = {"",
+                                  "tile_q=64 tile_kv=48",
+                                  "tile_q=64 tile_kv=32 stages=2",
+                                  "tile_q=64 tile_kv=128",
+                                  "tile_q=64 tile_kv=64 stages=1 min_ctas=1",
+                                  "tile_q=64 tile_kv=32 stages=2 min_ctas=1"};
 
 void check_staged(Device device, const Path& path, bool plans) {
   int number = 0;
@@ -56,6 +60,27 @@ void check_staged(Device device, const Path& path, bool plans) {
 
 TEST_CASE("host: tables read at rows and columns are within the bound", "[numeric]") {
   check_staged(Device::host, {"", {DType::f32, DType::bf16}}, false);
+}
+
+// What compiler/schedule/many_rows.h chooses on an H200's sm_80 kernels.
+TEST_CASE("cuda: a table's tiles of 256 rows are within the bound", "[numeric][gpu]") {
+  if (skip_without_gpu()) return;
+  for (const char* type : {"bf16", "f16"}) {
+    const Spec spec =
+        Spec::parse(fmt::format("attention pair\nhead_dim 128\ndtype {0}\ntensor a : {0}[q_len, kv_len]\n"
+                                "score_mod = score + a[q_idx, kv_idx]\n",
+                                type));
+    Options options = uncached(Device::cuda);
+    options.target = "a100";
+    options.plan = "tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1";
+    const Kernel kernel = compile(spec, options);
+    for (const auto& [q_len, kv_len] : kLengths) {
+      ProblemInputs inputs;
+      inputs.size = {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
+      INFO(type << " " << q_len << " x " << kv_len);
+      CHECK(failure(kernel, make_problem(spec, inputs)) == "");
+    }
+  }
 }
 
 TEST_CASE("cuda: tables read a tile ahead are within the bound, on every path", "[numeric][gpu]") {

@@ -27,6 +27,13 @@ std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& cla
   return passes;
 }
 
+/// For a table's tiles (templates/common/score/staged_reads.cuh): as many as for K where warps of their own copy, one more than
+/// other CTAs have where a CTA has an SM to itself.
+int buffers_of_elements(const Plan& plan) {
+  if (traits_of(plan.family).copying_warps > 0) return plan.stages;
+  return plan.min_ctas == 1 ? 2 : 1;
+}
+
 }  // namespace
 
 Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& facts,
@@ -38,7 +45,7 @@ Source emit_source(const CheckedSpec& spec, const HookIr& hooks, const Facts& fa
                             .tile_kv = plan.tile_kv,
                             .bytes = spare_shared_memory_bytes(plan, spec, target),
                             .has_async_copies = traits_of(plan.family).has_async_copies,
-                            .buffers = traits_of(plan.family).copying_warps > 0 ? plan.stages : 1};
+                            .buffers = buffers_of_elements(plan)};
   const PrintedHooks printed = cases == nullptr
                                    ? print_hooks(spec, hooks, facts, room, score_class.function != nullptr)
                                    : PrintedHooks{.text = print_cases(spec, hooks, *cases)};

@@ -182,7 +182,8 @@ class Buckets {
     const auto complexity = [](const Plan& plan) { return 2 * plan.stages + (plan.q_in_registers ? 1 : 0); };
     const bool is_masked = facts_.has_mask && !facts_.mask_is_always_true;
     for (const Plan& plan : legal_plans(spec_, target_)) {
-      if (!is_preferable(plan, spec_, facts_) || (is_masked && plan.tile_kv > kMostColumnsOfMask)) continue;
+      if (!is_preferable(plan, spec_, facts_, target_) || (is_masked && plan.tile_kv > kMostColumnsOfMask))
+        continue;
       const double ms = predict(plan, spec_, facts_, target_, {}).ms;
       const auto alike =
           std::ranges::find_if(kept, [&](const Candidate& other) { return is_alike(other.plan, plan); });

@@ -8,8 +8,9 @@
 //
 // Both lie in one buffer each: what the hooks of a tile read is read before the barrier that V's arrival
 // needs, what is written for the next tile is written after it, and K's barrier stands between that and the
-// next hooks. Where warps of their own copy (sm_90), a tile of elements arrives with the K of its tile and is
-// given back with it, and has as many buffers as K where there is room.
+// next hooks. Elements have a second buffer where a CTA has an SM to itself, and nobody works while it waits:
+// their copy then has a whole step. Where warps of their own copy (sm_90), a tile of elements arrives with the
+// K of its tile and is given back with it, and has as many buffers as K where there is room.
 #pragma once
 
 #include "common/instructions.cuh"

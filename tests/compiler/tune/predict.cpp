@@ -42,8 +42,8 @@ TEST_CASE("plans are built in the order of what the compiler thinks of them", "[
     const std::vector<Plan> plans = plans_to_build(kSpec, {}, target);
     CHECK(plans.front() == choose(kSpec, {}, target).plan);
     CHECK(plans.size() == rank_plans(kSpec, {}, target).size());
-    CHECK(std::ranges::is_partitioned(plans,
-                                      [](const Plan& plan) { return is_preferable(plan, kSpec, kFacts); }));
+    CHECK(std::ranges::is_partitioned(
+        plans, [&](const Plan& plan) { return is_preferable(plan, kSpec, kFacts, target); }));
   }
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("the default stays where nothing is clearly better", "[tune][predict]"
   // Three row tiles a warp are nothing that the compiler would choose by itself, however few registers they
   // take.
   const BuiltPlan unusual = built("tile_q=192", 96);
-  REQUIRE_FALSE(is_preferable(unusual.plan, kSpec, kFacts));
+  REQUIRE_FALSE(is_preferable(unusual.plan, kSpec, kFacts, find_target("a100")));
   const Prediction kept = rank({built("", 207), unusual});
   CHECK(kept.best.of == 0);
   CHECK(kept.ranked.size() == 2);
@@ -102,17 +102,19 @@ TEST_CASE("fewer CTAs are tried where a plan spills", "[tune][predict]") {
 }
 
 TEST_CASE("eight plans are worth measuring, three of them unusual at most", "[tune][predict]") {
+  const Target& a100 = find_target("a100");
   std::vector<BuiltPlan> plans;
-  for (const Plan& plan : plans_to_build(kSpec, {}, find_target("a100")))
+  for (const Plan& plan : plans_to_build(kSpec, {}, a100))
     plans.push_back(
         {.plan = plan, .built = {.registers = 200, .shared_memory = shared_memory_bytes(plan, kSpec)}});
   const Prediction prediction = rank(plans);
-  const std::vector<std::size_t> chosen = worth_measuring(plans, prediction.ranked, kSpec, kFacts);
+  const std::vector<std::size_t> chosen = worth_measuring(plans, prediction.ranked, kSpec, kFacts, a100);
   CHECK(chosen.size() == 8);
   CHECK(std::set(chosen.begin(), chosen.end()).size() == 8);
-  CHECK(std::ranges::count_if(
-            chosen, [&](std::size_t of) { return !is_preferable(plans[of].plan, kSpec, kFacts); }) <= 3);
-  CHECK(worth_measuring(plans, {}, kSpec, kFacts).empty());
+  CHECK(std::ranges::count_if(chosen, [&](std::size_t of) {
+          return !is_preferable(plans[of].plan, kSpec, kFacts, a100);
+        }) <= 3);
+  CHECK(worth_measuring(plans, {}, kSpec, kFacts, a100).empty());
 }
 
 TEST_CASE("what a plan takes cannot beat the least that it could take", "[tune][predict]") {
@@ -159,12 +161,12 @@ TEST_CASE("plans that cannot be worth measuring need no build: what is found sta
       for (const BuiltPlan& one : all) {
         if (!is_worth_building(one.plan, times, kSpec, kFacts, target, size, kAll)) continue;
         some.push_back(one);
-        times = times_to_beat(some, rank(some, kSpec, name).ranked, kSpec, kFacts);
+        times = times_to_beat(some, rank(some, kSpec, name).ranked, kSpec, kFacts, target);
       }
       const auto named = [&](const std::vector<BuiltPlan>& built) {
         const Prediction found = rank(built, kSpec, name);
         std::vector<std::string> names{built[found.best.of].plan.print()};
-        for (const std::size_t one : worth_measuring(built, found.ranked, kSpec, kFacts))
+        for (const std::size_t one : worth_measuring(built, found.ranked, kSpec, kFacts, target))
           names.push_back(built[one].plan.print());
         return names;
       };
