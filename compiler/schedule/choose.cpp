@@ -238,18 +238,19 @@ std::vector<Choice> rank_plans(const CheckedSpec& spec, const Facts& facts, cons
 
 namespace {
 
-/// The plan of that family that the model prefers, or nothing where the family has none for the spec.
-std::optional<Plan> preferred_of(Family family, const Question& question) {
+/// The fastest plan that `accept` takes: of those that `choose` would consider, if there are any.
+template <typename Accept>
+std::optional<Plan> preferred_of(const Question& question, Accept accept) {
   const std::vector<Plan> plans = legal_plans(question.spec, question.target);
   auto best = cheapest(question, plans, [&](const Plan& plan) {
-    return plan.family == family && is_preferable(plan, question.spec, question.facts, question.target);
+    return accept(plan) && is_preferable(plan, question.spec, question.facts, question.target);
   });
-  if (!best) best = cheapest(question, plans, [&](const Plan& plan) { return plan.family == family; });
+  if (!best) best = cheapest(question, plans, accept);
   if (!best) return {};
   return best->plan;
 }
 
-/// `text` over the chosen plan; where that cannot run, the model's best plan of the same family that is as `text` says;
+/// `text` over the chosen plan; where that cannot run, the preferred plan of the same family that is as `text` says;
 /// or `text` over the plan of another family, where it names that one, or cannot run in the chosen plan's and can there.
 Plan complete(std::string_view text, const Plan& chosen, const Question& question) {
   const Plan plan = parse_plan(text, chosen);
@@ -259,13 +260,15 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
   };
   if (question.target.is_host() || (plan.family == chosen.family && runs(plan))) return plan;
   if (plan.family == chosen.family) {
-    const auto best = cheapest(question, legal_plans(question.spec, question.target), [&](const Plan& legal) {
+    const std::optional<Plan> best = preferred_of(question, [&](const Plan& legal) {
       return legal.family == chosen.family && parse_plan(text, legal) == legal;
     });
-    if (best) return best->plan;
+    if (best) return *best;
   }
   for (const Family family : question.target.families) {
-    const std::optional<Plan> base = family == chosen.family ? std::nullopt : preferred_of(family, question);
+    if (family == chosen.family) continue;
+    const std::optional<Plan> base =
+        preferred_of(question, [&](const Plan& legal) { return legal.family == family; });
     if (!base) continue;
     const Plan other = parse_plan(text, *base);
     const bool is_named = plan.family != chosen.family;

@@ -364,6 +364,8 @@ TEST_CASE("a plan asked for in parts is completed by the family that can run it"
   const Plan long_tile = choose_forced(spec, {}, with_sm80_alone("h200"), "tile_kv=96").plan;
   CHECK(long_tile.tile_kv == 96);  // 128 rows of four warps would not have the registers
   CHECK(choose_forced(spec, {}, h200, "tile_q=64 tile_kv=32 warps=4").plan.family == Family::sm90);
+  // Eight warps of 256 rows have no part of such a tile each; two, which the model ranks first, `choose` would not consider.
+  CHECK(choose_forced(spec, {}, with_sm80_alone("h200"), "tile_q=64 tile_kv=32").plan.warps == 4);
   CHECK(choose_forced(spec, {}, h200, "stages=1 tile_kv=64").plan.family == Family::sm80);
   CHECK(choose_forced(spec, {}, h200, "sm80").plan == choose(spec, {}, with_sm80_alone("h200")).plan);
   CHECK(choose_forced(spec, {}, with_sm80_alone("h200"), "").plan.family == Family::sm80);
