@@ -5,6 +5,7 @@
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/plan.h"
+#include "fa/spec.h"
 #include "tests/catch.h"
 #include "tests/compiler/schedule/plain_spec.h"
 
@@ -61,6 +62,24 @@ TEST_CASE("256 rows where a tile is products and softmax alone", "[schedule]") {
   for (const int dim : {64, 96, 120, 136, 256}) CHECK(plan_of(plain_spec(dim), {}).tile_q <= 128);
   CHECK(plan_of(plain_spec(128, 64), {}).tile_q <= 128);
   CHECK(plan_of(plain_spec(128, 0, DType::f32), {}).tile_q <= 128);
+}
+
+TEST_CASE("what score_mod adds is told to be a table's tile alone, with room for two", "[schedule]") {
+  const auto rows = [](const std::string& hooks, std::string_view gpu) {
+    const Spec spec = Spec::parse(
+        "attention pair\nhead_dim 128\ndtype bf16\ntensor a : bf16[q_len, kv_len]\n"
+        "tensor f : f32[q_len, kv_len]\n" +
+        hooks + "\n");
+    return compile_front_end(spec.checked(), with_sm80_alone(gpu), "").choice.plan.tile_q;
+  };
+  CHECK(rows("score_mod = score + a[q_idx, kv_idx]", "h200") == 256);
+  CHECK(rows("score_mod = score + 0.5 * a[q_idx, kv_idx]", "h200") == 256);
+  CHECK(rows("score_mod = score + a[q_idx, kv_idx]\nmask_mod = kv_idx < 1000", "h200") == 256);
+  CHECK(rows("score_mod = score + a[q_idx, kv_idx]\nmask_mod = kv_idx <= q_idx", "h200") == 128);
+  CHECK(rows("score_mod = score + f[q_idx, kv_idx]", "h200") == 128);
+  CHECK(rows("score_mod = 2.0 * score + a[q_idx, kv_idx]", "h200") == 128);
+  CHECK(rows("score_mod = score + a[q_idx, kv_idx] + f[q_idx, kv_idx]", "h200") == 128);
+  CHECK(rows("score_mod = score + a[q_idx, kv_idx]", "l4") == 128);  // of 99 KiB Q, K and V take 96
 }
 
 TEST_CASE("the model takes 256 rows for as much faster as they are in long calls", "[schedule]") {
