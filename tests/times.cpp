@@ -1,8 +1,6 @@
 // FA_TEST_TIMES=FILE: a line for each test case, with the seconds of processor time that it and its child processes took. What
 // keeps the suite within its time needs them: seconds of the clock depend on what else the machine does.
 #include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "tests/listener.h"
+#include "tests/processor_time.h"
 
 using fa::tests::Listener;
 
@@ -18,14 +17,7 @@ namespace {
 
 /// Seconds of all threads of this process and of the children that it has waited for.
 double processor_seconds() {
-  double seconds = 0;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage used{};
-    getrusage(who, &used);
-    for (const timeval& time : {used.ru_utime, used.ru_stime})
-      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  }
-  return seconds;
+  return fa::tests::processor_seconds(RUSAGE_SELF) + fa::tests::processor_seconds(RUSAGE_CHILDREN);
 }
 
 class Times : public Listener {
