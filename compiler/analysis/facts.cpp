@@ -196,17 +196,6 @@ Counted count_ops(const llvm::Function* function, bool is_relative, Facts& facts
   return {.by_diagonal = is_by_diagonal, .reads_elements = reads && !is_by_diagonal};
 }
 
-/// Whether `addend` is a number times what it reads, 16 bits as a float.
-bool is_number_times_read(const llvm::Function& addend) {
-  const auto* end = llvm::cast<llvm::ReturnInst>(addend.back().getTerminator());
-  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(end->getReturnValue());
-  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return false;
-  const bool is_constant_first = llvm::isa<llvm::ConstantFP>(product->getOperand(0));
-  if (!is_constant_first && !llvm::isa<llvm::ConstantFP>(product->getOperand(1))) return false;
-  const auto* widened = llvm::dyn_cast<llvm::FPExtInst>(product->getOperand(is_constant_first ? 1 : 0));
-  return widened != nullptr && llvm::isa<llvm::LoadInst>(widened->getOperand(0));
-}
-
 /// The same of a mask whose rows list keys: the words are found once for 32 elements.
 void count_listed(const ListedKeys& listed, Facts& facts) {
   constexpr int kElementsOfWord = 32;
@@ -217,6 +206,17 @@ void count_listed(const ListedKeys& listed, Facts& facts) {
   facts.row_ops += words.row_ops;
   facts.column_ops += words.column_ops;
   facts.element_ops += 1 + words.element_ops / kElementsOfWord;
+}
+
+/// Whether `addend` is a number times what it reads, 16 bits as a float.
+bool is_number_times_read(const llvm::Function& addend) {
+  const auto* end = llvm::cast<llvm::ReturnInst>(addend.back().getTerminator());
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(end->getReturnValue());
+  if (product == nullptr || product->getOpcode() != llvm::Instruction::FMul) return false;
+  const bool is_constant_first = llvm::isa<llvm::ConstantFP>(product->getOperand(0));
+  if (!is_constant_first && !llvm::isa<llvm::ConstantFP>(product->getOperand(1))) return false;
+  const auto* widened = llvm::dyn_cast<llvm::FPExtInst>(product->getOperand(is_constant_first ? 1 : 0));
+  return widened != nullptr && llvm::isa<llvm::LoadInst>(widened->getOperand(0));
 }
 
 std::string_view name_of(ScoreForm form) {

@@ -10,8 +10,10 @@
 //              arrives -> barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides
 //              behind S and the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy
 //              has a whole step. Both barriers also say that every warp is done with the buffer that the
-//              following copy overwrites. After the last tile zeros are copied (not where kEndsCopies): a
-//              branch around the copy would keep ptxas from filling its latencies with exponentials.
+//              following copy overwrites. A table's tile is copied with the next K, with a second buffer
+//              right behind the first barrier's copy; it is awaited with the next K. After the last tile zeros
+//              are copied (not where kEndsCopies): a branch around the copy would keep ptxas from filling its
+//              latencies with exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the hooks,
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once

@@ -66,9 +66,7 @@ TEST_CASE("emulated kernels of 256 rows in two stages", "[emulated]") {
 // of them in the same rows of a tile, are found once more from the buffer of their step.
 TEST_CASE("emulated kernels copy a table's tiles a step ahead", "[emulated]") {
   if (test::skip_without_compiler()) return;
-  const Spec spec = Spec::parse(
-      "attention pair\nhead_dim 128\ndtype bf16\ntensor a : bf16[q_len, kv_len]\n"
-      "score_mod = score + a[q_idx, kv_idx]\n");
+  const Spec spec = pair_bias_spec(DType::bf16);
   ProblemInputs inputs;
   inputs.size = {.batch = 1, .num_q_heads = 1, .num_kv_heads = 1, .q_len = 300, .kv_len = 144};
   const Problem sound = make_problem(spec, inputs);

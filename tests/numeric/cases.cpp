@@ -39,6 +39,13 @@ std::string unwritten(const Outputs& outputs) {
 
 Spec load_spec(const std::string& name) { return Spec::load(test::spec_path(name)); }
 
+Spec pair_bias_spec(DType dtype) {
+  return Spec::parse(
+      fmt::format("attention pair\nhead_dim 128\ndtype {0}\ntensor a : {0}[q_len, kv_len]\n"
+                  "score_mod = score + a[q_idx, kv_idx]\n",
+                  dtype_name(dtype)));
+}
+
 std::string Case::print() const {
   return fmt::format("{} {} d{}{} B{} H{}/{} {}x{}{}{}", spec, dtype_name(dtype), head_dim,
                      head_dim_v != 0 ? fmt::format("v{}", head_dim_v) : "", size.batch, size.num_q_heads,

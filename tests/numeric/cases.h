@@ -19,6 +19,9 @@ namespace fa::tools {
 
 Spec load_spec(const std::string& name);  // "causal"
 
+/// A bias for each query and key, from a table of the spec's own type, and nothing else; head_dim 128.
+Spec pair_bias_spec(DType dtype);
+
 struct Case {
   std::string spec;  // a file of specs/, without folder and ending
   DType dtype = DType::f32;

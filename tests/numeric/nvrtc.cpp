@@ -160,14 +160,11 @@ TEST_CASE("kernels of 256 rows in two stages spill nothing", "[nvrtc]") {
 
 TEST_CASE("kernels of 256 rows that a table's tiles are added to spill nothing", "[nvrtc]") {
   if (fa::tests::skip_without_nvrtc()) return;
-  for (const char* type : {"bf16", "f16"}) {
-    const Spec spec =
-        Spec::parse(fmt::format("attention pair\nhead_dim 128\ndtype {0}\ntensor a : {0}[q_len, kv_len]\n"
-                                "score_mod = score + a[q_idx, kv_idx]\n",
-                                type));
+  for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const char* target : {"a100", "h200"}) {
-      const Result result = build_one(spec, target, "sm80 tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1");
-      INFO(type << " " << target << result.error);
+      const Result result =
+          build_one(pair_bias_spec(dtype), target, "sm80 tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1");
+      INFO(dtype_name(dtype) << " " << target << result.error);
       CHECK(result.error.empty());
       CHECK(result.spill_bytes == 0);
     }

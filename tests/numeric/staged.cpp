@@ -65,11 +65,8 @@ TEST_CASE("host: tables read at rows and columns are within the bound", "[numeri
 // What compiler/schedule/many_rows.h chooses on an H200's sm_80 kernels.
 TEST_CASE("cuda: a table's tiles of 256 rows are within the bound", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
-  for (const char* type : {"bf16", "f16"}) {
-    const Spec spec =
-        Spec::parse(fmt::format("attention pair\nhead_dim 128\ndtype {0}\ntensor a : {0}[q_len, kv_len]\n"
-                                "score_mod = score + a[q_idx, kv_idx]\n",
-                                type));
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Spec spec = pair_bias_spec(dtype);
     Options options = uncached(Device::cuda);
     options.target = "a100";
     options.plan = "tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1";
@@ -77,7 +74,7 @@ TEST_CASE("cuda: a table's tiles of 256 rows are within the bound", "[numeric][g
     for (const auto& [q_len, kv_len] : kLengths) {
       ProblemInputs inputs;
       inputs.size = {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
-      INFO(type << " " << q_len << " x " << kv_len);
+      INFO(dtype_name(dtype) << " " << q_len << " x " << kv_len);
       CHECK(failure(kernel, make_problem(spec, inputs)) == "");
     }
   }

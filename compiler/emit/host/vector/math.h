@@ -46,7 +46,7 @@ class HostMath {
   llvm::Value* round(llvm::Value* x);
   llvm::Value* abs(llvm::Value* x);
   bool has_scalef(const llvm::Type& type) const;  // whether one instruction of this CPU scales such a vector
-  /// 2^exponent of `type`, exponent an i32 in [-126, 127].
+  /// 2^exponent of `type`, exponent an i32 in [-126, 127]; 0 for -127.
   llvm::Value* power_of_two(llvm::Value* exponent, llvm::Type* type);
   /// x * 2^n for a whole n in [-300, 300].
   llvm::Value* scale_by(llvm::Value* x, llvm::Value* n);
