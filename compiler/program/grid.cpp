@@ -83,6 +83,7 @@ constexpr Rule kRules[] = {
     {Grid::tile_map, "tile_map", of_tile_map},
     {Grid::last_q_tiles_first, "last_q_tiles_first", of_q_tiles_across_entries},
     {Grid::first_q_tiles_first, "first_q_tiles_first", of_q_tiles_across_entries},
+    {Grid::q_tiles_of_shared_table, "q_tiles_of_shared_table", of_q_tiles},
     {Grid::score_rows, "score_rows", of_rows},
     {Grid::heads, "heads", of_heads},
     {Grid::row_stats, "row_stats", of_row_stats},

@@ -19,6 +19,8 @@ enum class Grid : std::uint8_t {
   // first ones take longer than all others.
   last_q_tiles_first,
   first_q_tiles_first,
+  // As q_tiles, but all heads read the same table at each element: more of them take turns at a tile.
+  q_tiles_of_shared_table,
   // Of a baseline alone (docs/baselines.md):
   score_rows,  // a block for each tile_q rows of each head and batch entry
   heads,       // a block for each head and batch entry

@@ -45,10 +45,20 @@ Work work_of(const Pass& pass, const CallParams& call, std::int64_t kv_bytes) {
           .bytes_of_a_head = call.group_size * row_bytes * call.q_len};
 }
 
-/// Up to four heads of one batch entry.
-int usual_shift(const Work& work, std::int64_t l2_bytes) {
-  const auto fits = [&](int heads) { return work.heads % heads == 0 && work.bytes(heads) <= l2_bytes; };
-  return fits(4) ? 2 : fits(2) ? 1 : 0;
+constexpr int kUsualShift = 2;
+
+/// Up to 2^most heads of one batch entry.
+int usual_shift(const Work& work, std::int64_t l2_bytes, int most = kUsualShift) {
+  int shift = most;
+  while (shift > 0 && (work.heads % (1 << shift) != 0 || work.bytes(1 << shift) > l2_bytes)) --shift;
+  return shift;
+}
+
+/// Whether a table with an element for each query and key is larger than the L2 cache, so that each turn of heads reads it from
+/// memory again.
+bool outgrows_cache(const CallParams& call, std::int64_t l2_bytes) {
+  constexpr std::int64_t kElementBytes = 2;  // or 4: not known here
+  return kElementBytes * call.q_len * call.kv_len > l2_bytes;
 }
 
 /// Whether CTAs of the first tokens, which visit all tiles of a sequence, would work on alone for long where they started
@@ -84,19 +94,20 @@ std::int64_t places(const Pass& pass, const DeviceInfo& gpu) {
 /// work).
 /// Up to four heads may fill the L2 cache by what they read, more of them half of it. The last turn is not much smaller than others.
 int shift_of_growing_tiles(const Work& work, std::int64_t places, std::int64_t l2_bytes) {
-  constexpr int kUsual = 2, kLittle = 18;  // 1 / kLittle of a place's work
+  constexpr int kLittle = 18;  // 1 / kLittle of a place's work
   constexpr double kNearlyFull = 7.0 / 8, kMostIdle = 1.0 / 4;
   // Half of the longest CTA, tiles / 2, beside what the heads' CTAs of 1 to `tiles` come to at a place.
   const bool ends_well = (work.tiles + 1) * work.batch * work.heads >= kLittle * places;
-  const int most = ends_well ? kUsual : std::numeric_limits<int>::max();
+  const int most = ends_well ? kUsualShift : std::numeric_limits<int>::max();
   int best = 0;
   for (int shift = 1; shift <= most && work.has_room(shift); ++shift) {
     const std::int64_t in_turn = std::int64_t{1} << shift, numbers = work.numbers();
     const bool is_last = in_turn >= numbers;  // one turn of all
-    if (work.bytes(std::min(in_turn, numbers)) > (shift <= kUsual ? l2_bytes : l2_bytes / 2)) break;
+    if (work.bytes(std::min(in_turn, numbers)) > (shift <= kUsualShift ? l2_bytes : l2_bytes / 2)) break;
     const double idle = static_cast<double>((in_turn - numbers % in_turn) % in_turn);
     if (is_last || idle <= kMostIdle * static_cast<double>(in_turn)) best = shift;
-    if (is_last || (shift >= kUsual && work.ctas_of_turn(best) >= kNearlyFull * static_cast<double>(places)))
+    if (is_last ||
+        (shift >= kUsualShift && work.ctas_of_turn(best) >= kNearlyFull * static_cast<double>(places)))
       break;
   }
   return best;
@@ -104,6 +115,8 @@ int shift_of_growing_tiles(const Work& work, std::int64_t places, std::int64_t l
 
 int head_shift(const Pass& pass, const Work& work, const CallParams& call, const DeviceInfo& gpu) {
   switch (pass.grid) {
+    case Grid::q_tiles_of_shared_table:
+      return usual_shift(work, gpu.l2_bytes, outgrows_cache(call, gpu.l2_bytes) ? 3 : kUsualShift);
     case Grid::last_q_tiles_first:
     case Grid::longest_kv_tiles_first:
       return shift_of_growing_tiles(work, places(pass, gpu), gpu.l2_bytes);

@@ -12,8 +12,8 @@
 //              has a whole step. Both barriers also say that every warp is done with the buffer that the
 //              following copy overwrites. A table's tile is copied with the next K, with a second buffer
 //              right behind the first barrier's copy; it is awaited with the next K. After the last tile zeros
-//              are copied (not where kEndsCopies): a branch around the copy would keep ptxas from filling its
-//              latencies with exponentials.
+//              are copied: a branch around the copy would keep ptxas from filling its latencies with
+//              exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the hooks,
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
@@ -74,17 +74,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr int kSharedBytes =
       Product::kStagesOutput && OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;
 
-  // Whether a branch leaves out the copy after the last tile, which is of zeros. It costs time, but a branch
-  // also ends what ptxas may start early: 3xTF32 spills less with it (d64: up to 508 bytes less), but for
-  // d128 (up to 100 more).
-  static constexpr bool kEndsCopies =
-      Product::kLosesInfinities && (Config::kHeadDim <= 64 || Config::kHeadDim > 128);
-
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
-
-  // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice:
-  // up to 15% of the instructions. f32 spills more with it, up to 380 bytes.
-  static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
 
   /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
   /// would spill.
@@ -232,7 +222,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
-    WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
+    WalkStep now = Walk::kSearches ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
     const auto copy_first = [&] {
       load_k(now.tile(), 0);
@@ -244,7 +234,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         close_copies();
       }
     };
-    if constexpr (!kBeginsInLoop) copy_first();
+    if constexpr (!Walk::kSearches) copy_first();
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -290,12 +280,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         load_elements(reads, params, head, then.tile());
         if constexpr (Config::kStages == 2) close_copies();  // V's arrival is awaited later
       }
-      if (!kEndsCopies || then.exists()) {
-        if constexpr (Config::kStages == 1) {
-          load_k(then.tile(), 0);
-        } else {
-          load_v(then.tile(), other);
-        }
+      if constexpr (Config::kStages == 1) {
+        load_k(then.tile(), 0);
+      } else {
+        load_v(then.tile(), other);
       }
       close_copies();
       typename Reads::Found found;
@@ -306,8 +294,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       stage = other;
       if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
     };
-    // The next step is found here, where no score is held and a search has registers.
-    if constexpr (kBeginsInLoop) {
+    // The next step is found here, where no score is held and a search has registers. The first search is the
+    // loop's first turn, so that it is there once as code and not twice: up to 15% of the instructions.
+    if constexpr (Walk::kSearches) {
 #pragma unroll 1
       while (now.exists()) {
         WalkStep then = walk.search(params, now.tile() + 1);
@@ -321,7 +310,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll 1
         do {
           visit(then);
-          now.code = hidden(now.code);  // without it, sm_75's kernels of d256 spill more
           then = now.more();
         } while (now.has_more());
       }

@@ -1,5 +1,9 @@
 #include "compiler/compile.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
+
 #include "tests/catch.h"
 
 using namespace fa;
@@ -35,6 +39,21 @@ TEST_CASE("the front end runs from a spec to the source of its kernel", "[compil
     CHECK(compiled.source->text.find(pass.entry) != std::string::npos);
     CHECK(compiled.source->text.find(plan.print()) != std::string::npos);
   }
+}
+
+TEST_CASE("heads that read one table with an element for each query and key take turns by its grid",
+          "[compile]") {
+  const auto grid = [](std::string_view tensor, std::string_view score) {
+    const Spec spec =
+        Spec::parse(fmt::format("attention a\nhead_dim 64\ndtype f16\n{}score_mod = {}\n", tensor, score));
+    return compile_front_end(spec.checked(), find_target("a100")).source.value().program.back().grid;
+  };
+  CHECK(grid("tensor t : f16[q_len, kv_len]\n", "score + t[q_idx, kv_idx]") == Grid::q_tiles_of_shared_table);
+  CHECK(grid("tensor t : f16[batch, q_len, kv_len]\n", "score + t[b, q_idx, kv_idx]") ==
+        Grid::q_tiles_of_shared_table);
+  CHECK(grid("tensor t : f16[num_q_heads, q_len, kv_len]\n", "score + t[h, q_idx, kv_idx]") == Grid::q_tiles);
+  CHECK(grid("tensor t : f16[kv_len]\n", "score + t[kv_idx]") == Grid::q_tiles);
+  CHECK(grid("", "score") == Grid::q_tiles);
 }
 
 TEST_CASE("on the host the plan is the last stage of the front end", "[compile]") {

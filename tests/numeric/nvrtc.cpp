@@ -84,7 +84,7 @@ struct Spilling {
   std::string_view spec;  // empty: every spec that no earlier line names
   int bytes;
 };
-constexpr std::array<Spilling, 18> kSpilling{{
+constexpr std::array<Spilling, 20> kSpilling{{
     {"t4", DType::f16, 256, "document", 192},
     {"t4", DType::f16, 256, "t5_bias", 204},
     {"t4", DType::f16, 256, "", 176},
@@ -101,7 +101,9 @@ constexpr std::array<Spilling, 18> kSpilling{{
     {"h100", DType::f32, 64, "bigbird", 472},
     {"h100", DType::f32, 64, "", 108},
     {"h100", DType::f32, 128, "prefix_lm", 112},
+    {"h100", DType::f32, 128, "dropout", 96},
     {"h100", DType::f32, 128, "", 72},
+    {"h100", DType::f32, 256, "global_window", 224},
     {"h100", DType::f32, 256, "", 180},
 }};
 

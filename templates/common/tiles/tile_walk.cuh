@@ -13,7 +13,6 @@
 #pragma once
 
 #include "common/placement.cuh"
-#include "common/registers.cuh"
 #include "common/tiles/tile_class.cuh"
 #include "params.h"
 
@@ -28,9 +27,8 @@ struct WalkStep {
   static constexpr int kOneTile = 128;
   static constexpr int kEnd = 1 << 27;  // tile 2^20, past every length; what is copied of it are zeros
 
-  /// The step before the first, of tile -1. Made where no compiler sees it: one that knew would take a loop's
-  /// first turn, with a second copy of the search, out of the loop.
-  static __device__ __forceinline__ WalkStep before_first() { return {hidden<-kOneTile>()}; }
+  /// The step before the first, of tile -1.
+  static __device__ __forceinline__ WalkStep before_first() { return {-kOneTile}; }
   /// Whether this is a tile, not the step before the first.
   __device__ __forceinline__ bool is_visited() const { return code >= 0; }
   __device__ __forceinline__ bool exists() const { return code < kEnd; }
@@ -67,7 +65,7 @@ struct FullWalk {
   __device__ __forceinline__ WalkStep after(const ForwardParams& params, WalkStep now) {
     const int tile = now.tile() + 1;
     // Whether anything is dropped is not known.
-    return {tile * Side::kTile < side.length(params) ? WalkStep::kOneTile * tile : WalkStep::kEnd};
+    return {now.code + (tile * Side::kTile < side.length(params) ? WalkStep::kOneTile : WalkStep::kEnd)};
   }
 };
 

@@ -128,7 +128,8 @@ TEST_CASE("heads of any batch entries take turns where tiles differ", "[program]
     CHECK(blocks({.entry = "f", .grid = grid, .tile_q = 64, .tile_kv = 128}, params) ==
           std::array{8 << 2, 3, 1});  // 10 heads
   }
-  for (const Grid grid : {Grid::q_tiles, Grid::kv_tiles, Grid::row_stats, Grid::tile_map})
+  for (const Grid grid :
+       {Grid::q_tiles, Grid::q_tiles_of_shared_table, Grid::kv_tiles, Grid::row_stats, Grid::tile_map})
     CHECK_FALSE(turns_cross_entries(grid));
 }
 
@@ -140,13 +141,14 @@ TEST_CASE("numbers of heads go up to a power of two", "[program]") {
 
 TEST_CASE("grids have names", "[program]") {
   for (const Grid grid :
-       {Grid::q_tiles, Grid::tile_map, Grid::last_q_tiles_first, Grid::first_q_tiles_first, Grid::score_rows,
-        Grid::heads, Grid::row_stats, Grid::kv_tiles, Grid::first_kv_tiles_first,
-        Grid::longest_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
+       {Grid::q_tiles, Grid::tile_map, Grid::last_q_tiles_first, Grid::first_q_tiles_first,
+        Grid::q_tiles_of_shared_table, Grid::score_rows, Grid::heads, Grid::row_stats, Grid::kv_tiles,
+        Grid::first_kv_tiles_first, Grid::longest_kv_tiles_first, Grid::d_q_sums, Grid::exact_sums}) {
     CHECK(grid_named(grid_name(grid)) == grid);
     CHECK(is_of_backward(grid) ==
           (grid != Grid::q_tiles && grid != Grid::tile_map && grid != Grid::last_q_tiles_first &&
-           grid != Grid::first_q_tiles_first && grid != Grid::score_rows && grid != Grid::heads));
+           grid != Grid::first_q_tiles_first && grid != Grid::q_tiles_of_shared_table &&
+           grid != Grid::score_rows && grid != Grid::heads));
   }
   CHECK(grid_name(Grid::q_tiles) == "q_tiles");
   CHECK(grid_name(Grid::tile_map) == "tile_map");

@@ -103,6 +103,20 @@ TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][
   CHECK(shift(Grid::kv_tiles, call(1, 16, 8, 1024, 64), 1 << 20) == 1);
 }
 
+TEST_CASE("eight heads take turns where they share a table that outgrows the L2 cache", "[runtime][launch]") {
+  constexpr std::int64_t kL2 = 1 << 20;
+  const auto of = [](int heads, int q_len, int kv_len) {
+    return shift(Grid::q_tiles_of_shared_table, call(3, heads, heads, q_len, kv_len), kL2);
+  };
+  CHECK(of(8, 1024, 512) == 2);  // a table of 1 MiB
+  CHECK(of(8, 1025, 512) == 3);
+  CHECK(of(16, 1025, 512) == 3);
+  CHECK(of(12, 1025, 512) == 2);
+  CHECK(of(8, 4096, 513) == 2);  // K and V of eight heads are larger
+  CHECK(of(8, 4096, 2049) == 0);
+  CHECK(shift(Grid::q_tiles, call(3, 8, 8, 1025, 512), kL2) == 2);
+}
+
 TEST_CASE("all heads take turns where the first tokens see far more than others", "[runtime][launch]") {
   const auto of = [](int batch, int q_len) {
     return shift(Grid::first_q_tiles_first, call(batch, 6, 2, q_len, 6400), 1 << 20);

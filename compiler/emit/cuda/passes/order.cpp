@@ -18,6 +18,8 @@ OrderOfTiles order_of_q_tiles(const Facts& facts) {
             .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n#define FA_FIRST_Q_TILES_FIRST\n"};
   if (do_rows_grow(facts))
     return {.grid = Grid::last_q_tiles_first, .define = "#define FA_Q_TURNS_CROSS_ENTRIES\n"};
+  if (facts.addend_reads_elements && !facts.addend.has(DependsOn::h))
+    return {.grid = Grid::q_tiles_of_shared_table, .define = {}};
   return {.grid = Grid::q_tiles, .define = {}};
 }
 

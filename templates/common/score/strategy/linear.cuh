@@ -5,7 +5,6 @@
 #pragma once
 
 #include "common/lane_store.cuh"
-#include "common/registers.cuh"
 #include "common/score/hooks.cuh"
 #include "common/score/strategy/strategy.cuh"
 #include "common/softmax.cuh"
@@ -93,8 +92,7 @@ struct LinearScores : ScoreStrategy {
   static __device__ __forceinline__ float apply(Tile& tile, const ForwardParams&, const typename Hooks::Head&,
                                                 WalkStep, float slope) {
     using Place = typename Tile::Place;
-    // hidden, or it is kept: f32 would spill up to 180 bytes
-    const float first = static_cast<float>(hidden(static_cast<int>(Place::first_column())));
+    const float first = static_cast<float>(Place::first_column());
     Place::for_each_column(
         tile.s, [&](float& x, int offset) { x = fmaf(slope, static_cast<float>(offset) + first, x); });
     return 0.0f;
