@@ -104,9 +104,8 @@ TEST_CASE("heads take turns where the L2 cache holds their K and V", "[runtime][
 }
 
 TEST_CASE("eight heads take turns where they share a table that outgrows the L2 cache", "[runtime][launch]") {
-  constexpr std::int64_t kL2 = 1 << 20;
   const auto of = [](int heads, int q_len, int kv_len) {
-    return shift(Grid::q_tiles_of_shared_table, call(3, heads, heads, q_len, kv_len), kL2);
+    return shift(Grid::q_tiles_of_shared_table, call(3, heads, heads, q_len, kv_len), 1 << 20);
   };
   CHECK(of(8, 1024, 512) == 2);  // a table of 1 MiB
   CHECK(of(8, 1025, 512) == 3);
@@ -114,7 +113,7 @@ TEST_CASE("eight heads take turns where they share a table that outgrows the L2 
   CHECK(of(12, 1025, 512) == 2);
   CHECK(of(8, 4096, 513) == 2);  // K and V of eight heads are larger
   CHECK(of(8, 4096, 2049) == 0);
-  CHECK(shift(Grid::q_tiles, call(3, 8, 8, 1025, 512), kL2) == 2);
+  CHECK(shift(Grid::q_tiles, call(3, 8, 8, 1025, 512), 1 << 20) == 2);
 }
 
 TEST_CASE("all heads take turns where the first tokens see far more than others", "[runtime][launch]") {
