@@ -76,6 +76,11 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
+  // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice:
+  // up to 15% of the instructions. In f32 kernels spill more with it, up to 332 bytes, and those that do take
+  // up to 2% more time (docs/performance.md, Cold compile).
+  static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
+
   /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
   /// would spill.
   __device__ __forceinline__ unsigned v_lane() const {
@@ -222,7 +227,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
-    WalkStep now = Walk::kSearches ? WalkStep::before_first() : walk.first(params);
+    WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
     const auto copy_first = [&] {
       load_k(now.tile(), 0);
@@ -234,7 +239,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         close_copies();
       }
     };
-    if constexpr (!Walk::kSearches) copy_first();
+    if constexpr (!kBeginsInLoop) copy_first();
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -294,9 +299,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       stage = other;
       if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
     };
-    // The next step is found here, where no score is held and a search has registers. The first search is the
-    // loop's first turn, so that it is there once as code and not twice: up to 15% of the instructions.
-    if constexpr (Walk::kSearches) {
+    // The next step is found here, where no score is held and a search has registers.
+    if constexpr (kBeginsInLoop) {
 #pragma unroll 1
       while (now.exists()) {
         WalkStep then = walk.search(params, now.tile() + 1);

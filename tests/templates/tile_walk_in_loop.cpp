@@ -1,6 +1,7 @@
-// The walk as the masked kernels of templates/common/forward.cuh drive it, run on the host: the first search
-// stands inside the loop, each turn searches past the step it is at before it visits that step's run, and a
-// run goes on by one addition. tile_walk.cpp drives the walk step by step, as the other kernels do.
+// The walk as masked 16-bit kernels drive it (kBeginsInLoop in templates/common/forward.cuh), run on the
+// host: the first search stands inside the loop, each turn searches past the step it is at before it visits
+// that step's run, and a run goes on by one addition. tile_walk.cpp drives the walk step by step, as the
+// other kernels do.
 #include <array>
 #include <cstdint>
 #include <random>

@@ -25,7 +25,7 @@ struct WalkStep {
 
   static constexpr int kOneMore = 4;
   static constexpr int kOneTile = 128;
-  static constexpr int kEnd = 1 << 27;  // tile 2^20, past every length; what is copied of it are zeros
+  static constexpr int kEnd = 1 << 27;  // and later: past every length; what is copied of it are zeros
 
   /// The step before the first, of tile -1.
   static __device__ __forceinline__ WalkStep before_first() { return {-kOneTile}; }
