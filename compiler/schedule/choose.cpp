@@ -9,17 +9,16 @@
 #include "compiler/schedule/cost.h"
 #include "compiler/schedule/host/host_cost.h"
 #include "compiler/schedule/host/host_plan.h"
-#include "compiler/schedule/many_rows.h"
 #include "compiler/schedule/mask_tiles.h"
 #include "compiler/schedule/shape.h"
 #include "compiler/schedule/support.h"
+#include "compiler/schedule/two_stages.h"
 
 namespace fa {
 namespace {
 
 constexpr std::string_view kAskedFor = "asked for";
-// Among plans with equal costs the simpler one is taken. The model gives a second stage no credit until a
-// measurement does.
+// Among plans with equal costs the simpler one is taken.
 bool is_plainer(const Plan& a, const Plan& b) {
   if (a.stages != b.stages) return a.stages < b.stages;
   if (a.q_in_registers != b.q_in_registers) return !a.q_in_registers;
@@ -194,7 +193,9 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 // The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
 // rest.
 // - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
-// - At most 128 rows: more of them are mostly padding in a short sequence. Some calls may have 256 (suits_many_rows).
+// - At most 128 rows: more of them are mostly padding in a short sequence. In two stages 256, by eight warps: their CTA has an SM to
+//   itself.
+// - Two stages where they suit the spec (two_stages.h).
 // - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower). Some masks may (suits_few_warps).
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
 // - No f32 Q in registers: the steps unroll whole then, ptxas splits all of Q ahead (2,500 bytes spilled at
@@ -203,7 +204,8 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) &&
-         (plan.tile_q <= 128 || suits_many_rows(plan, spec, facts, target)) &&
+         (plan.tile_q <= 128 || (has_warps_apart(plan) && plan.tile_q == 256)) &&
+         (plan.stages == 1 || suits_two_stages(plan, spec, facts, target)) &&
          (plan.warps >= 4 || suits_few_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
          !(plan.q_in_registers && spec.dtype == DType::f32);
 }

@@ -11,6 +11,17 @@
 
 namespace fa {
 
+namespace {
+
+/// Barriers in shared memory: full and empty, of each stage of K and of V where warps of their own copy, else of each stage of
+/// both, where there are two, and one of what hooks read ahead.
+int num_barriers(const Plan& plan) {
+  if (traits_of(plan.family).copying_warps > 0) return 4 * plan.stages;
+  return plan.stages == 2 ? 2 * plan.stages + 1 : 0;
+}
+
+}  // namespace
+
 int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_bytes) {
   if (plan.family == Family::host) return 0;
   const int row_of_k = pages(spec.head_dim, spec.dtype) * kPageRowBytes;
@@ -20,9 +31,7 @@ int shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, int staged_by
   const int v = plan.stages * plan.tile_kv * row_of_v;
   const int o = spec.dtype == DType::f32 ? 0 : plan.tile_q * row_of_v;
   const int in_the_loop = plan.q_in_registers ? k + v : q + k + v;
-  // Of K's and V's stages, full and empty, where warps of their own copy.
-  const int barriers = traits_of(plan.family).copying_warps > 0 ? 4 * plan.stages * kBarrierBytes : 0;
-  return std::max({in_the_loop + staged_bytes, q, o}) + barriers;
+  return std::max({in_the_loop + staged_bytes, q, o}) + num_barriers(plan) * kBarrierBytes;
 }
 
 int spare_shared_memory_bytes(const Plan& plan, const CheckedSpec& spec, const Target& target) {

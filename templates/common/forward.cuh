@@ -6,18 +6,23 @@
 // Shared       Q | K x stages | V x stages, pages of 128 bytes a row (common/tile.cuh). With q_in_registers Q
 //              is read once and its room is K's and V's. 16-bit output is staged through the same room at the
 //              end.
-// Protocol     per kv tile: K arrives -> barrier -> (V's copy starts) -> S = Q K^T -> logits, softmax -> V
-//              arrives -> barrier -> (the next K's copy starts) -> O += P V. With one stage V's copy hides
-//              behind S and the next K's behind softmax and PV, as in FlashAttention-2; with two, each copy
-//              has a whole step. Both barriers also say that every warp is done with the buffer that the
+// One stage    per kv tile: K arrives -> barrier -> V's copy starts -> S = Q K^T -> logits, softmax -> V arrives ->
+//              barrier -> the next K's copy starts -> O += P V, as in FlashAttention-2: V's copy hides behind S, the
+//              next K's behind P V. Both barriers also say that every warp is done with the buffer that the
 //              following copy overwrites. A table's tile is copied with the next K, with a second buffer
-//              right behind the first barrier's copy; it is awaited with the next K. After the last tile zeros
-//              are copied: a branch around the copy would keep ptxas from filling its latencies with
-//              exponentials.
+//              right behind the first barrier's copy; it is awaited with the next K.
+// Two stages   per kv tile: K and V are there -> S = Q K^T -> logits, softmax -> every warp is done with the tile before
+//              -> the next tile's copies start into its buffers -> O += P V. Barriers in shared memory say so, one for
+//              each stage that is full and one for each that is empty, so that warps are up to a tile apart: tensor
+//              cores have the products of some while others are in their softmax. What hooks read a tile ahead has one
+//              buffer or two; warps that share one are in step where they are done with it.
+//              After the last tile zeros are copied: a branch around the copy would keep ptxas from filling its
+//              latencies with exponentials.
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the hooks,
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
 
+#include "common/barrier.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/dropout.cuh"
 #include "common/lane_store.cuh"
@@ -71,15 +76,19 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr bool kElementsAhead = Reads::kElements && Reads::kBuffers == 2;  // a whole step
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
-  static constexpr int kSharedBytes =
+  // One stage's barriers are those of all threads.
+  static constexpr bool kTwoStages = Config::kStages == 2;
+  static constexpr bool kSharesReads = kTwoStages && Reads::kAny && !(kElementsAhead && !Reads::kColumns);
+  static constexpr int kBarriers =  // their offset: full, empty, and of what hooks read
       Product::kStagesOutput && OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;
+  static constexpr int kSharedBytes = kBarriers + (kTwoStages ? 5 * kBarrierBytes : 0);
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
   // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice:
   // up to 15% of the instructions. In f32 kernels spill more with it, up to 332 bytes, and those that do take
   // up to 2% more time (docs/performance.md, Cold compile).
-  static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput;
+  static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput && !WorkItem::kDoesMany;
 
   /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
   /// would spill.
@@ -173,6 +182,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   }
 
   __device__ __forceinline__ void run(const ForwardParams& params) {
+    if constexpr (kTwoStages) make_barriers();
     if constexpr (WorkItem::kDoesMany) {
       for (item.first(params); item.exists(params, Config::kTileQ); item.next(params)) {
         run_item(params);
@@ -184,6 +194,33 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   }
 
  private:
+  int turn = 0;  // two stages: how many tiles' K and V have been given back, by all items
+
+  /// The barriers of a stage, by the shared memory's start, and that of what hooks read.
+  static __device__ __forceinline__ unsigned full(unsigned smem, int stage) {
+    return smem + kBarriers + stage * kBarrierBytes;
+  }
+  static __device__ __forceinline__ unsigned empty(unsigned smem, int stage) {
+    return smem + kBarriers + (2 + stage) * kBarrierBytes;
+  }
+  static __device__ __forceinline__ unsigned reads_empty(unsigned smem) {
+    return smem + kBarriers + 4 * kBarrierBytes;
+  }
+
+  static __device__ __forceinline__ void make_barriers() {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    if (thread_of_cta() == 0) {
+#pragma unroll
+      for (int stage = 0; stage < 2; ++stage) {
+        make_barrier(full(smem, stage), kThreads);
+        make_barrier(empty(smem, stage), Config::kWarps);
+      }
+      if constexpr (kSharesReads) make_barrier(reads_empty(smem), Config::kWarps);
+    }
+    __syncthreads();
+  }
+
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = lane_of_warp();
@@ -229,15 +266,22 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Walk walk{{item}};
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
+    // What hooks read of a tile, into its buffer. What is stored, not copied, is there when this thread arrives.
+    const auto copy_reads = [&](int tile, int buffer) {
+      if constexpr (Reads::kElements)
+        load_elements(reads + buffer * Reads::kElementBytes, params, head, tile);
+      if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, tile));
+      if constexpr (Reads::kAny) __threadfence_block();
+    };
     const auto copy_first = [&] {
-      load_k(now.tile(), 0);
-      if constexpr (Reads::kElements) load_elements(reads, params, head, now.tile());
-      close_copies();
-      if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, now.tile()));
-      if constexpr (Config::kStages == 2) {
-        load_v(now.tile(), 0);
+      const int stage = WorkItem::kDoesMany ? turn % 2 : 0;
+      load_k(now.tile(), stage);
+      if constexpr (kTwoStages) load_v(now.tile(), stage);
+      copy_reads(now.tile(), 0);
+      if constexpr (kTwoStages)
+        arrive_with_copies(full(smem, stage));
+      else
         close_copies();
-      }
     };
     if constexpr (!kBeginsInLoop) copy_first();
 
@@ -254,50 +298,70 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
 
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
-    int stage = 0;
     if constexpr (kElementsAhead) this->element_buffer = 0;
-    const auto visit = [&](WalkStep then) {
-      const int other = Config::kStages == 1 ? 0 : 1 - stage;
-      k_copy.settle(copy_to + kKOffset + stage * KTile::kBytes);
-      await_copies<Config::kStages - 1>();
-      __syncthreads();
-      if constexpr (Config::kStages == 1) {
-        load_v(now.tile(), 0);
-        if constexpr (kElementsAhead) close_copies();  // V's arrival is awaited earlier
-      } else {
-        load_k(then.tile(), other);
-      }
-      if constexpr (kElementsAhead)
-        load_elements(reads + (1 - this->element_buffer) * Reads::kElementBytes, params, head, then.tile());
-      close_copies();
+    // The tile's exponents' reference is up to date afterwards. Returns what shifts its logits.
+    const auto find_scores = [&] {
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
-      this->multiply_qk(params, k_lane + stage * KTile::kBytes);
+      this->multiply_qk(params, k_lane);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[kMTiles][2];
       this->find_maximum(tile_max);
-      rescale(tile_max, params, k_lane + stage * KTile::kBytes, scale, shift);
-      v_copy.settle(copy_to + kVOffset + stage * VTile::kBytes);
-      await_copies<Config::kStages == 2 || kElementsAhead ? 1 : 0>();
+      rescale(tile_max, params, k_lane, scale, shift);
+      return shift;
+    };
+    const auto visit_in_step = [&](WalkStep then) {
+      k_copy.settle(copy_to + kKOffset);
+      await_copies<0>();
       __syncthreads();
-      if constexpr (Reads::kElements && !kElementsAhead) {
-        load_elements(reads, params, head, then.tile());
-        if constexpr (Config::kStages == 2) close_copies();  // V's arrival is awaited later
+      load_v(now.tile(), 0);
+      if constexpr (kElementsAhead) {
+        close_copies();  // V's arrival is awaited earlier
+        load_elements(reads + (1 - this->element_buffer) * Reads::kElementBytes, params, head, then.tile());
       }
-      if constexpr (Config::kStages == 1) {
-        load_k(then.tile(), 0);
-      } else {
-        load_v(then.tile(), other);
-      }
+      close_copies();
+      const float shift = find_scores();
+      v_copy.settle(copy_to + kVOffset);
+      await_copies<kElementsAhead ? 1 : 0>();
+      __syncthreads();
+      if constexpr (Reads::kElements && !kElementsAhead) load_elements(reads, params, head, then.tile());
+      load_k(then.tile(), 0);
       close_copies();
       typename Reads::Found found;
       if constexpr (Reads::kColumns) found = find_columns(params, head, then.tile());
-      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
+      multiply_pv(params, v_lane(), scale, shift, now.tile() * kTileKv);
       if constexpr (Reads::kColumns) Reads::store_columns(reads, found);
       now = then;
-      stage = other;
       if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
+    };
+    const auto visit_apart = [&](WalkStep then) {
+      const int stage = turn % 2, other = 1 - stage;
+      wait(full(smem, stage), turn / 2 % 2);
+      const float shift = find_scores();
+      k_lane += stage == 0 ? KTile::kBytes : -KTile::kBytes;
+      if constexpr (kSharesReads) {
+        __syncwarp();
+        if (lane == 0) arrive(reads_empty(smem));
+        wait(reads_empty(smem), stage);
+      }
+      wait(empty(smem, other), (turn + 3) / 2 % 2);  // the first one has not been used
+      load_k(then.tile(), other);
+      load_v(then.tile(), other);
+      copy_reads(then.tile(), kElementsAhead ? 1 - this->element_buffer : 0);
+      arrive_with_copies(full(smem, other));
+      multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
+      __syncwarp();
+      if (lane == 0) arrive(empty(smem, stage));
+      now = then;
+      ++turn;
+      if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
+    };
+    const auto visit = [&](WalkStep then) {
+      if constexpr (kTwoStages)
+        visit_apart(then);
+      else
+        visit_in_step(then);
     };
     // The next step is found here, where no score is held and a search has registers.
     if constexpr (kBeginsInLoop) {
@@ -320,6 +384,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     } else {
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
+    }
+    if constexpr (kTwoStages && WorkItem::kDoesMany) {  // of the zeros
+      if (lane == 0) arrive(empty(smem, turn % 2));
+      ++turn;
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);

@@ -15,10 +15,10 @@
 
 #include "sm80/mma.cuh"
 #include "sm80/tile.cuh"
-#include "sm90/barrier.cuh"
 #include "sm90/placement.cuh"
 #include "sm90/wgmma.cuh"
 // after the architecture's own
+#include "common/barrier.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/dropout.cuh"
 #include "common/lane_store.cuh"

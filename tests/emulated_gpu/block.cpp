@@ -55,8 +55,9 @@ void perform(const Copy& copy) {
 
 }  // namespace
 
-void refuse_piece(unsigned address) {
-  if (address % 16 != 0) block.fail("16 bytes of shared memory at address " + std::to_string(address));
+void refuse_piece(unsigned address, unsigned bytes) {
+  if (address % bytes != 0)
+    block.fail(std::to_string(bytes) + " bytes of shared memory at address " + std::to_string(address));
   block.fail("shared memory ends at " + std::to_string(block.launch().shared_memory) + ", asked for " +
              std::to_string(address));
 }
@@ -122,6 +123,35 @@ void Block::barrier(int number, unsigned threads) {
       thread.state = Thread::State::ready;
 }
 
+void Block::make(Phases& phases, int threads) {
+  const auto count = static_cast<unsigned short>(threads);
+  phases = {.threads = count, .missing = count, .done = 0};
+}
+
+void Block::arrive(Phases& phases) {
+  if (phases.threads == 0 || phases.threads > launch_->threads)
+    fail("a thread arrives at a barrier of " + std::to_string(phases.threads) + " threads");
+  if (--phases.missing > 0) return;
+  phases.missing = phases.threads;
+  ++phases.done;
+  for (Thread& thread : threads_)
+    if (thread.state == Thread::State::at_phases && thread.phases == &phases)
+      thread.state = Thread::State::ready;
+}
+
+void Block::yield() {
+  if (launch_->last_first) wait(Thread::State::yielding);
+}
+
+void Block::await(const Phases& phases, int parity) {
+  if (phases.threads > launch_->threads)
+    fail("a thread waits at a barrier of " + std::to_string(phases.threads) + " threads");
+  while (static_cast<int>(phases.done % 2) == parity) {
+    threads_[current_].phases = &phases;
+    wait(Thread::State::at_phases);
+  }
+}
+
 void Block::copy(const Copy& copy) {
   if (launch_->copies_at_once) return perform(copy);
   std::vector<std::vector<Copy>>& groups = threads_[current_].copies;
@@ -150,7 +180,8 @@ void Block::start(unsigned i) {
   auto* top = reinterpret_cast<void**>(stacks_ + kStackBytes * (i + 1)) - 1;
   *top = nullptr;                                   // the return address of `begin`, which never returns
   *--top = reinterpret_cast<void*>(&Block::begin);  // where the first switch to this stack goes
-  threads_[i] = {.state = Thread::State::ready, .stack = top - 6, .barrier = 0, .copies = {}};
+  threads_[i] = {
+      .state = Thread::State::ready, .stack = top - 6, .barrier = 0, .phases = nullptr, .copies = {}};
 }
 
 void Block::begin() {
@@ -181,6 +212,8 @@ void Block::end() {
 /// Each warp as far as it goes. Returns whether any went on.
 bool Block::run_warps() {
   bool went_on = false;
+  for (Thread& thread : threads_)
+    if (thread.state == Thread::State::yielding) thread.state = Thread::State::ready;
   const auto count = static_cast<unsigned>(warps_.size());
   for (unsigned i = 0; i < count; ++i) {
     const unsigned warp = launch_->last_first ? count - 1 - i : i;

@@ -24,10 +24,18 @@ struct Copy {
   const void* from;  // null: zeros
 };
 
+/// A barrier in shared memory (mbarrier).
+struct Phases {
+  unsigned short threads, missing;  // that it is for; of them, those that have not arrived in this phase
+  unsigned done;                    // phases
+};
+static_assert(sizeof(Phases) == 8);
+
 struct Thread {
-  enum class State { ready, in_warp, at_barrier, at_numbered, done } state = State::done;
+  enum class State { ready, in_warp, at_barrier, at_numbered, at_phases, yielding, done } state = State::done;
   void* stack = nullptr;
   int barrier = 0;                        // the numbered one that it waits at
+  const Phases* phases = nullptr;         // the one in shared memory that it waits at
   std::vector<std::vector<Copy>> copies;  // the groups of asynchronous copies, the last one open
 };
 
@@ -63,6 +71,14 @@ class Block {
   void barrier();
   /// Of so many threads: those that come to the barrier of that number, 1 to 15.
   void barrier(int number, unsigned threads);
+
+  static void make(Phases& phases, int threads);
+  void arrive(Phases& phases);
+  /// Until the phase of that parity has ended, which is the one under way or the last.
+  void await(const Phases& phases, int parity);
+
+  /// Other warps go on first, in one of the orders.
+  void yield();
 
   void copy(const Copy& copy);
   void close_copies();

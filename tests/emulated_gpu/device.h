@@ -33,8 +33,8 @@ namespace fa {
 extern thread_local unsigned char shared[];
 }  // namespace fa
 namespace fa::emulated {
-/// Ends the launch: `address` is not that of 16 bytes of the block's shared memory.
-[[noreturn]] void refuse_piece(unsigned address);
+/// Ends the launch: `address` is not that of so many bytes of the block's shared memory.
+[[noreturn]] void refuse_piece(unsigned address, unsigned bytes);
 }  // namespace fa::emulated
 #pragma GCC visibility pop
 
@@ -56,9 +56,10 @@ inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z,
 
 namespace fa::emulated {
 
-/// The 16-byte piece of shared memory at an address.
-inline unsigned char* piece_at(unsigned address) {
-  if (address % 16 != 0 || address + 16 > block.launch().shared_memory) refuse_piece(address);
+/// The piece of shared memory at an address: 16 bytes, or fewer.
+template <unsigned kBytes = 16>
+unsigned char* piece_at(unsigned address) {
+  if (address % kBytes != 0 || address + kBytes > block.launch().shared_memory) refuse_piece(address, kBytes);
   return shared + address;
 }
 
@@ -93,6 +94,7 @@ inline unsigned ballot(unsigned mask, bool mine, const char* name) {
 }  // namespace fa::emulated
 
 inline void __syncthreads() { fa::emulated::block.barrier(); }
+inline void __threadfence_block() {}
 inline void __syncwarp() { fa::emulated::ballot(0xffffffffu, true, "__syncwarp"); }
 inline unsigned __ballot_sync(unsigned mask, bool mine) { return fa::emulated::ballot(mask, mine, "ballot"); }
 inline bool __any_sync(unsigned mask, bool mine) { return fa::emulated::ballot(mask, mine, "any") != 0; }

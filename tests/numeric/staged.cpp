@@ -62,20 +62,22 @@ TEST_CASE("host: tables read at rows and columns are within the bound", "[numeri
   check_staged(Device::host, {"", {DType::f32, DType::bf16}}, false);
 }
 
-// What compiler/schedule/many_rows.h chooses on an H200's sm_80 kernels.
+// In two stages: what compiler/schedule/two_stages.h chooses on an H200's sm_80 kernels, but with one buffer for the table.
 TEST_CASE("cuda: a table's tiles of 256 rows are within the bound", "[numeric][gpu]") {
   if (skip_without_gpu()) return;
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const Spec spec = pair_bias_spec(dtype);
     Options options = uncached(Device::cuda);
     options.target = "a100";
-    options.plan = "tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1";
-    const Kernel kernel = compile(spec, options);
-    for (const auto& [q_len, kv_len] : kLengths) {
-      ProblemInputs inputs;
-      inputs.size = {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
-      INFO(dtype_name(dtype) << " " << q_len << " x " << kv_len);
-      CHECK(failure(kernel, make_problem(spec, inputs)) == "");
+    for (const int stages : {1, 2}) {
+      options.plan = fmt::format("tile_q=256 tile_kv=64 warps=8 stages={} min_ctas=1", stages);
+      const Kernel kernel = compile(spec, options);
+      for (const auto& [q_len, kv_len] : kLengths) {
+        ProblemInputs inputs;
+        inputs.size = {.batch = 2, .num_q_heads = 2, .num_kv_heads = 1, .q_len = q_len, .kv_len = kv_len};
+        INFO(dtype_name(dtype) << " " << q_len << " x " << kv_len << " stages " << stages);
+        CHECK(failure(kernel, make_problem(spec, inputs)) == "");
+      }
     }
   }
 }

@@ -27,10 +27,10 @@ std::vector<PrintedPass> print_passes(const Facts& facts, const TileClasses& cla
   return passes;
 }
 
-/// For a table's tiles (templates/common/score/staged_reads.cuh): as many as for K where warps of their own copy; else a second one
+/// For a table's tiles (templates/common/score/staged_reads.cuh): as many as for K where that has two; else a second one
 /// where a CTA has an SM to itself, but in f32, whose products take so long that no copy is waited for (an H200, d256: 1.01).
 int buffers_of_elements(const Plan& plan, DType dtype) {
-  if (traits_of(plan.family).copying_warps > 0) return plan.stages;
+  if (plan.stages == 2) return plan.stages;
   return plan.min_ctas == 1 && dtype != DType::f32 ? 2 : 1;
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("the reason against a plan names the limit and the number", "[schedule
   CHECK(why(changed("tile_kv=2147483632")) == "tile_kv=2147483632 is not a multiple of 16, up to 1024");
   CHECK(why(changed("stages=3")) == "stages=3 is not 1 or 2");
   CHECK(why(changed("tile_kv=128 warps=8 stages=2"), "l4") ==
-        "the tiles take 163840 bytes of shared memory; a CTA on l4 has 101376");
+        "the tiles take 163880 bytes of shared memory; a CTA on l4 has 101376");
   CHECK(why(changed("tile_kv=96")) == "a thread would need about 264 registers; it has 255");
   CHECK(why(changed("min_ctas=0")) == "min_ctas=0 is not in 1..32, the CTAs an SM of h200 can hold");
   CHECK(why(changed("min_ctas=25"), "l4") == "min_ctas=25 is not in 1..24, the CTAs an SM of l4 can hold");
