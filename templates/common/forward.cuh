@@ -22,7 +22,6 @@
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
 
-#include "common/barrier.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/dropout.cuh"
 #include "common/lane_store.cuh"
@@ -33,6 +32,7 @@
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/softmax.cuh"
+#include "common/stage_barriers.cuh"
 #include "common/tile.cuh"
 #include "common/tiles/key_tiles.cuh"
 #include "common/tiles/shared_map.cuh"
@@ -81,7 +81,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr bool kSharesReads = kTwoStages && Reads::kAny && !(kElementsAhead && !Reads::kColumns);
   static constexpr int kBarriers =  // their offset: full, empty, and of what hooks read
       Product::kStagesOutput && OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;
-  static constexpr int kSharedBytes = kBarriers + (kTwoStages ? 5 * kBarrierBytes : 0);
+  using Barriers = StageBarriers<kBarriers, Config::kWarps>;
+  static constexpr int kSharedBytes = kBarriers + (kTwoStages ? Barriers::kBytes : 0);
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
@@ -181,8 +182,13 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     return Reads::find_columns(params, item, this->head_of_tile(params, head), tile * kTileKv);
   }
 
+  static __device__ __forceinline__ Barriers barriers() {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    return {static_cast<unsigned>(__cvta_generic_to_shared(shared))};
+  }
+
   __device__ __forceinline__ void run(const ForwardParams& params) {
-    if constexpr (kTwoStages) make_barriers();
+    if constexpr (kTwoStages) barriers().make();
     if constexpr (WorkItem::kDoesMany) {
       for (item.first(params); item.exists(params, Config::kTileQ); item.next(params)) {
         run_item(params);
@@ -196,31 +202,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
  private:
   int turn = 0;  // two stages: how many tiles' K and V have been given back, by all items
 
-  /// The barriers of a stage, by the shared memory's start, and that of what hooks read.
-  static __device__ __forceinline__ unsigned full(unsigned smem, int stage) {
-    return smem + kBarriers + stage * kBarrierBytes;
-  }
-  static __device__ __forceinline__ unsigned empty(unsigned smem, int stage) {
-    return smem + kBarriers + (2 + stage) * kBarrierBytes;
-  }
-  static __device__ __forceinline__ unsigned reads_empty(unsigned smem) {
-    return smem + kBarriers + 4 * kBarrierBytes;
-  }
-
-  static __device__ __forceinline__ void make_barriers() {
-    extern __shared__ __align__(1024) unsigned char shared[];
-    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    if (thread_of_cta() == 0) {
-#pragma unroll
-      for (int stage = 0; stage < 2; ++stage) {
-        make_barrier(full(smem, stage), kThreads);
-        make_barrier(empty(smem, stage), Config::kWarps);
-      }
-      if constexpr (kSharesReads) make_barrier(reads_empty(smem), Config::kWarps);
-    }
-    __syncthreads();
-  }
-
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const int lane = lane_of_warp();
@@ -229,7 +210,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
-    k_lane = smem + kKOffset + Product::lane_offset_k(lane);
+    const int first_stage = WorkItem::kDoesMany ? turn % 2 : 0;
+    k_lane = smem + kKOffset + first_stage * KTile::kBytes + Product::lane_offset_k(lane);
 
     // Row 0 of K and of V.
     const int kv_head = Sequence::kv_head(params.call, h);
@@ -274,12 +256,11 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       if constexpr (Reads::kAny) __threadfence_block();
     };
     const auto copy_first = [&] {
-      const int stage = WorkItem::kDoesMany ? turn % 2 : 0;
-      load_k(now.tile(), stage);
-      if constexpr (kTwoStages) load_v(now.tile(), stage);
+      load_k(now.tile(), first_stage);
+      if constexpr (kTwoStages) load_v(now.tile(), first_stage);
       copy_reads(now.tile(), 0);
       if constexpr (kTwoStages)
-        arrive_with_copies(full(smem, stage));
+        arrive_with_copies(barriers().full(first_stage));
       else
         close_copies();
     };
@@ -337,22 +318,20 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     };
     const auto visit_apart = [&](WalkStep then) {
       const int stage = turn % 2, other = 1 - stage;
-      wait(full(smem, stage), turn / 2 % 2);
+      wait(barriers().full(stage), turn / 2 % 2);
       const float shift = find_scores();
       k_lane += stage == 0 ? KTile::kBytes : -KTile::kBytes;
       if constexpr (kSharesReads) {
-        __syncwarp();
-        if (lane == 0) arrive(reads_empty(smem));
-        wait(reads_empty(smem), stage);
+        Barriers::give_back(barriers().reads_empty());
+        wait(barriers().reads_empty(), stage);
       }
-      wait(empty(smem, other), (turn + 3) / 2 % 2);  // the first one has not been used
+      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // by turn - 1; free before
       load_k(then.tile(), other);
       load_v(then.tile(), other);
       copy_reads(then.tile(), kElementsAhead ? 1 - this->element_buffer : 0);
-      arrive_with_copies(full(smem, other));
+      arrive_with_copies(barriers().full(other));
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
-      __syncwarp();
-      if (lane == 0) arrive(empty(smem, stage));
+      Barriers::give_back(barriers().empty(stage));
       now = then;
       ++turn;
       if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
@@ -386,7 +365,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       while (now.exists()) visit(walk.after(params, now));
     }
     if constexpr (kTwoStages && WorkItem::kDoesMany) {  // of the zeros
-      if (lane == 0) arrive(empty(smem, turn % 2));
+      Barriers::give_back(barriers().empty(turn % 2));
       ++turn;
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);

@@ -85,12 +85,9 @@ TEST_CASE("the emulation shows where a wait for a stage is missing", "[emulated]
   const Problem problem = make_problem(spec, inputs);
   const Source source = source_of(spec, kTwoStages);
   CHECK(failure_in_any_order(spec, source, problem) == "");
-  CHECK(failure_in_any_order(spec, without(source, "      wait(full(smem, stage), turn / 2 % 2);\n"),
+  CHECK(failure_in_any_order(spec, without(source, "      wait(barriers().full(stage), turn / 2 % 2);\n"),
                              problem) != "");
-  CHECK(failure_in_any_order(
-            spec,
-            without(
-                source,
-                "      wait(empty(smem, other), (turn + 3) / 2 % 2);  // the first one has not been used\n"),
-            problem) != "");
+  const std::string wait_empty =
+      "      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // by turn - 1; free before\n";
+  CHECK(failure_in_any_order(spec, without(source, wait_empty), problem) != "");
 }
