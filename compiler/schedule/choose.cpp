@@ -193,8 +193,7 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 // The model considers only some of the legal plans, since a kernel serves every length; a tuner may try the
 // rest.
 // - Powers of two: lengths and layouts mostly are, so no tile is ragged and none straddles a layout's block.
-// - At most 128 rows: more of them are mostly padding in a short sequence. In two stages 256, by eight warps: their CTA has an SM to
-//   itself.
+// - At most 128 rows: more of them are mostly padding in a short sequence. Some specs may have 256 (suits_many_rows).
 // - Two stages where they suit the spec (two_stages.h).
 // - At least 4 warps: all warps load K and V together; fewer have more to issue each (FA2: 5% slower). Some masks may (suits_few_warps).
 // - At most 32 rows a warp: more leave ptxas no registers to overlap anything with (FA2: 85% slower at d64).
@@ -204,7 +203,7 @@ bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) &&
-         (plan.tile_q <= 128 || (has_warps_apart(plan) && plan.tile_q == 256)) &&
+         (plan.tile_q <= 128 || suits_many_rows(plan, facts)) &&
          (plan.stages == 1 || suits_two_stages(plan, spec, facts, target)) &&
          (plan.warps >= 4 || suits_few_warps(plan, spec, facts)) && row_tiles_per_warp(plan) <= 2 &&
          !(plan.q_in_registers && spec.dtype == DType::f32);

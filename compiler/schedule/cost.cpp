@@ -45,8 +45,9 @@ constexpr double kExposedByWarpgroups = 1.9;
 constexpr double kStepLatency = 140, kLoneStepLatency = 450, kWarpgroupStepLatency = 350;
 // Cycles: set-up, first products and epilogue of a CTA. CTAs beside one hide it by their square: each hides its share, and is
 // the more often in its loop meanwhile (an H100: sm90's kernels, one to three; sm80's, two to five). A lone CTA of sm80's
-// kernels has eight warps, which hide half of it; where warps copy K and V themselves, CTAs hide only their share.
-constexpr double kCtaLatency = 3000, kLoneCtaLatency = 1500;
+// kernels has eight warps, which hide half of it, but not where they wait for K and V together before they begin (256 rows on an
+// H200: 1.01 of the time of 128 at N512, 0.94 at N2048); where warps copy K and V themselves, CTAs hide only their share.
+constexpr double kCtaLatency = 3000, kLoneCtaLatency = 1500, kLoneCtaLatencyApart = 5000;
 constexpr double kSoftmaxInstructions = 3;    // fp32, a score: FMA (scale, subtract), maximum, sum
 constexpr double kDropoutInstructions = 7.5;  // a score: Philox, eight draws in about 50; compare, select
 // An estimate nearer to its budget than this may spill. Where warpgroups multiply, that is a masked kernel's, whose
@@ -74,9 +75,8 @@ constexpr double kCtasOfWarpgroups = 1.08;
 constexpr double kKeptQ = 1.02;
 // Warps that are apart (two_stages.h) hide one another's softmax behind products, and waits: in one CTA, all of whose warps would
 // else be in step, and beside another CTA, whose warps are not (an H200, bf16, 15 specs, d64 to d256: 0.88 to 0.99; 0.94 to 1.00
-// of the time). Less where softmax takes longer than products (softcap at d64: 0.98, 0.99); nothing where a scheduler has one warp,
-// or warps of three CTAs.
-constexpr double kApartInOneCta = 0.92, kApartAmongCtas = 0.97;
+// of the time). Less where softmax takes longer than products (softcap at d64: 0.98, 0.99); nothing where a scheduler has one warp.
+constexpr double kApartInOneCta = 0.91, kApartAmongCtas = 0.97;
 
 // Lanes that compute by FFMA share what they read of a row or column, but a 16-byte read still serves eight
 // lanes at a time.
@@ -85,9 +85,7 @@ constexpr double kFfmaColumnReads = 8;
 
 double credit_of_stages(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
                         const StepCost& cost, int ctas) {
-  if (!has_warps_apart(plan) || ctas * plan.warps <= kSchedulers || ctas > 2 ||
-      !suits_two_stages(plan, spec, facts, target))
-    return 1;
+  if (ctas * plan.warps <= kSchedulers || !gains_by_two_stages(plan, spec, facts, target)) return 1;
   return ctas == 1 && cost.softmax <= cost.tensor ? kApartInOneCta : kApartAmongCtas;
 }
 
@@ -214,7 +212,9 @@ double ends_cycles(const Plan& plan, const CheckedSpec& spec, const Target& targ
 double cta_latency(const Plan& plan, int ctas) {
   const FamilyTraits& traits = traits_of(plan.family);
   if (!traits.has_async_copies) return kLoneCtaLatency / ctas;
-  return ctas == 1 && !traits.has_warpgroups ? kLoneCtaLatency : kCtaLatency / (ctas * ctas);
+  if (ctas == 1 && !traits.has_warpgroups)
+    return has_warps_apart(plan) ? kLoneCtaLatencyApart : kLoneCtaLatency;
+  return kCtaLatency / (ctas * ctas);
 }
 
 Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target,
@@ -231,7 +231,13 @@ Cost predict_with(const Plan& plan, const CheckedSpec& spec, const Facts& facts,
   const Traffic traffic = count_traffic(spec, facts, plan, target, size);
   const double bytes = traffic.least_bytes + share_of_tiles * (traffic.hbm_bytes - traffic.least_bytes);
   const double memory_ms = traffic.memory_ms * bytes / traffic.hbm_bytes;
-  cost.ms = std::max(ctas_of_busiest_sm * cta_cycles / (target.clock_ghz * 1e6), memory_ms);
+  // A call ends no sooner than its longest CTA; where an SM holds several, short ones even that out. Plans of one stage and of
+  // warpgroups keep the buckets that were measured without this.
+  const bool may_be_uneven = cost.ctas == 1 && has_warps_apart(plan);
+  const double most_steps = ceil_div(size.kv_len, plan.tile_kv) * most_tiles_kept(facts, plan, size);
+  const double longest = may_be_uneven ? most_steps * cost.step.total : 0;
+  const double cycles = std::max(ctas_of_busiest_sm * cta_cycles, longest);
+  cost.ms = std::max(cycles / (target.clock_ghz * 1e6), memory_ms);
   return cost;
 }
 

@@ -32,6 +32,32 @@ int beyond_block(int tile, int block) {
   return tile % block == 0 ? tile - block : tile;
 }
 
+/// Shares of the tiles of a row of tiles.
+struct TilesOfRow {
+  double mean, most;
+};
+
+TilesOfRow count_tiles(const Band& band, const Plan& plan, const ProblemSize& size) {
+  const std::int64_t rows = ceil_div(size.q_len, plan.tile_q);
+  const std::int64_t columns = ceil_div(size.kv_len, plan.tile_kv);
+  const std::int64_t samples = std::min(rows, kMostRows);
+  std::int64_t visited = 0, most = 0;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::int64_t row = (2 * i + 1) * rows / (2 * samples);
+    const std::int64_t first_q = row * plan.tile_q;
+    const std::int64_t last_q = std::min<std::int64_t>(first_q + plan.tile_q, size.q_len) - 1;
+    const std::int64_t first = std::max<std::int64_t>(0, first_q - band.before);
+    const std::int64_t last = std::min<std::int64_t>(size.kv_len - 1, last_q + band.after);
+    if (first > last) continue;
+    const std::int64_t of_row = last / plan.tile_kv - first / plan.tile_kv + 1;
+    visited += of_row;
+    most = std::max(most, of_row);
+  }
+  const auto all = static_cast<double>(columns);
+  return {.mean = static_cast<double>(visited) / (static_cast<double>(samples) * all),
+          .most = static_cast<double>(most) / all};
+}
+
 }  // namespace
 
 double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size) {
@@ -41,21 +67,12 @@ double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSi
     const int at_edges = beyond_block(plan.tile_q, blocks.queries) + beyond_block(plan.tile_kv, blocks.keys);
     return std::min(1.0, (kKeysOfSegment + at_edges) / size.kv_len);
   }
-  if (!facts.mask_band) return 1;
-  const Band& band = *facts.mask_band;
-  const std::int64_t rows = ceil_div(size.q_len, plan.tile_q);
-  const std::int64_t columns = ceil_div(size.kv_len, plan.tile_kv);
-  const std::int64_t samples = std::min(rows, kMostRows);
-  std::int64_t visited = 0;
-  for (std::int64_t i = 0; i < samples; ++i) {
-    const std::int64_t row = (2 * i + 1) * rows / (2 * samples);
-    const std::int64_t first_q = row * plan.tile_q;
-    const std::int64_t last_q = std::min<std::int64_t>(first_q + plan.tile_q, size.q_len) - 1;
-    const std::int64_t first = std::max<std::int64_t>(0, first_q - band.before);
-    const std::int64_t last = std::min<std::int64_t>(size.kv_len - 1, last_q + band.after);
-    if (first <= last) visited += last / plan.tile_kv - first / plan.tile_kv + 1;
-  }
-  return static_cast<double>(visited) / static_cast<double>(samples * columns);
+  return facts.mask_band ? count_tiles(*facts.mask_band, plan, size).mean : 1;
+}
+
+double most_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size) {
+  const bool is_empty = size.q_len <= 0 || size.kv_len <= 0;
+  return facts.mask_band && !is_empty ? count_tiles(*facts.mask_band, plan, size).most : 0;
 }
 
 bool wants_small_tiles(const Facts& facts) {
