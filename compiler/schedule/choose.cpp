@@ -260,11 +260,13 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
     return why_illegal(other, question.spec, question.target).empty();
   };
   if (question.target.is_host() || (plan.family == chosen.family && runs(plan))) return plan;
-  if (plan.family == chosen.family) {
-    const std::optional<Plan> best = preferred_of(question, [&](const Plan& legal) {
-      return legal.family == chosen.family && parse_plan(text, legal) == legal;
+  const auto best_of = [&](Family family) {
+    return preferred_of(question, [&](const Plan& legal) {
+      return legal.family == family && parse_plan(text, legal) == legal;
     });
-    if (best) return *best;
+  };
+  if (plan.family == chosen.family) {
+    if (const std::optional<Plan> best = best_of(chosen.family)) return *best;
   }
   for (const Family family : question.target.families) {
     if (family == chosen.family) continue;
@@ -273,7 +275,10 @@ Plan complete(std::string_view text, const Plan& chosen, const Question& questio
     if (!base) continue;
     const Plan other = parse_plan(text, *base);
     const bool is_named = plan.family != chosen.family;
-    if (is_named ? plan.family == family : other.family == family && runs(other)) return other;
+    if (is_named ? plan.family != family : other.family != family) continue;
+    if (runs(other)) return other;
+    if (const std::optional<Plan> best = best_of(family)) return *best;
+    if (is_named) return other;
   }
   return plan;
 }

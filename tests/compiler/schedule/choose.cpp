@@ -221,6 +221,20 @@ TEST_CASE("a plan asked for is taken where it can run", "[schedule]") {
   CHECK(choose_forced(spec, {}, find_target("host"), "tile_kv=64").plan.tile_kv == 64);
 }
 
+TEST_CASE("parts of a plan are completed by the family that can run them", "[schedule]") {
+  // Hopper's own kernels take no 64 x 64 in one stage, and sm80's preferred tile has eight warps.
+  const CheckedSpec spec = plain_spec(64);
+  const Target& h200 = find_target("h200");
+  REQUIRE(choose(spec, {}, with_sm80_alone("h200")).plan.warps == 8);
+  for (const char* text :
+       {"tile_q=64 tile_kv=64 stages=1 min_ctas=1", "sm80 tile_q=64 tile_kv=64 stages=1 min_ctas=1"}) {
+    const Plan plan = choose_forced(spec, {}, h200, text).plan;
+    CHECK(plan.family == Family::sm80);
+    CHECK(parse_plan(text, plan) == plan);
+    CHECK(why_illegal(plan, spec, h200).empty());
+  }
+}
+
 TEST_CASE("a plan asked for that cannot run is refused with the reason", "[schedule]") {
   const CheckedSpec spec = plain_spec(128);
   CHECK_THROWS_WITH(
