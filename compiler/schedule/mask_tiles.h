@@ -13,7 +13,7 @@ constexpr int kLongHook = 10;  // operations an element
 /// (analysis/mask_segments.h, of a usual length): 0 to 1. 1 where there is no mask, or where nothing is known of it.
 double share_of_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size);
 
-/// The same of the row of tiles that has most, where the mask keeps a band: the last one's under a causal mask.
+/// The same of the row of tiles that has most, where the mask keeps a band: the last one's under a causal mask. 0 without a band.
 double most_tiles_kept(const Facts& facts, const Plan& plan, const ProblemSize& size);
 
 /// Whether what tiles at the mask's edge cost decides: the mask takes long, of which a thread has two rows of each of its columns,

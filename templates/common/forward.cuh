@@ -280,7 +280,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
     if constexpr (kElementsAhead) this->element_buffer = 0;
-    // The tile's exponents' reference is up to date afterwards. Returns what shifts its logits.
+    // Scores of the tile, and the rows' maxima that its exponentials refer to. Returns what shifts its logits.
     const auto find_scores = [&] {
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
@@ -325,7 +325,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         Barriers::give_back(barriers().reads_empty());
         wait(barriers().reads_empty(), stage);
       }
-      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // by turn - 1; free before
+      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // turn 0 finds it free
       load_k(then.tile(), other);
       load_v(then.tile(), other);
       copy_reads(then.tile(), kElementsAhead ? 1 - this->element_buffer : 0);

@@ -149,7 +149,7 @@ TEST_CASE("every spec and head_dim builds for sm_80 in 16 bits and spills nothin
   CHECK(check_builds(builds).empty());
 }
 
-// What compiler/schedule/many_rows.h chooses on GPUs with other numbers of SMs.
+// What compiler/schedule/two_stages.h chooses on GPUs with other numbers of SMs.
 TEST_CASE("kernels of 256 rows in two stages spill nothing", "[nvrtc]") {
   if (fa::tests::skip_without_nvrtc()) return;
   constexpr std::string_view kManyRows = "sm80 tile_q=256 tile_kv=64 warps=8 stages=2";
@@ -160,15 +160,16 @@ TEST_CASE("kernels of 256 rows in two stages spill nothing", "[nvrtc]") {
 
 TEST_CASE("kernels of 256 rows that a table's tiles are added to spill nothing", "[nvrtc]") {
   if (fa::tests::skip_without_nvrtc()) return;
-  for (const DType dtype : {DType::bf16, DType::f16}) {
-    for (const char* target : {"a100", "h200"}) {
-      const Result result =
-          build_one(pair_bias_spec(dtype), target, "sm80 tile_q=256 tile_kv=64 warps=8 stages=1 min_ctas=1");
-      INFO(dtype_name(dtype) << " " << target << result.error);
-      CHECK(result.error.empty());
-      CHECK(result.spill_bytes == 0);
-    }
-  }
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const char* target : {"a100", "h200"})
+      for (const int stages : {1, 2}) {
+        const Result result =
+            build_one(pair_bias_spec(dtype), target,
+                      fmt::format("sm80 tile_q=256 tile_kv=64 warps=8 stages={} min_ctas=1", stages));
+        INFO(dtype_name(dtype) << " " << target << " stages " << stages << result.error);
+        CHECK(result.error.empty());
+        CHECK(result.spill_bytes == 0);
+      }
 }
 
 TEST_CASE("every spec and head_dim builds for sm_90, and 16-bit kernels spill nothing", "[nvrtc][slow]") {

@@ -2,15 +2,16 @@
 // score waits for it, column after column, for there are no registers to read ahead into.
 //
 // Columns   what `Hooks::column` finds is found once a key by one thread, not by all eight rows of a quad's
-//           column: while O += P V runs for the tile before.
+//           column: while O += P V runs for the tile before, in two stages right before it.
 // Elements  of one table that is read at [.., q_idx, kv_idx]: its tile comes in by asynchronous copies, like
 //           K's. Only where there are such copies (sm_80 and later).
 //
-// Both lie in one buffer each: what the hooks of a tile read is read before the barrier that V's arrival
+// Both lie in one buffer each. In one stage, what the hooks of a tile read is read before the barrier that V's arrival
 // needs, what is written for the next tile is written after it, and K's barrier stands between that and the
-// next hooks. Elements have a second buffer where a CTA has an SM to itself, and nobody works while it waits:
-// their copy then has a whole step. Where warps of their own copy (sm_90), a tile of elements arrives with the
-// K of its tile and is given back with it, and has as many buffers as K where there is room.
+// next hooks; in two, a barrier says that all warps have read. Elements have a second buffer in two stages where there is
+// room, and in one where a CTA has an SM to itself, and nobody works while it waits: their copy then has a whole step.
+// Where warps of their own copy (sm_90), a tile of elements arrives with the K of its tile and is given back with it, and
+// has as many buffers as K where there is room.
 #pragma once
 
 #include "common/instructions.cuh"
