@@ -32,7 +32,7 @@
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/softmax.cuh"
-#include "common/stage_barriers.cuh"
+#include "common/sync/stage_barriers.cuh"
 #include "common/tile.cuh"
 #include "common/tiles/key_tiles.cuh"
 #include "common/tiles/shared_map.cuh"

@@ -18,7 +18,6 @@
 #include "sm90/placement.cuh"
 #include "sm90/wgmma.cuh"
 // after the architecture's own
-#include "common/barrier.cuh"
 #include "common/dependent_launch.cuh"
 #include "common/dropout.cuh"
 #include "common/lane_store.cuh"
@@ -28,6 +27,7 @@
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/softmax.cuh"
+#include "common/sync/barrier.cuh"
 #include "common/tile.cuh"
 #include "common/tiles/key_tiles.cuh"
 #include "common/tiles/shared_map.cuh"

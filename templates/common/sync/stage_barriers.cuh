@@ -2,8 +2,8 @@
 // whether what hooks read ahead in one buffer has been read.
 #pragma once
 
-#include "common/barrier.cuh"
 #include "common/placement.cuh"
+#include "common/sync/barrier.cuh"
 
 namespace fa {
 

@@ -1,4 +1,4 @@
-// In the place of templates/common/barrier.cuh. Copies end when their thread arrives with them. Where a wait is missing, a warp
+// In the place of templates/common/sync/barrier.cuh. Copies end when their thread arrives with them. Where a wait is missing, a warp
 // reads what others have not copied yet; or, in the order where other warps go on then, overwrites what they have not read yet.
 #pragma once
 
