@@ -4,7 +4,7 @@
 //   Q: tile_q rows, K: stages x tile_kv rows, V: stages x tile_kv rows; a row is pages(d) x 128 bytes. Then
 //   what hooks read a tile ahead (templates/common/score/staged_reads.cuh).
 //   With q_in_registers Q leaves its rows before K arrives, so Q lies over K and V.
-//   16-bit output goes to memory through the whole buffer, once the loop is done with it.
+//   16-bit output goes to memory through the whole buffer, once the loop is done with it. Barriers come last.
 #include <algorithm>
 
 #include "compiler/schedule/shape.h"

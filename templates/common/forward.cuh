@@ -364,7 +364,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 #pragma unroll 1
       while (now.exists()) visit(walk.after(params, now));
     }
-    if constexpr (kTwoStages && WorkItem::kDoesMany) {  // of the zeros
+    // The zeros of no tile took a turn, too: the next item goes on from there.
+    if constexpr (kTwoStages && WorkItem::kDoesMany) {
       Barriers::give_back(barriers().empty(turn % 2));
       ++turn;
     }

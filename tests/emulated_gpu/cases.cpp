@@ -51,4 +51,16 @@ void check_emulated(const std::vector<Case>& cases) {
   }
 }
 
+Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to) {
+  for (SourceHeader& file : source.headers) {
+    if (file.path != header) continue;
+    const std::size_t at = file.text.find(from);
+    REQUIRE(at != std::string::npos);
+    file.text.replace(at, from.size(), to);
+    return source;
+  }
+  FAIL("the source has no header " << header);
+  return source;
+}
+
 }  // namespace fa::test

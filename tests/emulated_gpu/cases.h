@@ -15,4 +15,7 @@ tools::Case tiny(const std::string& spec, const std::string& target, DType dtype
 /// compiler.
 void check_emulated(const std::vector<tools::Case>& cases);
 
+/// The source with the first `from`, which that header has, written as `to`.
+Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to);
+
 }  // namespace fa::test

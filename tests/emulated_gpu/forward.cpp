@@ -15,6 +15,7 @@ using namespace fa;
 using namespace fa::tools;
 using fa::test::emulated_kernel;
 using fa::test::Order;
+using fa::test::replaced;
 using fa::test::tiny;
 
 namespace {
@@ -34,17 +35,6 @@ bool orders_agree(const Case& c, const Source& source) {
 
 Source source_of(const Case& c) {
   return *compile_front_end(c.load().checked(), find_target(c.target), c.plan).source;
-}
-
-/// The source with `from`, which a header has, written as `to`.
-Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to) {
-  for (SourceHeader& file : source.headers) {
-    if (file.path != header) continue;
-    const std::size_t at = file.text.find(from);
-    REQUIRE(at != std::string::npos);
-    file.text.replace(at, from.size(), to);
-  }
-  return source;
 }
 
 }  // namespace

@@ -25,14 +25,8 @@ std::string failure_in_any_order(const Spec& spec, const Source& source, const P
 }
 
 /// The source with `from`, which the forward kernel's header has, left out.
-Source without(Source source, const std::string& from) {
-  for (SourceHeader& file : source.headers) {
-    if (file.path != "common/forward.cuh") continue;
-    const std::size_t at = file.text.find(from);
-    REQUIRE(at != std::string::npos);
-    file.text.erase(at, from.size());
-  }
-  return source;
+Source without(const Source& source, const std::string& from) {
+  return fa::test::replaced(source, "common/forward.cuh", from, "");
 }
 
 Source source_of(const Spec& spec, std::string_view plan) {

@@ -44,6 +44,12 @@ TEST_CASE("two stages where shared memory has room, with 256 rows where masks le
             .print()
             .starts_with("sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=2"));
   CHECK(plan_of(plain_spec(128, 0, DType::f32), {}).stages == 1);
+  // A score_mod gains less by 256 rows, and loses short calls.
+  Facts capped;
+  capped.has_score_mod = true;
+  const Plan of_capped = plan_of(with_hooks(plain_spec(128)), capped);
+  CHECK(of_capped.tile_q == 128);
+  CHECK(of_capped.stages == 2);
   Facts linear = masked();
   linear.has_score_mod = true;
   linear.addend_is_zero = false;
