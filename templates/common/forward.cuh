@@ -170,10 +170,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       }
   }
 
-  __device__ __forceinline__ void load_elements(unsigned char* to, const ForwardParams& params,
+  __device__ __forceinline__ bool load_elements(unsigned char* to, const ForwardParams& params,
                                                 const typename Hooks::Head& head, int tile) const {
-    Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
-                          tile * kTileKv);
+    return Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
+                                 tile * kTileKv);
   }
 
   __device__ __forceinline__ typename Reads::Found find_columns(const ForwardParams& params,
@@ -248,12 +248,14 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Walk walk{{item}};
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
-    // What hooks read of a tile, into its buffer. What is stored, not copied, is there when this thread arrives.
+    // What hooks read of a tile, into its buffer. What is stored, not copied, is there when this thread arrives;
+    // the fence waits for the copies under way, so that it is passed only where something was stored.
     const auto copy_reads = [&](int tile, int buffer) {
+      bool stores = Reads::kColumns;
       if constexpr (Reads::kElements)
-        load_elements(reads + buffer * Reads::kElementBytes, params, head, tile);
+        stores |= load_elements(reads + buffer * Reads::kElementBytes, params, head, tile);
       if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, tile));
-      if constexpr (Reads::kAny) __threadfence_block();
+      if (stores) __threadfence_block();
     };
     const auto copy_first = [&] {
       load_k(now.tile(), first_stage);

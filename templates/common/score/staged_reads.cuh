@@ -73,52 +73,23 @@ struct StagedReads {
   }
 
   /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Returns
-  /// whether pieces that are no copy's were stored. Past
-  /// the end are zeros, or copies of the last row: the scores there end as -inf, or are not stored, but must
-  /// not be NaN, which would spread (common/score/element_product.cuh).
+  /// whether anything was stored that no copy brings. Past the end are zeros, or copies of the last row: the
+  /// scores there end as -inf, or are not stored, but must not be NaN, which would spread
+  /// (common/score/element_product.cuh).
   static __device__ __forceinline__ bool start_elements(unsigned char* to, const ForwardParams& params,
                                                         const WorkItem& item,
                                                         const typename Hooks::Head& head, int first_row,
                                                         int kv0) {
-    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    bool odd = false;
+    bool stores;
     if constexpr (kRowsAreEven) {
       if constexpr (kRowsOfPass * kChunks < kCopying)  // some threads have no chunk to keep to
         if (copying_thread<Config>() >= kRowsOfPass * kChunks) return false;
-      const Piece piece = piece_of(0, params, item, head, first_row, kv0);
-      const long long step =
-          kRowsOfPass * (row_at(params, head, 1) - row_at(params, head, 0));  // both cost nothing
-      odd = !is_whole(piece) || static_cast<unsigned long long>(step) * sizeof(Value) % 16 != 0;
-      if (!odd) {
-        const int rows =
-            piece.left > 0 ? item.q_len(params) - piece.row : 0;  // from the first of this thread
-        const Value* from = piece.from;
-#pragma unroll
-        for (int i = 0; i < kPieces; ++i, from += step)
-          if (is_of_tile(i))
-            cp_async_16(smem + piece.to + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
-      }
+      stores = !copy_even_rows(to, params, item, head, first_row, kv0);
     } else {
-#pragma unroll 4  // all of them at once would take registers that scores hold
-      for (int i = 0; i < kPieces; ++i) {
-        const Piece piece = piece_of(i, params, item, head, first_row, kv0);
-        if (is_whole(piece))
-          cp_async_16(smem + piece.to, piece.from, piece.left > 0);
-        else
-          odd = true;
-      }
+      stores = !copy_pieces(to, params, item, head, first_row, kv0);
     }
-    if (!odd) return false;
-#pragma unroll 1
-    for (int i = 0; i < kPieces; ++i) {
-      const Piece piece = piece_of(i, params, item, head, first_row, kv0);
-      if ((!kRowsAreEven && is_whole(piece)) || !is_of_tile(i)) continue;
-#pragma unroll
-      for (int value = 0; value < kValuesOfChunk; ++value)
-        reinterpret_cast<Value*>(to + piece.to)[value] =
-            value < piece.left ? __ldg(piece.from + value) : static_cast<Value>(0);
-    }
-    return true;
+    if (stores) store_pieces(to, params, item, head, first_row, kv0);
+    return stores;
   }
 
   /// The columns of a tile that this thread finds, before it stores them.
@@ -193,6 +164,60 @@ struct StagedReads {
   static __device__ __forceinline__ bool is_whole(const Piece& piece) {
     return reinterpret_cast<unsigned long long>(piece.from) % 16 == 0 &&
            (piece.left >= kValuesOfChunk || piece.left <= 0);
+  }
+
+  /// Copies the tile where every piece of it is whole, which all threads find alike. Returns whether it does.
+  static __device__ __forceinline__ bool copy_even_rows(unsigned char* to, const ForwardParams& params,
+                                                        const WorkItem& item,
+                                                        const typename Hooks::Head& head, int first_row,
+                                                        int kv0) {
+    const Value* const first = row_at(params, head, first_row) + kv0;
+    const long long step = row_at(params, head, 1) - row_at(params, head, 0);  // both cost nothing
+    const int left = item.kv_len(params) - kv0;
+    const int cut = left > 0 && left < kTileKv ? left : 0;
+    const unsigned long long bytes = static_cast<unsigned long long>(step | cut) * sizeof(Value);
+    if ((reinterpret_cast<unsigned long long>(first) | bytes) % 16 != 0) return false;
+    const int row = static_cast<int>(copying_thread<Config>()) / kChunks;
+    const int column = static_cast<int>(copying_thread<Config>()) % kChunks * kValuesOfChunk;
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to)) + place(row, column);
+    const int rows = column < left ? item.q_len(params) - (first_row + row) : 0;  // from this thread's first
+    const Value* from = first + row * step + column;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i, from += kRowsOfPass * step)
+      if (is_of_tile(i)) cp_async_16(smem + i * kRowsOfPass * kRowBytes, from, i * kRowsOfPass < rows);
+    return true;
+  }
+
+  /// Copies the pieces that are whole. Returns whether all are.
+  static __device__ __forceinline__ bool copy_pieces(unsigned char* to, const ForwardParams& params,
+                                                     const WorkItem& item, const typename Hooks::Head& head,
+                                                     int first_row, int kv0) {
+    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    bool all = true;
+#pragma unroll 4  // all of them at once would take registers that scores hold
+    for (int i = 0; i < kPieces; ++i) {
+      const Piece piece = piece_of(i, params, item, head, first_row, kv0);
+      if (is_whole(piece))
+        cp_async_16(smem + piece.to, piece.from, piece.left > 0);
+      else
+        all = false;
+    }
+    return all;
+  }
+
+  /// Stores the pieces that are not copied, value by value.
+  static __device__ __forceinline__ void store_pieces(unsigned char* to, const ForwardParams& params,
+                                                      const WorkItem& item, const typename Hooks::Head& head,
+                                                      int first_row, int kv0) {
+#pragma unroll 1
+    for (int i = 0; i < kPieces; ++i) {
+      const Piece piece = piece_of(i, params, item, head, first_row, kv0);
+      if ((!kRowsAreEven && is_whole(piece)) || !is_of_tile(i)) continue;
+#pragma unroll
+      for (int value = 0; value < kValuesOfChunk; ++value)
+        reinterpret_cast<Value*>(to + piece.to)[value] =
+            value < piece.left ? __ldg(piece.from + value) : static_cast<Value>(0);
+    }
   }
 };
 
