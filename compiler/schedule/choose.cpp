@@ -110,11 +110,16 @@ Choice choose_on_host(const Question& question) {
   return explain_on_host(question, line.plan, line.why);
 }
 
+bool has_default_search(const Plan& plan, const CheckedSpec& spec) {
+  return plan.search_first == default_search_first(plan.family, spec);
+}
+
 // The best plan of each tile, the fastest first. The plans of one tile stand next to each other and differ only in
-// min_ctas.
+// min_ctas and search_first, of which the model knows nothing.
 std::vector<Choice> rank_tiles(const Question& question) {
   std::vector<Candidate> tiles;
-  const std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  std::vector<Plan> plans = legal_plans(question.spec, question.target);
+  std::erase_if(plans, [&](const Plan& plan) { return !has_default_search(plan, question.spec); });
   for (auto begin = plans.begin(); begin != plans.end();) {
     const auto end =
         std::find_if(begin + 1, plans.end(), [](const Plan& plan) { return plan.min_ctas == 1; });
@@ -202,6 +207,7 @@ bool suits_warpgroups(const Plan& plan, const CheckedSpec& spec, const Facts& fa
 bool is_preferable(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target) {
   const auto power_of_two = [](int tile) { return std::has_single_bit(static_cast<unsigned>(tile)); };
   if (traits_of(plan.family).has_warpgroups) return suits_warpgroups(plan, spec, facts);
+  if (!has_default_search(plan, spec)) return false;
   return power_of_two(plan.tile_q) && power_of_two(plan.tile_kv) &&
          (plan.tile_q <= 128 || suits_many_rows(plan, facts)) &&
          (plan.stages == 1 || suits_two_stages(plan, spec, facts, target)) &&
@@ -217,7 +223,8 @@ Choice choose(const CheckedSpec& spec, const Facts& facts, const Target& target,
   auto best =
       cheapest(question, plans, [&](const Plan& plan) { return is_preferable(plan, spec, facts, target); });
   // None of these fits where shared memory is small and rows are long (f32 at d256 on a T4).
-  if (!best) best = cheapest(question, plans, [](const Plan&) { return true; });
+  if (!best)
+    best = cheapest(question, plans, [&](const Plan& plan) { return has_default_search(plan, spec); });
   if (!best)
     throw InternalError(fmt::format("no legal plan for head_dim {} on {}", spec.head_dim, target.name));
   return explain(question, *best, "the model's best");
@@ -246,7 +253,7 @@ std::optional<Plan> preferred_of(const Question& question, Accept accept) {
   auto best = cheapest(question, plans, [&](const Plan& plan) {
     return accept(plan) && is_preferable(plan, question.spec, question.facts, question.target);
   });
-  if (!best) best = cheapest(question, plans, accept);
+  if (!best) best = cheapest(question, plans, accept);  // among equal ones the first has the default search
   if (!best) return {};
   return best->plan;
 }

@@ -22,6 +22,7 @@ std::string why_illegal_on_host(const Plan& plan) {
     return fmt::format("stages={}: the host reads K and V in place and takes 1", plan.stages);
   if (plan.q_in_registers) return "q_in_registers=1: the host takes 0";
   if (plan.min_ctas != 1) return fmt::format("min_ctas={}: the host takes 1", plan.min_ctas);
+  if (plan.search_first) return "search_first=1: the host takes 0";
   if (plan.tile_q > 256) return fmt::format("tile_q={}: the host takes at most 256", plan.tile_q);
   return {};
 }
@@ -41,8 +42,13 @@ std::string why_no_warpgroups(const Plan& plan) {
     return fmt::format("stages={}: {} kernels take {}", plan.stages, family_name(plan.family), kMaxStages);
   if (plan.q_in_registers)
     return fmt::format("q_in_registers=1: {} kernels read Q from shared memory", family_name(plan.family));
+  if (plan.search_first)
+    return fmt::format("search_first=1: {} kernels always do and take 0", family_name(plan.family));
   return {};
 }
+
+/// Whether tiles of the spec may have classes, by which a kernel searches for those that it visits.
+bool may_search(const CheckedSpec& spec) { return spec.has_mask_mod() || spec.has_score_mod(); }
 
 // What is wrong with the tile itself, on every target.
 std::string why_misshapen(const Plan& plan) {
@@ -116,6 +122,13 @@ std::vector<Plan> host_plans() {
   return plans;
 }
 
+/// The values of search_first that a plan may have, the default first.
+std::vector<bool> searches(Family family, const CheckedSpec& spec) {
+  if (traits_of(family).has_warpgroups || !may_search(spec)) return {false};
+  const bool usual = default_search_first(family, spec);
+  return {usual, !usual};
+}
+
 void add_legal_plans(Family family, const CheckedSpec& spec, const Target& target, std::vector<Plan>& plans) {
   for (const int warps : {1, 2, 4, 8, 12}) {
     for (int row_tiles = 1; row_tiles <= 4; ++row_tiles) {
@@ -130,7 +143,10 @@ void add_legal_plans(Family family, const CheckedSpec& spec, const Target& targe
                       .q_in_registers = q_in_registers};
             if (!why_misshapen(plan).empty()) continue;
             const int most = ctas_that_fit(plan, spec, target);
-            for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
+            for (const bool search_first : searches(family, spec)) {
+              plan.search_first = search_first;
+              for (plan.min_ctas = 1; plan.min_ctas <= most; ++plan.min_ctas) plans.push_back(plan);
+            }
           }
         }
       }
@@ -139,6 +155,11 @@ void add_legal_plans(Family family, const CheckedSpec& spec, const Target& targe
 }
 
 }  // namespace
+
+bool default_search_first(Family family, const CheckedSpec& spec) {
+  return spec.dtype == DType::f32 && may_search(spec) && family != Family::host &&
+         !traits_of(family).has_warpgroups;
+}
 
 int ctas_that_fit(const Plan& plan, const CheckedSpec& spec, const Target& target) {
   if (plan.family == Family::host) return 1;
@@ -168,6 +189,8 @@ std::string why_illegal(const Plan& plan, const CheckedSpec& spec, const Target&
     if (std::string reason = why_illegal_on_host(plan); !reason.empty()) return reason;
   }
   if (std::string reason = why_misshapen(plan); !reason.empty() || plan.family == Family::host) return reason;
+  if (plan.search_first && !may_search(spec))
+    return "search_first=1: without mask_mod and score_mod no tile is searched for";
   return why_too_big(plan, spec, target);
 }
 

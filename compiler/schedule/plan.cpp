@@ -21,7 +21,13 @@ constexpr std::array kFields{Field{"tile_q", &Plan::tile_q}, Field{"tile_kv", &P
                              Field{"min_ctas", &Plan::min_ctas}};
 /// In the order of the enumeration.
 constexpr std::array<std::string_view, 3> kLoopOrders{"q_outer", "standard", "kv_outer"};
-constexpr std::string_view kQInRegisters = "q_in_registers";
+struct PlanFlag {
+  std::string_view name;
+  bool Plan::* value;
+};
+constexpr PlanFlag kQInRegisters{"q_in_registers", &Plan::q_in_registers};
+constexpr PlanFlag kSearchFirst{"search_first", &Plan::search_first};
+constexpr std::array kPlanFlags{kQInRegisters, kSearchFirst};
 
 void set_field(Plan& plan, std::string_view name, std::string_view text) {
   for (const Field& field : kFields) {
@@ -30,11 +36,14 @@ void set_field(Plan& plan, std::string_view name, std::string_view text) {
       return;
     }
   }
-  if (name != kQInRegisters) {
-    throw ArgumentError(fmt::format("plan: no field is called '{}'; the fields are {}", name,
-                                    fmt::join(plan_fields(), ", ")));
+  for (const PlanFlag& flag : kPlanFlags) {
+    if (flag.name == name) {
+      plan.*flag.value = parse_plan_flag(name, text);
+      return;
+    }
   }
-  plan.q_in_registers = parse_plan_flag(name, text);
+  throw ArgumentError(
+      fmt::format("plan: no field is called '{}'; the fields are {}", name, fmt::join(plan_fields(), ", ")));
 }
 
 /// Sets the fields for warps, shared memory and registers to the one value each that the host accepts.
@@ -46,7 +55,8 @@ Plan as_on_host(const Plan& plan) {
           .warps = 1,
           .stages = 1,
           .q_in_registers = false,
-          .min_ctas = 1};
+          .min_ctas = 1,
+          .search_first = false};
 }
 
 void set_word(Plan& plan, std::string_view word) {
@@ -77,12 +87,16 @@ std::optional<LoopOrder> loop_order_named(std::string_view word) {
 std::vector<std::string> plan_fields() {
   std::vector<std::string> names;
   for (const Field& field : kFields) names.emplace_back(field.name);
-  names.insert(names.end() - 1, std::string(kQInRegisters));  // before min_ctas
+  names.insert(names.end() - 1, std::string(kQInRegisters.name));  // before min_ctas
+  names.emplace_back(kSearchFirst.name);
   return names;
 }
 
 std::optional<int> plan_field(const Plan& plan, std::string_view name) {
-  if (name == kQInRegisters) return plan.q_in_registers ? 1 : 0;
+  const bool is_side = name == kFields[0].name || name == kFields[1].name;
+  if (plan.family == Family::host && !is_side) return {};
+  for (const PlanFlag& flag : kPlanFlags)
+    if (flag.name == name) return plan.*flag.value ? 1 : 0;
   for (const Field& field : kFields)
     if (field.name == name) return plan.*field.value;
   return {};
@@ -98,8 +112,9 @@ std::string Plan::print() const {
   };
   add("warps", warps, usual.warps);
   add("stages", stages, usual.stages);
-  add(kQInRegisters, q_in_registers ? 1 : 0, usual.q_in_registers ? 1 : 0);
+  add(kQInRegisters.name, q_in_registers ? 1 : 0, usual.q_in_registers ? 1 : 0);
   add("min_ctas", min_ctas, usual.min_ctas);
+  if (search_first) text += fmt::format(" {}=1", kSearchFirst.name);
   return text;
 }
 

@@ -16,10 +16,28 @@ namespace fa {
 namespace {
 
 /// What a search can change, as numbers.
-using Fields = std::array<int, 5>;
+using Fields = std::array<int, 6>;
 constexpr std::size_t kTileKv = 1;  // among them
 Fields fields_of(const Plan& plan) {
-  return {plan.tile_q, plan.tile_kv, plan.warps, plan.stages, plan.q_in_registers ? 1 : 0};
+  return {plan.tile_q,
+          plan.tile_kv,
+          plan.warps,
+          plan.stages,
+          plan.q_in_registers ? 1 : 0,
+          plan.search_first ? 1 : 0};
+}
+
+/// A search's steps get to them where the plan itself is among the fastest. It changes the time by a few hundredths, so
+/// that trying it with every tile would be worth no one's time.
+constexpr std::size_t kSearchedOtherwise = 16;
+
+void add_other_searches(const CheckedSpec& spec, const Target& target, std::vector<Plan>& plans) {
+  const std::size_t count = plans.size();
+  for (std::size_t i = 0; i < count && plans.size() < count + kSearchedOtherwise; ++i) {
+    Plan other = plans[i];
+    other.search_first = !other.search_first;
+    if (why_illegal(other, spec, target).empty()) plans.push_back(other);
+  }
 }
 
 }  // namespace
@@ -40,6 +58,7 @@ std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts,
     std::ranges::stable_sort(timed.begin() + 1, timed.end(), {}, &std::pair<double, Plan>::first);
     std::ranges::transform(timed, plans.begin(), &std::pair<double, Plan>::second);
   }
+  add_other_searches(spec, target, plans);
   return plans;
 }
 

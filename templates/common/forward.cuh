@@ -86,10 +86,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
-  // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice:
-  // up to 15% of the instructions. In f32 kernels spill more with it, up to 332 bytes, and those that do take
-  // up to 2% more time (docs/performance.md, Cold compile).
-  static constexpr bool kBeginsInLoop = Walk::kSearches && Product::kStagesOutput && !WorkItem::kDoesMany;
+  // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice
+  // (Plan::search_first says which is taken when).
+  static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany;
 
   /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
   /// would spill.

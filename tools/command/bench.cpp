@@ -45,8 +45,8 @@ the names that benchmarks of FlashAttention have for them (docs/baselines.md).
 --plans all times every legal plan of the target, fastest first; a plan that fails is reported, and the exit status is 1.
 --sweep FIELD gives one field of the plan each of its legal values in turn, --sweep FIELD=32,64 those values: a line each, with
 the bytes to and from memory as `facet explain` counts them, and a mark at what the call takes otherwise. The fields are tile_q,
-tile_kv, warps, stages, q_in_registers and min_ctas, on the host tile_q and tile_kv. The rest of the plan is that of --plan or the
-compiler's, and is completed as --plan's is where it cannot run with a value. A value that no plan can have is reported, the others are
+tile_kv, warps, stages, q_in_registers, min_ctas and search_first, on the host tile_q and tile_kv. The rest of the plan is that of
+--plan or the compiler's, and is completed as --plan's is where it cannot run with a value. A value that no plan can have is reported, the others are
 timed, and the exit status is 1. With several specs, sizes or --impl there is a table for each; --record has a record for each value.
 A problem that cannot be timed, because a tensor of its spec does not fit say, is reported, and the others are timed.
 

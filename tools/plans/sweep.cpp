@@ -93,7 +93,7 @@ void check_apart_from_plan(const Sweep& sweep, const std::string& forced) {
 std::vector<SweptPlan> plans_of_sweep(const Sweep& sweep, const Plan& base, std::string_view forced,
                                       const CheckedSpec& spec, const Facts& facts, const Target& target) {
   const std::string text = base.print();
-  if (!sets(text, sweep.field))
+  if (!plan_field(base, sweep.field))
     throw ArgumentError(fmt::format("--sweep {}: plans of {} kernels have no such field: '{}'", sweep.field,
                                     family_name(base.family), text));
   std::set<std::string_view> left_out{sweep.field};

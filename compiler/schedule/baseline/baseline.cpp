@@ -221,6 +221,8 @@ std::string why_illegal_baseline(const Plan& plan, const CheckedSpec& spec, cons
   if (traits_of(plan.family).has_warpgroups)
     return fmt::format("{} attention has no {} kernels", impl_name(impl_of(plan.loop_order)),
                        traits_of(plan.family).name);
+  if (plan.search_first)
+    return fmt::format("search_first=1: {} attention visits every tile", impl_name(impl_of(plan.loop_order)));
   if (plan.loop_order == LoopOrder::kv_outer) return why_illegal_flash1(plan, spec, target);
   return target.is_host() ? why_illegal_standard_on_host(plan, spec, target)
                           : why_illegal_standard(plan, spec, target);

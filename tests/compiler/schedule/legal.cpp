@@ -72,6 +72,7 @@ TEST_CASE("warps that multiply together have shapes of their own", "[schedule]")
   CHECK(why(of_sm90("tile_kv=0")) == "tile_kv=0 is not a multiple of 16, up to 256");
   CHECK(why(of_sm90("stages=1")) == "stages=1: sm90 kernels take 2");
   CHECK(why(of_sm90("q_in_registers=1")) == "q_in_registers=1: sm90 kernels read Q from shared memory");
+  CHECK(why(of_sm90("search_first=1")) == "search_first=1: sm90 kernels always do and take 0");
   CHECK(why(of_sm90("tile_kv=192")) ==
         "min_ctas=1 x 384 threads leave a thread 232 of h200's 65536 registers; it would need about 236");
   // NVRTC refuses these (C7602), and builds those with 16 columns fewer, or for one CTA less.
@@ -116,6 +117,30 @@ TEST_CASE("a T4 has one stage and 64 KiB of shared memory", "[schedule]") {
   CHECK(why(kGood, "t4", spec) == "it is a plan for sm80 kernels; t4 runs sm75 kernels");
 }
 
+TEST_CASE("a search may stand before the loop where tiles may have classes", "[schedule]") {
+  const Plan plan = changed("search_first=1");
+  CHECK(why(plan) == "search_first=1: without mask_mod and score_mod no tile is searched for");
+  CHECK(why(plan, "h200", with_hooks(plain_spec(128))).empty());
+  CHECK(why(changed("standard search_first=1"), "h200", with_hooks(plain_spec(128))) ==
+        "search_first=1: standard attention visits every tile");
+  for (const DType dtype : {DType::f16, DType::f32}) {
+    for (const std::string_view name : {"t4", "a100", "h200"}) {
+      const Target& target = find_target(name);
+      const CheckedSpec hooks = with_hooks(plain_spec(64, 0, dtype)), none = plain_spec(64, 0, dtype);
+      INFO(name << " " << static_cast<int>(dtype));
+      CHECK(choose(hooks, masked(), target).plan.search_first == (dtype == DType::f32));
+      CHECK_FALSE(choose(none, {}, target).plan.search_first);
+      // Where a plan is asked for, what it leaves out is the default's.
+      const std::string_view tile =
+          name == "t4" ? "tile_q=64 tile_kv=32" : "sm80 tile_q=64 tile_kv=32 stages=1";
+      CHECK(choose_forced(hooks, masked(), target, tile).plan.search_first == (dtype == DType::f32));
+      const std::string other =
+          std::string(tile) + (dtype == DType::f32 ? " search_first=0" : " search_first=1");
+      CHECK(choose_forced(hooks, masked(), target, other).plan.search_first == (dtype != DType::f32));
+    }
+  }
+}
+
 TEST_CASE("dropout takes tiles that end inside a Philox call, at twice its cost", "[schedule]") {
   const CheckedSpec spec = with_dropout(plain_spec(64));
   const Target& h200 = find_target("h200");
@@ -136,6 +161,7 @@ TEST_CASE("the host's plans have no threads, stages or registers", "[schedule]")
   CHECK(why(parse_plan("stages=2", host), "host") == "stages=2: the host reads K and V in place and takes 1");
   CHECK(why(parse_plan("q_in_registers=1", host), "host") == "q_in_registers=1: the host takes 0");
   CHECK(why(parse_plan("min_ctas=2", host), "host") == "min_ctas=2: the host takes 1");
+  CHECK(why(parse_plan("search_first=1", host), "host") == "search_first=1: the host takes 0");
   CHECK(why(parse_plan("tile_q=17", host), "host") ==
         "tile_q=17 is not a multiple of 16 x warps = 16, up to 1024");
   CHECK(why(host, "host", with_dropout(plain_spec(64, 0, DType::f32))).empty());

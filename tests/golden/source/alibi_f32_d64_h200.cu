@@ -1,4 +1,4 @@
-// Facet: attention "alibi", forward, sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2
+// Facet: attention "alibi", forward, sm80 q_outer tile_q=128 tile_kv=64 warps=4 stages=1 q_in_registers=0 min_ctas=2 search_first=1
 #define FA_Q_TURNS_CROSS_ENTRIES
 #include "sm80/forward.cuh"
 
@@ -79,6 +79,7 @@ struct Config {
   static constexpr int kWarps = 4;
   static constexpr int kStages = 1;
   static constexpr bool kQInRegisters = false;
+  static constexpr bool kSearchFirst = true;
   static constexpr bool kDropout = false;
 };
 

@@ -62,6 +62,7 @@ struct Config {
   static constexpr int kWarps = 4;
   static constexpr int kStages = 1;
   static constexpr bool kQInRegisters = false;
+  static constexpr bool kSearchFirst = false;
   static constexpr bool kDropout = false;
 };
 

@@ -1,4 +1,4 @@
-// Facet: attention "causal", forward, sm75 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=1
+// Facet: attention "causal", forward, sm75 q_outer tile_q=64 tile_kv=32 warps=4 stages=1 q_in_registers=0 min_ctas=1 search_first=1
 #define FA_Q_TURNS_CROSS_ENTRIES
 #include "sm75/forward.cuh"
 
@@ -62,6 +62,7 @@ struct Config {
   static constexpr int kWarps = 4;
   static constexpr int kStages = 1;
   static constexpr bool kQInRegisters = false;
+  static constexpr bool kSearchFirst = true;
   static constexpr bool kDropout = false;
 };
 

@@ -55,7 +55,7 @@ TEST_CASE("a sweep names a field, and may name values", "[tools][sweep]") {
   CHECK_THROWS_WITH(
       parse_sweep("tile_kw=32"),
       "--sweep: no field of a plan is called 'tile_kw' (did you mean tile_kv?); the fields are tile_q, "
-      "tile_kv, warps, stages, q_in_registers, min_ctas");
+      "tile_kv, warps, stages, q_in_registers, min_ctas, search_first");
   const std::string remedy = "; write values as tile_kv=32,64, or tile_kv alone for every legal one";
   CHECK_THROWS_WITH(parse_sweep("tile_kv="), "--sweep tile_kv=: it names no value" + remedy);
   CHECK_THROWS_WITH(parse_sweep("tile_kv=32,x4"), "--sweep tile_kv=32,x4: 'x4' is not a number" + remedy);

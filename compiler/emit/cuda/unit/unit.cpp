@@ -67,7 +67,8 @@ std::string print_registers(const Plan& plan, const Target& target) {
 }  // namespace
 
 std::string print_config(const CheckedSpec& spec, const Plan& plan, const Target& target) {
-  return fmt::format(R"(struct Config {{
+  return fmt::format(
+      R"(struct Config {{
   using Element = {element};
   static constexpr int kHeadDim = {head_dim};
   static constexpr int kHeadDimV = {head_dim_v};
@@ -76,15 +77,15 @@ std::string print_config(const CheckedSpec& spec, const Plan& plan, const Target
   static constexpr int kWarps = {warps};
   static constexpr int kStages = {stages};
   static constexpr bool kQInRegisters = {q_in_registers};
+  static constexpr bool kSearchFirst = {search_first};
   static constexpr bool kDropout = {dropout};
 {registers}}};
 )",
-                     fmt::arg("element", element_type(spec.dtype, target)),
-                     fmt::arg("head_dim", spec.head_dim), fmt::arg("head_dim_v", spec.head_dim_v),
-                     fmt::arg("tile_q", plan.tile_q), fmt::arg("tile_kv", plan.tile_kv),
-                     fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
-                     fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("dropout", spec.has_dropout),
-                     fmt::arg("registers", print_registers(plan, target)));
+      fmt::arg("element", element_type(spec.dtype, target)), fmt::arg("head_dim", spec.head_dim),
+      fmt::arg("head_dim_v", spec.head_dim_v), fmt::arg("tile_q", plan.tile_q),
+      fmt::arg("tile_kv", plan.tile_kv), fmt::arg("warps", plan.warps), fmt::arg("stages", plan.stages),
+      fmt::arg("q_in_registers", plan.q_in_registers), fmt::arg("search_first", plan.search_first),
+      fmt::arg("dropout", spec.has_dropout), fmt::arg("registers", print_registers(plan, target)));
 }
 
 void add_modules(const HookCases* cases, std::vector<IrModule>& modules) {
