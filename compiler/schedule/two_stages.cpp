@@ -43,6 +43,7 @@ bool suits_two_stages(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kLong = 128;  // columns for which warps of 32 rows have registers
   const bool has_large_warps = row_tiles_per_warp(plan) == 2 || spec.head_dim_v > kLong;
   return plan.tile_q >= kFewestRows && plan.tile_kv >= kFewestKeys && has_large_warps &&
+         !plan.q_in_registers && !(facts.global_tokens.see && ctas_that_fit(plan, spec, target) == 1) &&
          gains_by_two_stages(plan, spec, facts, target);
 }
 

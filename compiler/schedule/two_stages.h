@@ -17,7 +17,9 @@ bool gains_by_two_stages(const Plan& plan, const CheckedSpec& spec, const Facts&
 
 /// Whether `choose` should consider it. Not for fewer than 64 keys, which were not timed. Not for fewer rows than 128: more such CTAs
 /// fit on an SM in one stage (an H200, 64 x 64 in three CTAs and in two: 0.85 to 1.12 of the time). Not for warps of 16 rows where
-/// they could have 32.
+/// they could have 32. Not with Q in registers, where shared memory has room for K and V alone (an A100's kernel at d256 on an
+/// H200, dense: 1.07). Not in a CTA that has an SM to itself where some rows keep far more keys than others: the call ends with
+/// theirs (`global_window` at d256: 1.13 of the time of 64 x 64 in two CTAs).
 bool suits_two_stages(const Plan& plan, const CheckedSpec& spec, const Facts& facts, const Target& target);
 
 /// Whether the plan has tiles of 256 rows, in a CTA that has an SM to itself, and the spec suits that: they read K and V from the L2

@@ -57,6 +57,18 @@ TEST_CASE("two stages where shared memory has room, with 256 rows where masks le
   CHECK(plan_of(with_hooks(plain_spec(128)), linear).stages == 1);
 }
 
+TEST_CASE("one stage where Q would have to be in registers, or the rows of global tokens alone on an SM",
+          "[schedule]") {
+  CHECK(plan_of(plain_spec(256), {}).stages == 2);
+  CHECK(choose(plain_spec(256), {}, find_target("a100")).plan.stages ==
+        1);  // room for Q, or for two of K and V
+  Facts global = masked();
+  CHECK(plan_of(plain_spec(256), global).stages == 2);
+  global.global_tokens.see = true;
+  CHECK(plan_of(plain_spec(256), global).stages == 1);
+  CHECK(plan_of(plain_spec(128), global).stages == 2);  // two CTAs on an SM
+}
+
 TEST_CASE("256 rows where a mask leaves few holes, one stage where columns are staged", "[schedule]") {
   const auto plan = [](const std::string& hooks) {
     const Spec spec =
