@@ -47,7 +47,7 @@ RECORDS = {
     "h100_tile_map_cost": measured_by("bench/tile_map_cost.py"),
     "h200_variants_vs_flex": measured_by("bench/variants_gpu.py"),
     "h200_variants_vs_flex_tuned": measured_by("bench/variants_gpu.py --tune"),
-    "h200_further_variants_vs_flex": "FA_TARGET=a100 " + measured_by("bench/variants_gpu.py --variants further"),
+    "h200_further_variants_vs_flex": "FA_TARGET=h200:sm80 " + measured_by("bench/variants_gpu.py --variants further"),
     "h200_further_variants_vs_flex_sm90": measured_by("bench/variants_gpu.py --variants further"),
     "h200_forward": "bench/compare.py --rows dense --sides facet fa2 cudnn --commit COMMIT --json FILE",
     "h200_standard": "bench/compare.py --rows dense --sides 'facet, standard' standard --commit COMMIT --json FILE",
