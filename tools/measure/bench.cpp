@@ -121,10 +121,11 @@ class Bench {
   std::vector<BenchResult> points_of_sweep(const Kernel& chosen) const {
     const Sweep& sweep = *settings_.sweep;
     const Plan base = parse_plan(session_->plan_of(chosen).plan, {});
+    const std::vector<SweptPlan> plans =
+        plans_of_sweep(sweep, base, settings_.options.plan, spec_.checked(), *facts_, *target_);
     const int chosen_value = plan_field(base, sweep.field).value();
     std::vector<BenchResult> points;
-    for (const SweptPlan& swept :
-         plans_of_sweep(sweep, base, settings_.options.plan, spec_.checked(), *facts_, *target_)) {
+    for (const SweptPlan& swept : plans) {
       points.push_back(base_);
       points.back().plan = swept.plan;
       points.back().error = swept.error;

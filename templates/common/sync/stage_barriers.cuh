@@ -32,7 +32,8 @@ struct StageBarriers {
     __syncthreads();
   }
 
-  /// A warp's, once its lanes have read.
+  /// A warp's, once its lanes have read. compute-sanitizer's racecheck does not follow __syncwarp to the lane that
+  /// arrives and reports hazards; where every lane arrives, it finds none.
   static __device__ __forceinline__ void give_back(unsigned barrier) {
     __syncwarp();
     if (lane_of_warp() == 0) arrive(barrier);

@@ -12,7 +12,7 @@ using namespace fa::tools;
 
 namespace {
 
-/// The sweep of `text` around the plan that the compiler takes for `forced`, of dense attention in f16.
+/// The sweep of `text` around the plan that the compiler takes for `forced`, of dense attention in f16, or with `hooks`.
 struct Swept {
   Plan base;
   std::vector<SweptPlan> plans;
@@ -25,8 +25,9 @@ struct Swept {
 };
 
 Swept sweep(const std::string& text, const std::string& target_name, const std::string& forced = "",
-            int head_dim = 64) {
-  const Spec spec = Spec::parse("attention full\nhead_dim " + std::to_string(head_dim) + "\ndtype f16\n");
+            int head_dim = 64, const std::string& hooks = "") {
+  const Spec spec =
+      Spec::parse("attention swept\nhead_dim " + std::to_string(head_dim) + "\ndtype f16\n" + hooks);
   const Target& target = find_target(target_name);
   const Compiled compiled = compile_front_end(spec.checked(), target, forced);
   const Plan& base = compiled.choice.plan;
@@ -102,6 +103,16 @@ TEST_CASE("a sweep has every value that a legal plan has, and no other", "[tools
   CHECK(sweep("stages", "a100", "standard").values() == std::vector{2, 3, 4});
   CHECK(sweep("stages", "a100", "kv_outer").values() == std::vector{1});
   CHECK(sweep("stages", "h100", "sm90").values() == std::vector{2});
+}
+
+TEST_CASE("a sweep has both places of the first search where tiles may have classes", "[tools][sweep]") {
+  const std::string causal = "mask_mod = q_idx >= kv_idx\n", field = "search_first";
+  const Swept both = sweep(field, "a100", "", 64, causal);
+  REQUIRE(both.values() == std::vector{0, 1});
+  CHECK(both.plans[0].plan == both.base.print());
+  CHECK(both.plans[1].plan == both.base.print() + " search_first=1");
+  CHECK(sweep(field, "a100").values() == std::vector{0});
+  CHECK(sweep(field, "h100", "sm90", 64, causal).values() == std::vector{0});
 }
 
 TEST_CASE("the other side of the tile stays where more than the value has to change", "[tools][sweep]") {
