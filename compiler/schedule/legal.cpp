@@ -43,7 +43,8 @@ std::string why_no_warpgroups(const Plan& plan) {
   if (plan.q_in_registers)
     return fmt::format("q_in_registers=1: {} kernels read Q from shared memory", family_name(plan.family));
   if (plan.search_first)
-    return fmt::format("search_first=1: {} kernels always do and take 0", family_name(plan.family));
+    return fmt::format("search_first=1: {} kernels always search before the loop, and take 0",
+                       family_name(plan.family));
   return {};
 }
 

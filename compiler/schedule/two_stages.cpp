@@ -42,9 +42,9 @@ bool suits_two_stages(const Plan& plan, const CheckedSpec& spec, const Facts& fa
   constexpr int kFewestRows = 128, kFewestKeys = 64;
   constexpr int kLong = 128;  // columns for which warps of 32 rows have registers
   const bool has_large_warps = row_tiles_per_warp(plan) == 2 || spec.head_dim_v > kLong;
+  const bool ends_late = facts.global_tokens.see && ctas_that_fit(plan, spec, target) == 1;
   return plan.tile_q >= kFewestRows && plan.tile_kv >= kFewestKeys && has_large_warps &&
-         !plan.q_in_registers && !(facts.global_tokens.see && ctas_that_fit(plan, spec, target) == 1) &&
-         gains_by_two_stages(plan, spec, facts, target);
+         !plan.q_in_registers && !ends_late && gains_by_two_stages(plan, spec, facts, target);
 }
 
 bool suits_many_rows(const Plan& plan, const Facts& facts) {

@@ -12,9 +12,9 @@ namespace fa {
 /// What the mask leaves of a plan's tiles at one of the sizes.
 using ShareOfTiles = std::function<double(const Plan& plan, const ProblemSize& size)>;
 
-/// Every tile that is legal, the default plan first, and at the end the first of them again with the other search_first, where
-/// they may have it. The target's model orders the rest, by the tiles that a mask leaves where
-/// `share_of_tiles` is given and, on a GPU, Facts do not know them.
+/// Every tile that is legal, the default plan first. The target's model orders the rest, by the tiles that a mask leaves where
+/// `share_of_tiles` is given and, on a GPU, Facts do not know them. At the end the first of them stand again, with the other
+/// search_first, where they may have it.
 std::vector<Plan> tuning_candidates(const CheckedSpec& spec, const Facts& facts, const Target& target,
                                     const ProblemSize& size, const ShareOfTiles& share_of_tiles = {});
 

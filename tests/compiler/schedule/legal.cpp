@@ -72,7 +72,8 @@ TEST_CASE("warps that multiply together have shapes of their own", "[schedule]")
   CHECK(why(of_sm90("tile_kv=0")) == "tile_kv=0 is not a multiple of 16, up to 256");
   CHECK(why(of_sm90("stages=1")) == "stages=1: sm90 kernels take 2");
   CHECK(why(of_sm90("q_in_registers=1")) == "q_in_registers=1: sm90 kernels read Q from shared memory");
-  CHECK(why(of_sm90("search_first=1")) == "search_first=1: sm90 kernels always do and take 0");
+  CHECK(why(of_sm90("search_first=1")) ==
+        "search_first=1: sm90 kernels always search before the loop, and take 0");
   CHECK(why(of_sm90("tile_kv=192")) ==
         "min_ctas=1 x 384 threads leave a thread 232 of h200's 65536 registers; it would need about 236");
   // NVRTC refuses these (C7602), and builds those with 16 columns fewer, or for one CTA less.
