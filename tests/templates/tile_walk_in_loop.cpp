@@ -1,4 +1,4 @@
-// The walk as masked 16-bit kernels drive it (kBeginsInLoop in templates/common/forward.cuh), run on the
+// The walk as kernels drive it whose plan has search_first=0 (kBeginsInLoop in templates/common/forward.cuh), run on the
 // host: the first search stands inside the loop, each turn searches past the step it is at before it visits
 // that step's run, and a run goes on by one addition. tile_walk.cpp drives the walk step by step, as the
 // other kernels do.

@@ -60,8 +60,8 @@ TEST_CASE("two stages where shared memory has room, with 256 rows where masks le
 TEST_CASE("one stage where Q would have to be in registers, or the rows of global tokens alone on an SM",
           "[schedule]") {
   CHECK(plan_of(plain_spec(256), {}).stages == 2);
-  CHECK(choose(plain_spec(256), {}, find_target("a100")).plan.stages ==
-        1);  // room for Q, or for two of K and V
+  // An A100 has room for Q, or for two buffers of K and V.
+  CHECK(choose(plain_spec(256), {}, find_target("a100")).plan.stages == 1);
   Facts global = masked();
   CHECK(plan_of(plain_spec(256), global).stages == 2);
   global.global_tokens.see = true;
