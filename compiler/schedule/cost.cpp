@@ -54,7 +54,7 @@ constexpr double kDropoutInstructions = 7.5;  // a score: Philox, eight draws in
 // partial tiles hold what rows and columns compare with S and P both there (of specs/, d64 to d256, CUDA 13.0).
 constexpr int kRegistersToSpare = 3;
 constexpr int kMaskedWarpgroupsToSpare = 6;
-// Scores that begin with a table's tile (templates/common/score/element_product.cuh): a fragment, two diagonals.
+// Scores that begin with a table's tile (templates/common/score/element_addend.cuh): a fragment, its address, the factor.
 constexpr int kStagedElements = 6;
 constexpr int kLightHook = 13;      // operations an element that need no registers of their own
 constexpr double kSpillRisk = 1.2;  // and counts as this much slower

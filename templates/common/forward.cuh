@@ -146,16 +146,14 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
   /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow). Each
   /// thread asks for its own scores: lanes exchange their maxima only where one of them is stale.
-  __device__ __forceinline__ void rescale(float (&tile_max)[kMTiles][2], const ForwardParams& params,
-                                          unsigned k_lane_of_stage, float scale, float shift) {
+  __device__ __forceinline__ void rescale(const float (&tile_max)[kMTiles][2], float scale, float shift) {
     const auto as_logit = [&](float x) { return Score::kHasShift ? x * scale + shift : x * scale; };
-    bool stale = this->has_lost(tile_max);
+    bool stale = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) stale |= softmax[m][half].is_stale(as_logit(tile_max[m][half]));
     if (!__any_sync(0xffffffffu, stale)) return;
-    this->restore_if_lost(tile_max, params, k_lane_of_stage);
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
@@ -285,12 +283,12 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const auto find_scores = [&] {
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
-      this->multiply_qk(params, k_lane);
+      this->multiply_qk(k_lane);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[kMTiles][2];
       this->find_maximum(tile_max);
-      rescale(tile_max, params, k_lane, scale, shift);
+      rescale(tile_max, scale, shift);
       return shift;
     };
     const auto visit_in_step = [&](WalkStep then) {
@@ -323,7 +321,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const float shift = find_scores();
       k_lane += stage == 0 ? KTile::kBytes : -KTile::kBytes;
       if constexpr (kSharesReads) {
-        Barriers::give_back(barriers().reads_empty());
+        arrive(barriers().reads_empty());
         wait(barriers().reads_empty(), stage);
       }
       wait(barriers().empty(other), (turn + 3) / 2 % 2);  // turn 0 finds it free
@@ -332,7 +330,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       copy_reads(then.tile(), kElementsAhead ? 1 - this->element_buffer : 0);
       arrive_with_copies(barriers().full(other));
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
-      Barriers::give_back(barriers().empty(stage));
+      arrive(barriers().empty(stage));
       now = then;
       ++turn;
       if constexpr (kElementsAhead) this->element_buffer = 1 - this->element_buffer;
@@ -367,7 +365,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
     // The zeros of no tile took a turn, too: the next item goes on from there.
     if constexpr (kTwoStages && WorkItem::kDoesMany) {
-      Barriers::give_back(barriers().empty(turn % 2));
+      arrive(barriers().empty(turn % 2));
       ++turn;
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);

@@ -94,13 +94,6 @@ __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, boo
                : "memory");
 }
 
-/// The larger one, or NaN where one is.
-__device__ __forceinline__ float maximum_or_nan(float a, float b) {
-  float larger;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
-  return larger;
-}
-
 /// 2^x, relative error 2^-22; subnormal results are flushed to zero. exp2(-inf) = 0.
 __device__ __forceinline__ float fast_exp2(float x) {
   float y;

@@ -6,6 +6,7 @@
 // Masks, and kernels on f32 data, call CUDA's accurate functions (expf, tanhf, ...) instead.
 #pragma once
 
+#include "common/dtype.cuh"
 #include "common/instructions.cuh"
 
 namespace fa {
@@ -84,5 +85,9 @@ __device__ __forceinline__ long long unsigned_mod(long long a, long long b) {
 __device__ __forceinline__ float bf16_to_float(unsigned short bits) {
   return __uint_as_float(unsigned(bits) << 16);
 }
+
+/// The value of an element of 16 bits of either type.
+__device__ __forceinline__ float widened(Bf16, unsigned short bits) { return bf16_to_float(bits); }
+__device__ __forceinline__ float widened(F16, unsigned short bits) { return f16_to_float(bits); }
 
 }  // namespace fa

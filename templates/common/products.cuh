@@ -24,8 +24,7 @@ struct Products {
   static constexpr int kUnrolledSteps = 16;  // of Q K^T: all there are
   static constexpr bool kStagesOutput =
       true;  // a thread's columns of O are scattered: they leave through shared memory
-  // Whether an infinity in Q or K may come out as NaN; `multiply_again`, which makes a few scores once more,
-  // then says what it should have been.
+  // Whether an infinity in Q or K may come out as NaN; `multiply_again` then makes a few scores once more, without loss.
   static constexpr bool kLosesInfinities = false;
 
   static __device__ __forceinline__ unsigned lane_offset_q(int lane) { return lane_offset_a(lane); }
@@ -50,14 +49,6 @@ struct Products {
       mma_m16n8k16<Element>(s[m][n], q[m], k[0], k[1]);
       mma_m16n8k16<Element>(s[m][n + 1], q[m], k[2], k[3]);
     }
-  }
-
-  /// s[.][0], s[.][1] += q K^T over one step's columns of tiles n and n + 1.
-  template <class KTile, int kM>
-  static __device__ __forceinline__ void multiply_again(float (&s)[kM][2][4], int n,
-                                                        const unsigned (&q)[kM][kQWords], unsigned k_lane,
-                                                        int step) {
-    multiply_qk<KTile>(s, 0, q, k_lane + n * 8 * 128, step);
   }
 
   /// Puts the probabilities of row half `half` and columns 2q, 2q + 1 of a step's 8-column tile `tile` into

@@ -13,16 +13,6 @@ __device__ __forceinline__ float negative_infinity() { return __int_as_float(0xf
 /// Whether one of them is NaN.
 __device__ __forceinline__ bool unordered(float a, float b) { return !(a <= b) && !(a >= b); }
 
-/// The larger one. Where one is NaN, that if `kTellsNan`, else the other.
-template <bool kTellsNan>
-__device__ __forceinline__ float maximum(float a, float b) {
-  if constexpr (kTellsNan) {
-    return maximum_or_nan(a, b);
-  } else {
-    return fmaxf(a, b);
-  }
-}
-
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));

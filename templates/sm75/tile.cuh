@@ -27,14 +27,18 @@ struct Copy {
     return valid ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
   }
 
-  /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece).
+  /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece). The branch around the loads keeps their
+  /// addresses to themselves: computed among the products before, they would be spilled.
   __device__ __forceinline__ void start(unsigned to, const char* base_, int row_stride_, int first_row_,
                                         int length_) {
     base = base_;
     row_stride = row_stride_;
     first_row = first_row_;
     length = length_;
-    fetch(to, 0);
+    if (first_row < length)
+      fetch(to, 0);
+    else
+      for (uint4& piece : held) piece = make_uint4(0, 0, 0, 0);
   }
 
   /// Stores what start loaded to `to`, and copies the rest, kHeld pieces at a time.

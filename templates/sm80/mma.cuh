@@ -76,26 +76,6 @@ __device__ __forceinline__ void mma_m16n8k16<F16>(float (&c)[4], const unsigned 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// The same of depth 8: a[0], a[1] and b0 are those of m16n8k16.
-template <class Element>
-__device__ __forceinline__ void mma_m16n8k8(float (&c)[4], unsigned a0, unsigned a1, unsigned b0);
-
-template <>
-__device__ __forceinline__ void mma_m16n8k8<Bf16>(float (&c)[4], unsigned a0, unsigned a1, unsigned b0) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(b0));
-}
-
-template <>
-__device__ __forceinline__ void mma_m16n8k8<F16>(float (&c)[4], unsigned a0, unsigned a1, unsigned b0) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(b0));
-}
-
 /// d = a b + c on tf32 operands, which are f32 whose low 13 bits are not looked at.
 ///   A  a[0] = (row g, k q)  a[1] = (row g + 8, k q)  a[2] = (row g, k q + 4)  a[3] = (row g + 8, k q + 4)
 ///   B  b[0] = (k q, column g)  b[1] = (k q + 4, column g)

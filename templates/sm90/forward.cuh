@@ -45,12 +45,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Output::o;
   using Output::softmax;
   using Scores::item;
-  using Scores::k_lane;
   using Scores::kHooksKeepQTile;
   using Scores::kKSteps;
   using Scores::kNTiles;
   using Scores::kTileKv;
-  using Scores::q_lane;
   using Scores::s;
   using typename Output::OTile;
   using typename Scores::Place;
@@ -86,6 +84,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   /// warpgroup's first, `pass_turn` for all but the last warpgroup's last.
   static constexpr int kWarpgroups = Config::kWarps / 4;
   static constexpr bool kTakesTurns = kWarpgroups > 1 && !Reads::kColumns;
+  // Whether hooks read the table's tile after Q K^T, whose scores else begin with it.
+  static constexpr bool kReadsElementsLate = Reads::kElements && !Scores::kBeginsWithAddend;
   static __device__ __forceinline__ void await_turn(int warpgroup) {
     if constexpr (kTakesTurns) asm volatile("bar.sync %0, 256;" ::"r"(2 + warpgroup) : "memory");
   }
@@ -268,8 +268,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const int lane = lane_of_warp();
     const int warpgroup = warp / 4;
     const unsigned q_rows = smem + warpgroup * 64 * 128;
-    q_lane = smem + warp * 16 * 128 + Product::lane_offset_q(lane);
-    k_lane = smem + kKOffset + Product::lane_offset_k(lane);
     const int q0 = item.template q_tile<kHooksKeepQTile>(params, Config::kTileQ) * Config::kTileQ;
     const auto [b, h] = item.head(params);
 
@@ -332,16 +330,15 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         await_products<0>();
       }
       pin(s[0]);
-      if (!Reads::kElements && lane == 0) arrive(k_empty(smem, stage));
+      if (!kReadsElementsLate && lane == 0) arrive(k_empty(smem, stage));
       if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[1][2];
       this->find_maximum(tile_max);
-      this->restore_if_lost(tile_max, params, k_lane + stage * KTile::kBytes);
-      if constexpr (Reads::kElements) {
+      if constexpr (kReadsElementsLate) {
         __syncwarp();
-        if (lane == 0) arrive(k_empty(smem, stage));  // hooks have read the table's tile, and K once more
+        if (lane == 0) arrive(k_empty(smem, stage));  // hooks have read the table's tile
       }
       const WalkStep then = walk.after(params, now);
       if constexpr (Reads::kColumns) {

@@ -1,15 +1,10 @@
 #include "compiler/ir/llvm.h"
 // after llvm.h
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/emit/cuda/addend_product.h"
 
 namespace fa {
-
-bool is_two_numbers_of(std::string_view type, double factor) {
-  return type != "F16" || (std::abs(factor) >= 0.125 && std::abs(factor) <= 32768);
-}
 
 AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element) {
   const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(&addend);

@@ -2,8 +2,6 @@
 // Internal to compiler/emit.
 #pragma once
 
-#include <string_view>
-
 #include "compiler/emit/cuda/hook_stages.h"
 
 namespace llvm {
@@ -17,10 +15,6 @@ struct AddendProduct {
   const llvm::ConstantFP* factor = nullptr;
   const llvm::Value* term = nullptr;
 };
-
-/// Whether the sum of two numbers of a table's type is `factor` to 2^-18 of it. bf16 has the range of f32; f16
-/// ends at 65504, and below 2^-3 the second number would lie where it has few digits.
-bool is_two_numbers_of(std::string_view type, double factor);
 
 /// Of what `of_element` computes.
 AddendProduct product_of(const llvm::Value& addend, const StageBody& of_element);

@@ -3,8 +3,6 @@
 // after llvm.h
 #include <fmt/format.h>
 
-#include <numbers>
-
 #include "compiler/analysis/code_size.h"
 #include "compiler/emit/cuda/addend_product.h"
 #include "compiler/emit/cuda/expr.h"
@@ -324,10 +322,7 @@ PrintedHooks HooksPrinter::print() {
   if (staging_.buffers > 1)
     text += fmt::format("  static constexpr int kStagedBuffers = {};\n", staging_.buffers);
   text += flag("kStagedRowsAreEven", staging_.rows_are_even);
-  std::string_view staged_type = type_of_widened(staging_, split_, product.term);
-  if (!staged_type.empty() && !is_two_numbers_of(staged_type, product.factor->getValueAPF().convertToFloat() /
-                                                                  (spec_.scale * std::numbers::log2e)))
-    staged_type = "";
+  const std::string_view staged_type = type_of_widened(staging_, split_, product.term);
   text += flag("kAddendTermIsElement", !staged_type.empty());
   if (!staged_type.empty()) text += fmt::format("  using StagedType = {};\n", staged_type);
   text += size("kScoreSize", logit.size(fast) + multiplier.size(fast) + addend.size(fast));

@@ -13,8 +13,8 @@
 #include "common/backward/kept_scale.cuh"
 #include "common/backward/query_sums.cuh"
 #include "common/dependent_launch.cuh"
+#include "common/math.cuh"
 #include "common/placement.cuh"
-#include "common/score/element_product.cuh"
 #include "common/softmax.cuh"
 
 namespace fa {

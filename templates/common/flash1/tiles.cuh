@@ -101,11 +101,11 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         const typename Hooks::Head head = this->find_head(params);
         if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
         this->begin_scores(params, head, kv0);
-        this->multiply_qk(params, k_lane);
+        this->multiply_qk(k_lane);
         const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, 0.0f);
         float tile_max[kMTiles][2];
         this->find_maximum(tile_max);
-        this->rescale(tile_max, params, k_lane, scale, shift);
+        this->rescale(tile_max, scale, shift);
         __syncthreads();
         if ((item.tile + 1) * Config::kTileQ < item.q_len(params)) load_q(item.tile + 1);
         close_copies();

@@ -6,7 +6,7 @@
 
 #include "common/placement.cuh"
 #include "common/products.cuh"
-#include "common/score/element_product.cuh"
+#include "common/score/element_addend.cuh"
 #include "common/score/hooks.cuh"
 #include "common/score/staged_reads.cuh"
 #include "common/score/strategy/strategies.cuh"
@@ -61,9 +61,9 @@ struct ScoreElements {
   static constexpr bool kBeginsWithAddend = Score::kIsProduct && Hooks::kStagesElements &&
                                             kScoreCopies == Copies::all &&
                                             Products<typename Config::Element>::kStagesOutput;
-  // Whether that takes products alone (common/score/element_product.cuh).
-  static constexpr bool kBeginsByProduct = kBeginsWithAddend && Hooks::kAddendTermIsElement;
-  using Begin = ElementProduct<Reads, typename Hooks::StagedType>;
+  // Whether that is an element of 16 bits (common/score/element_addend.cuh).
+  static constexpr bool kBeginsWithElements = kBeginsWithAddend && Hooks::kAddendTermIsElement;
+  using Begin = ElementAddend<Reads, typename Hooks::StagedType>;
 
   static constexpr bool kRowIsLong = kRows * Hooks::kRowSize > kMostCode;
 

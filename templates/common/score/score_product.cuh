@@ -1,6 +1,5 @@
 // S = Q K^T of one kv tile, from what scores begin with to the largest of each row, and how scores that came
-// out NaN are made once more where products may have lost what they are: infinities in f32 (sm80/tf32x3.cuh),
-// numbers of a table that are not finite (common/score/element_product.cuh).
+// out NaN are made once more where products lose infinities: in f32 (sm80/tf32x3.cuh).
 #pragma once
 
 #include "common/products.cuh"
@@ -39,7 +38,7 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
   }
 
   /// S += Q K^T for one kv tile.
-  __device__ __forceinline__ void multiply_qk(const ForwardParams& params, unsigned k_lane_of_stage) {
+  __device__ __forceinline__ void multiply_qk(unsigned k_lane_of_stage) {
     if constexpr (kUnrolledSteps == 1) {  // no step shares its place with another
 #pragma unroll 1
       for (int step = 0; step < kKSteps; ++step) multiply_step(q_lane, k_lane_of_stage, step);
@@ -57,52 +56,29 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
         }
       }
     }
-    if constexpr (Product::kLosesInfinities) restore_infinities(params, k_lane_of_stage);
+    if constexpr (Product::kLosesInfinities) restore_infinities(k_lane_of_stage);
   }
 
-  /// The largest score of this thread in each row. Where products may have lost what scores are, such a row's
-  /// is NaN until `restore_if_lost`.
+  /// The largest score of this thread in each row.
   __device__ __forceinline__ void find_maximum(float (&tile_max)[kMTiles][2]) const {
-    constexpr bool kTellsNan = Scores::kBeginsByProduct;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        tile_max[m][half] = maximum<kTellsNan>(s[m][0][2 * half], s[m][0][2 * half + 1]);
+        tile_max[m][half] = fmaxf(s[m][0][2 * half], s[m][0][2 * half + 1]);
 #pragma unroll
         for (int n = 1; n < kNTiles; ++n)
-          tile_max[m][half] = maximum<kTellsNan>(
-              tile_max[m][half], maximum<kTellsNan>(s[m][n][2 * half], s[m][n][2 * half + 1]));
+          tile_max[m][half] = fmaxf(tile_max[m][half], fmaxf(s[m][n][2 * half], s[m][n][2 * half + 1]));
       }
-  }
-
-  /// Whether a score of this thread may be lost.
-  static __device__ __forceinline__ bool has_lost(const float (&tile_max)[kMTiles][2]) {
-    bool lost = false;
-    if constexpr (Scores::kBeginsByProduct) {
-#pragma unroll
-      for (int m = 0; m < kMTiles; ++m) lost |= unordered(tile_max[m][0], tile_max[m][1]);
-    }
-    return lost;
-  }
-
-  /// Makes scores that a thread of the warp has lost once more, and finds their maxima.
-  __device__ __forceinline__ void restore_if_lost(float (&tile_max)[kMTiles][2], const ForwardParams& params,
-                                                  unsigned k_lane_of_stage) {
-    if constexpr (Scores::kBeginsByProduct) {
-      if (!__any_sync(0xffffffffu, has_lost(tile_max))) return;
-      restore_lost(params, k_lane_of_stage);
-      find_maximum(tile_max);
-    }
   }
 
  private:
   unsigned q_fragments[Config::kQInRegisters ? kMTiles : 1][Config::kQInRegisters ? kKSteps : 1]
                       [Product::kQWords];
 
-  /// Of scores that are NaN, what they would be were no infinity lost: a key far below all others is masked
+  /// Makes scores that are NaN once more, so that no infinity is lost: a key far below all others is masked
   /// out, not the end of its rows. Tiles of finite numbers pay one comparison for two scores.
-  __device__ __forceinline__ void restore_infinities(const ForwardParams& params, unsigned k_lane_of_stage) {
+  __device__ __forceinline__ void restore_infinities(unsigned k_lane_of_stage) {
     bool lost = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
@@ -111,17 +87,9 @@ struct ScoreProduct : ScoreTile<Config, Hooks, Classes> {
 #pragma unroll
         for (int i = 0; i < 4; i += 2) lost |= unordered(s[m][n][i], s[m][n][i + 1]);
     if (!__any_sync(0xffffffffu, lost)) return;
-    restore_lost(params, k_lane_of_stage);
-  }
-
-  /// Scores that are NaN once more, in a way that loses no infinity.
-  __device__ __forceinline__ void restore_lost(const ForwardParams& params, unsigned k_lane_of_stage) {
 #pragma unroll
     for (int n = 0; n < kNTiles; n += 2) {
       float again[kMTiles][2][4] = {};
-      if constexpr (Scores::kBeginsByProduct)
-        Scores::Begin::one_by_one(again, this->staged_elements(), Place::first_row_of_warp(), n,
-                                  Hooks::addend_factor() / params.call.scale_log2);
 #pragma unroll(Config::kQInRegisters ? kKSteps : 1)
       for (int step = 0; step < kKSteps; ++step) {
         unsigned q[kMTiles][Product::kQWords];

@@ -33,18 +33,20 @@ struct ScoreTile : ScoreElements<Config, Hooks, Classes> {
   /// Raw scores before Q K^T.
   __device__ __forceinline__ void begin_scores(const ForwardParams& params, const typename Hooks::Head& kept,
                                                int kv0) {
-    if constexpr (Elements::kBeginsByProduct) {
-      Elements::Begin::template by_product<true>(s, this->staged_elements(), Place::first_row_of_warp(),
-                                                 Hooks::addend_factor() / params.call.scale_log2);
-    } else if constexpr (Elements::kBeginsWithAddend) {
-      const typename Hooks::Head head = this->head_of_tile(params, kept);
-      if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
-      const float factor = Hooks::addend_factor() / params.call.scale_log2;
-      this->template for_each_element<Copies::all, false>(
-          params, head, kv0,
-          [&](float& x, const typename Hooks::Row& row, const typename Hooks::Column& column) {
-            x = Hooks::addend_term(params.call, head, row, column) * factor;
-          });
+    if constexpr (Elements::kBeginsWithAddend) {
+      // An exact quotient, which 16-bit data does not need, would be kept in a register from tile to tile.
+      const float factor = fast_divide(Hooks::addend_factor(), params.call.scale_log2);
+      if constexpr (Elements::kBeginsWithElements) {
+        Elements::Begin::begin(s, this->staged_elements(), Place::first_row_of_warp(), factor);
+      } else {
+        const typename Hooks::Head head = this->head_of_tile(params, kept);
+        if constexpr (Hooks::kRowIsCheap) this->find_rows(params, head);
+        this->template for_each_element<Copies::all, false>(
+            params, head, kv0,
+            [&](float& x, const typename Hooks::Row& row, const typename Hooks::Column& column) {
+              x = Hooks::addend_term(params.call, head, row, column) * factor;
+            });
+      }
     } else {
       Place::for_each(s, [](float& x) { x = 0.0f; });
     }

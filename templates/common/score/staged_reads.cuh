@@ -73,9 +73,8 @@ struct StagedReads {
   }
 
   /// Starts the copies of the table's tile at (first_row, kv0) to `to`. The caller closes their group. Returns
-  /// whether anything was stored that no copy brings. Past the end are zeros, or copies of the last row: the
-  /// scores there end as -inf, or are not stored, but must not be NaN, which would spread
-  /// (common/score/element_product.cuh).
+  /// whether anything was stored that no copy brings. Past the end are zeros, or copies of the last row, whose
+  /// scores end as -inf or are not stored.
   static __device__ __forceinline__ bool start_elements(unsigned char* to, const ForwardParams& params,
                                                         const WorkItem& item,
                                                         const typename Hooks::Head& head, int first_row,

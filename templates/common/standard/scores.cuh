@@ -97,11 +97,10 @@ struct StandardScores : ScoreProduct<Config, Hooks, NoClasses> {
       const int kv0 = tile * kTileKv;
       const unsigned k_of_stage = k_lane + stage * KTile::kBytes;
       this->begin_scores(params, head, kv0);
-      this->multiply_qk(params, k_of_stage);
+      this->multiply_qk(k_of_stage);
       this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, slope);
       float tile_max[kMTiles][2];
       this->find_maximum(tile_max);
-      this->restore_if_lost(tile_max, params, k_of_stage);
       float rise = 0.0f;  // what a linear addend adds to the tile's first column
       if constexpr (Score::kIsLinear)
         rise = params.call.scale_log2 * slope * static_cast<float>(kv0 - Linear::diagonal(*this, params));

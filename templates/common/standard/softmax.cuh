@@ -6,10 +6,10 @@
 #pragma once
 
 #include "common/instructions.cuh"
+#include "common/math.cuh"
 #include "common/philox.h"
 #include "common/placement.cuh"
 #include "common/products.cuh"
-#include "common/score/element_product.cuh"
 #include "common/softmax.cuh"
 #include "common/standard/score_room.cuh"
 

@@ -1,5 +1,6 @@
 // The barriers of a kv loop in two stages whose warps all copy and all multiply: which stages are full, which are empty, and
-// whether what hooks read ahead in one buffer has been read.
+// whether what hooks read ahead in one buffer has been read. Every lane arrives, not one for its warp behind __syncwarp:
+// compute-sanitizer's racecheck does not follow that, and reports hazards.
 #pragma once
 
 #include "common/placement.cuh"
@@ -25,18 +26,11 @@ struct StageBarriers {
 #pragma unroll
       for (int stage = 0; stage < 2; ++stage) {
         make_barrier(full(stage), kWarps * 32);
-        make_barrier(empty(stage), kWarps);
+        make_barrier(empty(stage), kWarps * 32);
       }
-      make_barrier(reads_empty(), kWarps);
+      make_barrier(reads_empty(), kWarps * 32);
     }
     __syncthreads();
-  }
-
-  /// A warp's, once its lanes have read. compute-sanitizer's racecheck does not follow __syncwarp to the lane that
-  /// arrives and reports hazards; where every lane arrives, it finds none.
-  static __device__ __forceinline__ void give_back(unsigned barrier) {
-    __syncwarp();
-    if (lane_of_warp() == 0) arrive(barrier);
   }
 };
 

@@ -23,21 +23,21 @@ TEST_CASE("the source of an sm_75 kernel and of two f32 kernels", "[emit]") {
   test::check_golden("source/causal_f32_d128_t4.cu", source_of("causal", DType::f32, 128, "t4").text);
 }
 
-TEST_CASE("tensor cores add a table of 16 bits where two numbers of its type hold the factor", "[emit]") {
-  const auto adds_by_product = [](const char* table, const char* factor) {
+TEST_CASE("scores begin with a table of 16 bits, whatever its factor", "[emit]") {
+  const auto begins_with_elements = [](const char* table, const char* factor) {
     const Spec spec =
         Spec::parse(std::string("attention t\nhead_dim 64\ndtype f16\nscale 1.0\ntensor a : ") + table +
                     "[q_len, kv_len]\nscore_mod = score + " + factor + " * a[q_idx, kv_idx]\n");
     const std::string text = compile_front_end(spec.checked(), find_target("a100")).source->text;
     return text.find("kAddendTermIsElement = true") != std::string::npos;
   };
-  CHECK(adds_by_product("f16", "3.0"));
-  CHECK(adds_by_product("f16", "-0.2"));
-  CHECK_FALSE(adds_by_product("f16", "0.00001"));  // below what f16 holds to 22 bits
-  CHECK_FALSE(adds_by_product("f16", "100000.0"));
-  CHECK(adds_by_product("bf16", "0.00001"));
-  CHECK(adds_by_product("bf16", "100000.0"));
-  CHECK_FALSE(adds_by_product("f32", "3.0"));
+  CHECK(begins_with_elements("f16", "3.0"));
+  CHECK(begins_with_elements("f16", "-0.2"));
+  CHECK(begins_with_elements("f16", "0.00001"));
+  CHECK(begins_with_elements("f16", "100000.0"));
+  CHECK(begins_with_elements("bf16", "0.00001"));
+  CHECK(begins_with_elements("bf16", "100000.0"));
+  CHECK_FALSE(begins_with_elements("f32", "3.0"));
 }
 
 TEST_CASE("a source carries the templates of its family and no other's", "[emit]") {

@@ -13,13 +13,14 @@ inline float to_float(F16, unsigned short bits) { return tools::f16_to_float(bit
 inline unsigned short from_float(Bf16, float x) { return tools::float_to_bf16(x); }
 inline unsigned short from_float(F16, float x) { return tools::float_to_f16(x); }
 
-/// c += a b for fragments of m16n8 and depth 8 or 16 of 16-bit elements.
-template <class Element, int kDepth>
+/// c += a b for fragments of m16n8k16 of 16-bit elements.
+template <class Element>
 void multiply(float (&c)[4], const unsigned* a, const unsigned* b) {
   struct Mine {
     float* c;
     const unsigned *a, *b;
   } mine = {c, a, b};
+  static constexpr unsigned kDepth = 16;
   block.together<Mine>("mma", mine, [](Mine* const(&of_lanes)[kWarpSize]) {
     float left[16][kDepth], right[kDepth][8];
     for (unsigned lane = 0; lane < kWarpSize; ++lane)
@@ -80,13 +81,7 @@ unsigned pack(float lo, float hi) {
 template <class Element>
 void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   const unsigned b[2] = {b0, b1};
-  emulated::multiply<Element, 16>(c, a, b);
-}
-
-template <class Element>
-void mma_m16n8k8(float (&c)[4], unsigned a0, unsigned a1, unsigned b0) {
-  const unsigned a[2] = {a0, a1};
-  emulated::multiply<Element, 8>(c, a, &b0);
+  emulated::multiply<Element>(c, a, b);
 }
 
 }  // namespace fa

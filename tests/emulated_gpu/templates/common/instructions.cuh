@@ -26,7 +26,6 @@ inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
   emulated::block.copy({.to = emulated::piece_at(smem), .from = valid ? gmem : nullptr});
 }
 
-inline float maximum_or_nan(float a, float b) { return a != a ? a : b != b ? b : fmaxf(a, b); }
 inline void add_to_global(float* to, float by) { atomicAdd(to, by); }
 constexpr bool kAddsFour = false, kStoresMatrices = false;
 inline void add_four_to_global(float* to, const float (&by)[4]) {
