@@ -40,12 +40,14 @@ def geometric_mean(ratios):
 
 
 def measure(sides, specs, config, rounds):
-    """A row for each spec: the fastest medians of either side, their plans; and the report of the last run."""
+    """A row for each spec: the fastest medians of either side, their plans; and a report of the newer build."""
     length = 2048 if config[1] == "f32" else 4096
     runs, report = {name: [] for name in sides}, None
     for name in ("before", "after", "after", "before") * rounds:
-        rows, report = bench(*sides[name][:2], specs, config, length, 40, sides[name][2])
+        rows, of_run = bench(*sides[name][:2], specs, config, length, 40, sides[name][2])
         runs[name].append(rows)
+        if name == "after":
+            report = of_run
     rows = []
     for spec in specs:
         row = {"spec": spec, "gpu": config[0], "dtype": config[1], "head_dim": config[2], "length": length}

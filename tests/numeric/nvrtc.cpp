@@ -84,11 +84,9 @@ struct Spilling {
   std::string_view spec;  // empty: every spec that no earlier line names
   int bytes;
 };
-constexpr std::array<Spilling, 18> kSpilling{{
-    {"t4", DType::f16, 256, "document", 220},
-    {"t4", DType::f16, 256, "t5_bias", 236},
-    {"t4", DType::f16, 256, "", 204},
-    {"t4", DType::f32, 256, "tree", 172},
+constexpr std::array<Spilling, 16> kSpilling{{
+    {"t4", DType::f16, 256, "dropout", 96},
+    {"t4", DType::f16, 256, "t5_bias", 16},
     {"a100", DType::f32, 64, "", 56},
     {"a100", DType::f32, 128, "", 108},
     {"a100", DType::f32, 256, "", 216},
