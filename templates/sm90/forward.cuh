@@ -164,6 +164,12 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
   }
 
+  /// By the warps that multiply: a tile of K, and the table's with it. Products read K for a whole warp, but each lane reads
+  /// elements, and arrives itself, as racecheck wants it (common/sync/stage_barriers.cuh).
+  static __device__ __forceinline__ void give_back_k(unsigned smem, int stage) {
+    if (Reads::kElements || lane_of_warp() == 0) arrive(k_empty(smem, stage));
+  }
+
   /// By the copying warps: the table's tile, which belongs to the stage of K that it arrives with. One buffer is
   /// free once the stage before has been given back.
   __device__ __forceinline__ void copy_elements(const ForwardParams& params, unsigned char* reads,
@@ -206,7 +212,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       for (int stage = 0; stage < 2; ++stage) {
         make_barrier(k_full(smem, stage), kCopyingWarps * 32);
         make_barrier(v_full(smem, stage), kCopyingWarps * 32);
-        make_barrier(k_empty(smem, stage), Config::kWarps);
+        make_barrier(k_empty(smem, stage), Config::kWarps * (Reads::kElements ? 32 : 1));
         make_barrier(v_empty(smem, stage), Config::kWarps);
       }
     }
@@ -330,16 +336,13 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         await_products<0>();
       }
       pin(s[0]);
-      if (!kReadsElementsLate && lane == 0) arrive(k_empty(smem, stage));
+      if constexpr (!kReadsElementsLate) give_back_k(smem, stage);
       if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
       float tile_max[1][2];
       this->find_maximum(tile_max);
-      if constexpr (kReadsElementsLate) {
-        __syncwarp();
-        if (lane == 0) arrive(k_empty(smem, stage));  // hooks have read the table's tile
-      }
+      if constexpr (kReadsElementsLate) give_back_k(smem, stage);
       const WalkStep then = walk.after(params, now);
       if constexpr (Reads::kColumns) {
         sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
