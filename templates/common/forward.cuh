@@ -221,17 +221,17 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Copy<KTile, kThreads> k_copy;
     Copy<VTile, kThreads> v_copy;
     const auto load_k = [&](int tile, int stage) {
-      k_copy.start(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
-                   static_cast<int>(params.k_strides.row), tile * kTileKv, item.kv_len(params));
+      k_copy.start_if_any(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
+                          static_cast<int>(params.k_strides.row), tile * kTileKv, item.kv_len(params));
     };
     const auto load_v = [&](int tile, int stage) {
-      v_copy.start(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
-                   static_cast<int>(params.v_strides.row), tile * kTileKv, item.kv_len(params));
+      v_copy.start_if_any(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
+                          static_cast<int>(params.v_strides.row), tile * kTileKv, item.kv_len(params));
     };
 
     const char* q = Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h);
     Copy<QTile, kThreads> q_copy;
-    q_copy.start(copy_to, q, static_cast<int>(params.q_strides.row), q0, item.q_len(params));
+    q_copy.start_if_any(copy_to, q, static_cast<int>(params.q_strides.row), q0, item.q_len(params));
     q_copy.settle(copy_to);
     close_copies();
     if constexpr (Config::kQInRegisters) {

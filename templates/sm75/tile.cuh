@@ -27,14 +27,18 @@ struct Copy {
     return valid ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
   }
 
-  /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece). The branch around the loads keeps their
-  /// addresses to themselves: computed among the products before, they would be spilled.
+  /// Starts copying rows first_row.. of a tensor (Tile::for_each_piece).
   __device__ __forceinline__ void start(unsigned to, const char* base_, int row_stride_, int first_row_,
                                         int length_) {
-    base = base_;
-    row_stride = row_stride_;
-    first_row = first_row_;
-    length = length_;
+    keep(base_, row_stride_, first_row_, length_);
+    fetch(to, 0);
+  }
+
+  /// The same of a tile that may lie past the last row. The branch keeps the addresses of the loads to themselves:
+  /// computed among the products of a forward kernel's tile before, they would be spilled.
+  __device__ __forceinline__ void start_if_any(unsigned to, const char* base_, int row_stride_,
+                                               int first_row_, int length_) {
+    keep(base_, row_stride_, first_row_, length_);
     if (first_row < length)
       fetch(to, 0);
     else
@@ -52,6 +56,13 @@ struct Copy {
   }
 
  private:
+  __device__ __forceinline__ void keep(const char* base_, int row_stride_, int first_row_, int length_) {
+    base = base_;
+    row_stride = row_stride_;
+    first_row = first_row_;
+    length = length_;
+  }
+
   __device__ __forceinline__ void fetch(unsigned to, int first) {
     for_each_piece(to, first,
                    [&](int i, unsigned, const char* from, bool valid) { held[i] = load(from, valid); });

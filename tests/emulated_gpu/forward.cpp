@@ -44,8 +44,8 @@ TEST_CASE("emulated kernels of sm_80 and sm_75 compute plain attention", "[emula
                         tiny("full", "a100", DType::f32, 32), tiny("full", "t4", DType::f32, 32)});
 }
 
-// A CTA that has an SM to itself copies a table's tiles a step ahead, in one stage and in two. Numbers that are not finite, some
-// of them in the same rows of a tile, are found once more from the buffer of their step.
+// A CTA that has an SM to itself copies a table's tiles a step ahead, in one stage and in two. Numbers that are not finite stay
+// those of their elements.
 TEST_CASE("emulated kernels copy a table's tiles a step ahead", "[emulated]") {
   if (test::skip_without_compiler()) return;
   const Spec spec = pair_bias_spec(DType::bf16);

@@ -99,8 +99,8 @@ void check_odd_numbers(Device device, const std::vector<Impl>& impls = {Impl::fa
   }
 }
 
-/// Numbers that are not finite, or that a factor makes so, in a table read at the element: kernels that
-/// multiply its tiles by tensor cores must not let them out of their own element.
+/// Numbers that are not finite, or that a factor makes so, in a table read at the element: kernels whose
+/// scores begin with its tiles must not let them out of their own element.
 void check_odd_table(Device device, const std::vector<Impl>& impls = {Impl::facet}) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     for (const std::string table : {"bf16", "f16"}) {
