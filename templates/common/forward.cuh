@@ -231,6 +231,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
     const char* q = Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h);
     Copy<QTile, kThreads> q_copy;
+    // The tile exists; but without sm_75's branch one kernel of specs/ would spill (bigbird in f32, d256).
     q_copy.start_if_any(copy_to, q, static_cast<int>(params.q_strides.row), q0, item.q_len(params));
     q_copy.settle(copy_to);
     close_copies();
