@@ -18,8 +18,7 @@ struct Copy {
         [](int, unsigned smem, const char* from, bool valid) { cp_async_16(smem, from, valid); });
   }
 
-  /// The same of a tile that may lie past the last row, which is one of zeros: a branch would keep ptxas from filling the
-  /// latencies of copies.
+  /// The same of a tile that may lie past the last row, which is one of zeros (common/forward.cuh says why no branch).
   __device__ __forceinline__ void start_if_any(unsigned to, const char* base, int row_stride, int first_row,
                                                int length) {
     start(to, base, row_stride, first_row, length);
