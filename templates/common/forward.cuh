@@ -31,6 +31,7 @@
 #include "common/score/hooks.cuh"
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
+#include "common/score/table_copies.cuh"
 #include "common/softmax.cuh"
 #include "common/sync/stage_barriers.cuh"
 #include "common/tile.cuh"
@@ -73,6 +74,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using KTile = typename Map::KTile;
   using VTile = typename Map::VTile;
   using Reads = StagedReads<Config, Hooks>;
+  using Table = TableCopies<Config, Hooks>;
   static constexpr bool kElementsAhead = Reads::kElements && Reads::kBuffers == 2;  // a whole step
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
@@ -167,12 +169,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       }
   }
 
-  __device__ __forceinline__ bool load_elements(unsigned char* to, const ForwardParams& params,
-                                                const typename Hooks::Head& head, int tile) const {
-    return Reads::start_elements(to, params, item, this->head_of_tile(params, head), this->first_row(params),
-                                 tile * kTileKv);
-  }
-
   __device__ __forceinline__ typename Reads::Found find_columns(const ForwardParams& params,
                                                                 const typename Hooks::Head& head,
                                                                 int tile) const {
@@ -216,6 +212,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
     base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
     if constexpr (Score::kIsLinear) Linear::keep(base, params, this->find_head(params));
+    if constexpr (Reads::kElements)
+      Table::keep(base, Table::find_rows(params, item, this->find_head(params), q0));
     base.seal();
     const unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
@@ -246,23 +244,37 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Walk walk{{item}};
     WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
-    // What hooks read of a tile, into its buffer. What is stored, not copied, is there when this thread arrives;
-    // the fence waits for the copies under way, so that it is passed only where something was stored.
-    const auto copy_reads = [&](int tile, int buffer) {
-      bool stores = Reads::kColumns;
+    const auto load_elements = [&](int tile, int buffer) {  // in one stage
       if constexpr (Reads::kElements)
-        stores |= load_elements(reads + buffer * Reads::kElementBytes, params, head, tile);
-      if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, tile));
-      if (stores) __threadfence_block();
+        Table::start(reads + buffer * Reads::kElementBytes, Table::kept(base), params, item,
+                     this->head_of_tile(params, head), tile * kTileKv, [] {});
+    };
+    // All of a tile, in two stages. What a table's tile takes a branch for stands first, beside that of a barrier.
+    const auto load_stage = [&](const typename Table::Rows& rows, int tile, int stage, int buffer) {
+      const auto load_both = [&] {
+        load_k(tile, stage);
+        load_v(tile, stage);
+      };
+      if constexpr (Reads::kElements)
+        Table::start(reads + buffer * Reads::kElementBytes, rows, params, item,
+                     this->head_of_tile(params, head), tile * kTileKv, load_both);
+      else
+        load_both();
+      if constexpr (Reads::kColumns) {
+        Reads::store_columns(reads, find_columns(params, head, tile));
+        __threadfence_block();  // they are there when this thread arrives
+      }
+      arrive_with_copies(barriers().full(stage));
     };
     const auto copy_first = [&] {
-      load_k(now.tile(), first_stage);
-      if constexpr (kTwoStages) load_v(now.tile(), first_stage);
-      copy_reads(now.tile(), 0);
-      if constexpr (kTwoStages)
-        arrive_with_copies(barriers().full(first_stage));
-      else
+      if constexpr (kTwoStages) {
+        load_stage(Table::kept(base), now.tile(), first_stage, 0);
+      } else {
+        load_k(now.tile(), 0);
+        load_elements(now.tile(), 0);
+        if constexpr (Reads::kColumns) Reads::store_columns(reads, find_columns(params, head, now.tile()));
         close_copies();
+      }
     };
     if constexpr (!kBeginsInLoop) copy_first();
 
@@ -299,14 +311,14 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       load_v(now.tile(), 0);
       if constexpr (kElementsAhead) {
         close_copies();  // V's arrival is awaited earlier
-        load_elements(reads + (1 - this->element_buffer) * Reads::kElementBytes, params, head, then.tile());
+        load_elements(then.tile(), 1 - this->element_buffer);
       }
       close_copies();
       const float shift = find_scores();
       v_copy.settle(copy_to + kVOffset);
       await_copies<kElementsAhead ? 1 : 0>();
       __syncthreads();
-      if constexpr (Reads::kElements && !kElementsAhead) load_elements(reads, params, head, then.tile());
+      if constexpr (!kElementsAhead) load_elements(then.tile(), 0);
       load_k(then.tile(), 0);
       close_copies();
       typename Reads::Found found;
@@ -325,11 +337,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         arrive(barriers().reads_empty());
         wait(barriers().reads_empty(), stage);
       }
-      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // turn 0 finds it free
-      load_k(then.tile(), other);
-      load_v(then.tile(), other);
-      copy_reads(then.tile(), kElementsAhead ? 1 - this->element_buffer : 0);
-      arrive_with_copies(barriers().full(other));
+      const typename Table::Rows rows = Table::kept(base);  // while this waits
+      wait(barriers().empty(other), (turn + 3) / 2 % 2);    // turn 0 finds it free
+      load_stage(rows, then.tile(), other, kElementsAhead ? 1 - this->element_buffer : 0);
       multiply_pv(params, v_lane() + stage * VTile::kBytes, scale, shift, now.tile() * kTileKv);
       arrive(barriers().empty(stage));
       now = then;

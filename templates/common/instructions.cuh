@@ -94,6 +94,15 @@ __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, boo
                : "memory");
 }
 
+/// The same where `is_wanted`, and nothing elsewhere, by a predicate and not a branch.
+__device__ __forceinline__ void cp_async_16_if(bool is_wanted, unsigned smem, const void* gmem, bool valid) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"
+      "@p cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n}" ::"r"(smem),
+      "l"(gmem), "r"(valid ? 16 : 0), "r"(is_wanted ? 1 : 0)
+      : "memory");
+}
+
 /// 2^x, relative error 2^-22; subnormal results are flushed to zero. exp2(-inf) = 0.
 __device__ __forceinline__ float fast_exp2(float x) {
   float y;

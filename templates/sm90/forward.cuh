@@ -26,6 +26,7 @@
 #include "common/score/hooks.cuh"
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
+#include "common/score/table_copies.cuh"
 #include "common/softmax.cuh"
 #include "common/sync/barrier.cuh"
 #include "common/tile.cuh"
@@ -66,6 +67,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using KTile = typename Map::KTile;
   using VTile = typename Map::VTile;
   using Reads = StagedReads<Config, Hooks>;
+  using Table = TableCopies<Config, Hooks>;
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
   static constexpr int kBarriers = OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;  // their offset
@@ -172,14 +174,13 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   /// By the copying warps: the table's tile, which belongs to the stage of K that it arrives with. One buffer is
   /// free once the stage before has been given back.
-  __device__ __forceinline__ void copy_elements(const ForwardParams& params, unsigned char* reads,
-                                                unsigned smem, int kv0, int stage, int parity,
-                                                bool is_first) const {
+  __device__ __forceinline__ void copy_elements(const ForwardParams& params, const typename Table::Rows& rows,
+                                                unsigned char* reads, unsigned smem, int kv0, int stage,
+                                                int parity, bool is_first) const {
     if (Reads::kBuffers == 1 && !is_first) wait(k_empty(smem, 1 - stage), parity ^ stage);
     const int buffer = Reads::kBuffers == 1 ? 0 : stage;
-    if (Reads::start_elements(reads + buffer * Reads::kElementBytes, params, item, this->find_head(params),
-                              this->first_row(params), kv0))
-      __threadfence_block();  // what was stored, not copied, is there when this thread arrives
+    Table::start(reads + buffer * Reads::kElementBytes, rows, params, item, this->find_head(params), kv0,
+                 [] {});
   }
 
   __device__ __forceinline__ void pack_probabilities() {
@@ -238,6 +239,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const char* const v_base = Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head);
     const unsigned copy_to = smem + copy_offset(thread);
     const auto copy = [](int, unsigned to, const char* from, bool valid) { cp_async_16(to, from, valid); };
+    typename Table::Rows rows;
+    if constexpr (Reads::kElements)
+      rows = Table::find_rows(params, item, this->find_head(params), this->first_row(params));
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
     WalkStep now = walk.first(params);
@@ -251,7 +255,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
                                                          static_cast<int>(params.k_strides.row), kv0,
                                                          item.kv_len(params), copy, thread);
       if constexpr (Reads::kElements)
-        copy_elements(params, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
+        copy_elements(params, rows, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
       is_first = false;
       arrive_with_copies(k_full(smem, stage));
       wait(v_empty(smem, stage), parity);

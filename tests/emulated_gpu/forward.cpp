@@ -131,7 +131,7 @@ TEST_CASE("the emulation shows where a barrier or a wait for copies is missing",
   const std::string wait = "      await_copies<0>();\n      __syncthreads();\n      load_v";
   const std::string barrier = "      __syncthreads();\n";
   const std::string copies_v = "      load_v(now.tile(), 0);\n      if constexpr (kElementsAhead)";
-  const std::string copies_k = "      if constexpr (Reads::kElements && !kElementsAhead)";
+  const std::string copies_k = "      if constexpr (!kElementsAhead) load_elements";
   const auto changed = [&](const std::string& from, const std::string& to) {
     return replaced(source, "common/forward.cuh", from, to);
   };

@@ -81,7 +81,6 @@ TEST_CASE("the emulation shows where a wait for a stage is missing", "[emulated]
   CHECK(failure_in_any_order(spec, source, problem) == "");
   CHECK(failure_in_any_order(spec, without(source, "      wait(barriers().full(stage), turn / 2 % 2);\n"),
                              problem) != "");
-  const std::string wait_empty =
-      "      wait(barriers().empty(other), (turn + 3) / 2 % 2);  // turn 0 finds it free\n";
+  const std::string wait_empty = "      wait(barriers().empty(other), (turn + 3) / 2 % 2);";
   CHECK(failure_in_any_order(spec, without(source, wait_empty), problem) != "");
 }

@@ -26,6 +26,10 @@ inline void cp_async_16(unsigned smem, const void* gmem, bool valid) {
   emulated::block.copy({.to = emulated::piece_at(smem), .from = valid ? gmem : nullptr});
 }
 
+inline void cp_async_16_if(bool is_wanted, unsigned smem, const void* gmem, bool valid) {
+  if (is_wanted) cp_async_16(smem, gmem, valid);
+}
+
 inline void add_to_global(float* to, float by) { atomicAdd(to, by); }
 constexpr bool kAddsFour = false, kStoresMatrices = false;
 inline void add_four_to_global(float* to, const float (&by)[4]) {
