@@ -78,6 +78,10 @@ void polish(const HostModule& host) {
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", width);
       function.addFnAttr("min-legal-vector-width", width);
+      // Vectors that do not fit the registers go to the stack, whose 16 bytes of alignment would lay them across lines of
+      // the cache. LLVM aligns a frame only where this is asked before it gives registers away.
+      function.addFnAttr(
+          llvm::Attribute::getWithStackAlignment(function.getContext(), llvm::Align(host.cpu.lanes * 4)));
       verify(function, "emit_host");
       simplify_in_place(function);
     }
