@@ -1,6 +1,8 @@
 // Code for CPUs with fewer features than this one: narrower vectors, fewer registers, no FMA, no gathers, no
 // half-precision instructions. This CPU can run it, too, so it is compared with the reference.
 #include <cmath>
+#include <sstream>
+#include <string>
 
 #include "tests/catch.h"
 #include "tests/runtime/host/problem.h"
@@ -69,6 +71,24 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
       }
     }
   }
+}
+
+// A vector across two lines of the cache takes two reads. The stack has 16 bytes of alignment where a function asks for no more.
+TEST_CASE("host kernel: vectors that do not fit the registers are spilled to aligned places") {
+  if (!host_cpu().triple.starts_with("x86_64")) {
+    tests::skip("this is no x86-64 machine");
+    return;
+  }
+  const CheckedSpec spec =
+      Spec::parse("attention t\nhead_dim 64\ndtype f32\nscore_mod = 9 * tanh(score / 9)\n").checked();
+  const HostCpu cpu = host_cpu_with("haswell", "+avx,+avx2,+fma,+f16c,+bmi,+bmi2");
+  std::istringstream text(host_asm(host_code(spec, 96, 64, cpu)));
+  int aligned = 0, others = 0;
+  for (std::string line; std::getline(text, line);)
+    if (line.find("(%rsp)") != std::string::npos && line.find("%ymm") != std::string::npos)
+      ++(line.find("vmovups") == std::string::npos ? aligned : others);
+  CHECK(aligned > 0);
+  CHECK(others == 0);
 }
 
 // Code that this machine cannot run can still be generated.
