@@ -249,7 +249,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         Table::start(reads + buffer * Reads::kElementBytes, Table::kept(base), params, item,
                      this->head_of_tile(params, head), tile * kTileKv, [] {});
     };
-    // All of a tile, in two stages. What a table's tile takes a branch for stands first, beside that of a barrier.
+    // Loads all of a tile, in two stages. A table's tile may need a branch, which comes first, right behind the barrier's.
     const auto load_stage = [&](const typename Table::Rows& rows, int tile, int stage, int buffer) {
       const auto load_both = [&] {
         load_k(tile, stage);

@@ -94,7 +94,7 @@ __device__ __forceinline__ void cp_async_16(unsigned smem, const void* gmem, boo
                : "memory");
 }
 
-/// The same where `is_wanted`, and nothing elsewhere, by a predicate and not a branch.
+/// The same if `is_wanted`, else nothing. A predicate decides, so that there is no branch.
 __device__ __forceinline__ void cp_async_16_if(bool is_wanted, unsigned smem, const void* gmem, bool valid) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n"

@@ -78,8 +78,8 @@ void polish(const HostModule& host) {
     if (!function.isDeclaration()) {
       function.addFnAttr("prefer-vector-width", width);
       function.addFnAttr("min-legal-vector-width", width);
-      // Vectors that do not fit the registers go to the stack, whose 16 bytes of alignment would lay them across lines of
-      // the cache. LLVM aligns a frame only where this is asked before it gives registers away.
+      // Vectors that do not fit the registers go to the stack. The stack is aligned to 16 bytes, so that such a vector could
+      // lie across two cache lines. LLVM can align the frame only if it knows of it before register allocation.
       function.addFnAttr(
           llvm::Attribute::getWithStackAlignment(function.getContext(), llvm::Align(host.cpu.lanes * 4)));
       verify(function, "emit_host");

@@ -41,7 +41,7 @@ struct StagedReads {
   static constexpr int kColumnsOffset = kBuffers * kElementBytes;
   static constexpr int kBytes = kColumnsOffset + (kColumnBytes + 15) / 16 * 16;
 
-  /// Where a row's 16-byte chunk lies in the row.
+  /// A row is cut into chunks of 16 bytes. Returns the slot, counted in chunks, where row `row` keeps chunk `chunk`.
   static __device__ __forceinline__ int swizzled(int chunk, int row) {
     const int turn = !kIsSwizzled ? 0 : kChunks >= 8 ? row & 7 : row / (8 / kChunks) & (kChunks - 1);
     return chunk ^ turn;

@@ -1,6 +1,6 @@
-// How a table's tile comes in (common/score/staged_reads.cuh), by asynchronous copies of 16 bytes. Where the table's rows
-// follow each other evenly, are aligned, and kv_len cuts no copy, the tile is whole: copies bring it without a branch.
-// Else pieces are asked one by one, and those that no copy brings are stored.
+// Loads a table's tile into shared memory (common/score/staged_reads.cuh) by asynchronous copies of 16 bytes. A tile is
+// whole if the table's rows lie at one distance from each other and are aligned, and kv_len does not cut a copy. A whole
+// tile is copied without a branch. In any other tile each piece is checked: it is copied, or stored value by value.
 #pragma once
 
 #include "common/instructions.cuh"
@@ -17,7 +17,7 @@ struct TableCopies {
   using Value = typename Reads::Value;
   using Head = typename Hooks::Head;
 
-  /// The table's rows of a q tile, which a kv loop finds once and keeps.
+  /// The table's rows of a q tile. A kv loop finds them once and keeps them.
   struct Rows {
     const char* first = nullptr;  // where the first one begins, if any tile is whole
     int left = 0;                 // up to q_len
@@ -54,14 +54,14 @@ struct TableCopies {
             static_cast<int>(store.get_word(kLaneOfWhole))};
   }
 
-  /// Starts to bring these rows' tile from column kv0 on to `to`. What takes a branch comes first, then `between`, then the
-  /// copies of a whole tile. The caller closes their group. Past the end are zeros, or copies of the last row, whose
-  /// scores end as -inf or are not stored.
+  /// Starts to load the tile of these rows that begins at column kv0 into `to`. A tile that is not whole is loaded first.
+  /// Then `between` is called, then the copies of a whole tile start. The caller closes their group. Past the end the tile
+  /// has zeros, or the last row again; the scores there become -inf or are not stored.
   template <class Between>
   static __device__ __forceinline__ void start(unsigned char* to, const Rows& rows,
                                                const ForwardParams& params, const WorkItem& item,
                                                const Head& head, int kv0, Between between) {
-    // All threads find the same. Past the end nothing is read.
+    // All threads get the same answer. A tile past the end counts as whole: its copies read nothing and write zeros.
     const bool is_whole = kRowsAreEven && (kv0 < rows.whole_until || kv0 >= item.kv_len(params));
     if (!is_whole && bring_pieces(to, params, item, head, item.q_len(params) - rows.left, kv0))
       __threadfence_block();  // what was stored, not copied, is there when this thread arrives at a barrier
@@ -110,8 +110,8 @@ struct TableCopies {
     return i * kRowsOfPass + static_cast<int>(copying_thread<Config>()) / kChunks < Config::kTileQ;
   }
 
-  /// Starts the copies of this thread where `is_wanted`. It finds its place as common/tile.cuh does for K and V, so that
-  /// compilers compute once what is alike.
+  /// Starts this thread's copies if `is_wanted`. The thread's row and chunk are computed as in common/tile.cuh, so that the
+  /// compiler shares them with the copies of K and V.
   static __device__ __forceinline__ void copy_whole(bool is_wanted, unsigned to, const Rows& rows,
                                                     const ForwardParams& params, const WorkItem& item,
                                                     const Head& head, int kv0) {
@@ -153,8 +153,8 @@ struct TableCopies {
            (piece.left >= Reads::kValuesOfChunk || piece.left <= 0);
   }
 
-  /// Brings a tile that is not whole: where rows are even by stores, else by copies, and by stores of what no copy brings.
-  /// Returns whether anything was stored.
+  /// Loads a tile that is not whole. Even rows are stored; of other rows the pieces that a copy can bring are copied, and
+  /// the rest is stored. Returns whether this thread stored anything.
   static __device__ __forceinline__ bool bring_pieces(unsigned char* to, const ForwardParams& params,
                                                       const WorkItem& item, const Head& head, int first_row,
                                                       int kv0) {

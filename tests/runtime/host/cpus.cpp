@@ -73,7 +73,7 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
   }
 }
 
-// A vector across two lines of the cache takes two reads. The stack has 16 bytes of alignment where a function asks for no more.
+// A vector that lies across two cache lines takes two reads. A function that asks for nothing gets a stack aligned to 16 bytes.
 TEST_CASE("host kernel: vectors that do not fit the registers are spilled to aligned places") {
   if (!host_cpu().triple.starts_with("x86_64")) {
     tests::skip("this is no x86-64 machine");
