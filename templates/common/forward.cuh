@@ -28,6 +28,7 @@
 #include "common/odd_outputs.cuh"
 #include "common/output_tile.cuh"
 #include "common/products.cuh"
+#include "common/row_references.cuh"
 #include "common/score/hooks.cuh"
 #include "common/score/score_product.cuh"
 #include "common/score/staged_reads.cuh"
@@ -65,6 +66,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
+  using References = RowReferences<kMTiles, kTrustsReferences<Element>>;
   static constexpr int kThreads = Config::kWarps * 32;
   // common/dropout.cuh; tiles that end inside a group of 32 columns draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -145,28 +147,19 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
   }
 
-  /// Brings the state of every row and acc_o to a maximum that serves this tile as well. Most tiles raise no
-  /// row's maximum by much, and then nothing is multiplied: a stale maximum is as exact (see SoftmaxRow). Each
-  /// thread asks for its own scores: lanes exchange their maxima only where one of them is stale.
-  __device__ __forceinline__ void rescale(const float (&tile_max)[kMTiles][2], float scale, float shift) {
-    const auto as_logit = [&](float x) { return Score::kHasShift ? x * scale + shift : x * scale; };
-    bool stale = false;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) stale |= softmax[m][half].is_stale(as_logit(tile_max[m][half]));
-    if (!__any_sync(0xffffffffu, stale)) return;
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float factor = softmax[m][half].rescale(as_logit(quad_max(tile_max[m][half])));
-#pragma unroll
-        for (int d = 0; d < kDTiles; ++d) {
-          o[m][d][2 * half] *= factor;
-          o[m][d][2 * half + 1] *= factor;
-        }
-      }
+  /// Brings the state of every row and acc_o to references that serve this tile as well.
+  template <class References>
+  __device__ __forceinline__ void settle(LaneStore& base, float scale, float shift) {
+    const auto multiply = [&](int m, int half, float factor) { this->multiply_row(m, half, factor); };
+    if constexpr (!kTrustsReferences<Element>) {
+      References::settle(base, *this, softmax, scale, shift, multiply);
+    } else {
+      float factor[kMTiles][2];  // both ways to find them lead to one code that multiplies
+      const auto keep = [&](int m, int half, float x) { factor[m][half] = x; };
+      if (References::settle(base, *this, softmax, scale, shift, keep))
+        Place::for_each_row(
+            [&](typename Place::ThreadRow row) { multiply(row.m, row.half, factor[row.m][row.half]); });
+    }
   }
 
   __device__ __forceinline__ typename Reads::Found find_columns(const ForwardParams& params,
@@ -193,6 +186,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   }
 
  private:
+  // Whether a walk follows another: the next item's, or an item's once more.
+  static constexpr bool kDoesMore = WorkItem::kDoesMany || kTrustsReferences<Element>;
   int turn = 0;  // two stages: how many tiles' K and V have been given back, by all items
 
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
@@ -203,8 +198,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
-    const int first_stage = WorkItem::kDoesMany ? turn % 2 : 0;
-    k_lane = smem + kKOffset + first_stage * KTile::kBytes + Product::lane_offset_k(lane);
+    k_lane = smem + kKOffset + turn % 2 * KTile::kBytes + Product::lane_offset_k(lane);
 
     // Row 0 of K and of V.
     const int kv_head = Sequence::kv_head(params.call, h);
@@ -215,7 +209,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     if constexpr (Reads::kElements)
       Table::keep(base, Table::find_rows(params, item, this->find_head(params), q0));
     base.seal();
-    const unsigned copy_to = smem + copy_offset();
+    unsigned copy_to = smem + copy_offset();
     Copy<KTile, kThreads> k_copy;
     Copy<VTile, kThreads> v_copy;
     const auto load_k = [&](int tile, int stage) {
@@ -268,7 +262,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     };
     const auto copy_first = [&] {
       if constexpr (kTwoStages) {
-        load_stage(Table::kept(base), now.tile(), first_stage, 0);
+        load_stage(Table::kept(base), now.tile(), turn % 2, 0);
       } else {
         load_k(now.tile(), 0);
         load_elements(now.tile(), 0);
@@ -276,22 +270,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         close_copies();
       }
     };
-    if constexpr (!kBeginsInLoop) copy_first();
-
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) softmax[m][half].start();
-    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int d = 0; d < kDTiles; ++d)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
-
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
-    if constexpr (kElementsAhead) this->element_buffer = 0;
     // Scores of the tile, and the rows' maxima that its exponentials refer to. Returns what shifts its logits.
     const auto find_scores = [&] {
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
@@ -299,9 +278,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       this->multiply_qk(k_lane);
       const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
       const float shift = this->apply_hooks(params, head, now, slope);
-      float tile_max[kMTiles][2];
-      this->find_maximum(tile_max);
-      rescale(tile_max, scale, shift);
+      this->template settle<References>(base, scale, shift);
       return shift;
     };
     const auto visit_in_step = [&](WalkStep then) {
@@ -352,10 +329,37 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       else
         visit_in_step(then);
     };
+    if constexpr (!kBeginsInLoop) copy_first();
+    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
+    const auto start = [&] {
+      this->start_rows();
+      if constexpr (kElementsAhead) this->element_buffer = 0;
+    };
+    start();
+    References::start(base);
+    // After the last tile: whether all have to be visited again, from the first, which `now` is then.
+    const auto starts_again = [&] {
+      // The zeros of no tile took a turn, too: what follows goes on from there.
+      if constexpr (kTwoStages && kDoesMore) {
+        arrive(barriers().empty(turn % 2));
+        if constexpr (kSharesReads) arrive(barriers().reads_empty());
+        k_lane += turn % 2 == 0 ? KTile::kBytes : -KTile::kBytes;
+        ++turn;
+      }
+      if (!References::have_to_repeat(base, *this, softmax)) return false;
+      // Or what is found from these would be kept for this, in registers that the loop does not have.
+      hide(copy_to);
+      hide(q_lane);
+      hide(k_lane);
+      now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
+      if constexpr (!kBeginsInLoop) copy_first();
+      start();
+      return true;
+    };
     // The next step is found here, where no score is held and a search has registers.
     if constexpr (kBeginsInLoop) {
 #pragma unroll 1
-      while (now.exists()) {
+      while (now.exists() || starts_again()) {
         WalkStep then = walk.search(params, now.tile() + 1);
         if (!now.is_visited()) {
           now = then;
@@ -372,12 +376,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       }
     } else {
 #pragma unroll 1
-      while (now.exists()) visit(walk.after(params, now));
-    }
-    // The zeros of no tile took a turn, too: the next item goes on from there.
-    if constexpr (kTwoStages && WorkItem::kDoesMany) {
-      arrive(barriers().empty(turn % 2));
-      ++turn;
+      while (now.exists() || starts_again()) visit(walk.after(params, now));
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
@@ -386,6 +385,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
+    if constexpr (!kTrustsReferences<Element>) this->end_copies();
     this->store(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))

@@ -6,6 +6,9 @@
 
 namespace fa {
 
+/// Compilers do not know the value from here on: nothing that is found from it is known from before.
+__device__ __forceinline__ void hide(unsigned& value) { asm volatile("" : "+r"(value)); }
+
 /// base + a * b in one instruction.
 __device__ __forceinline__ const char* multiply_add(int a, int b, const char* base) {
   const char* address;

@@ -9,6 +9,25 @@
 
 namespace fa {
 
+/// A value that is the same in the whole warp, as ptxas knows then (see of_lane).
+__device__ __forceinline__ int of_warp(int value) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(0xffffffffu, static_cast<unsigned>(value)));
+#else
+  return __shfl_sync(0xffffffffu, value, 0);
+#endif
+}
+
+/// The value of one lane, the same `lane` in the whole warp. By a reduction where there is one: ptxas knows
+/// that its result is one for the warp, and keeps what follows free of code for a warp gone apart.
+__device__ __forceinline__ int of_lane(int value, int lane) {
+#if __CUDA_ARCH__ >= 800
+  return static_cast<int>(__reduce_or_sync(0xffffffffu, lane_of_warp() == lane ? value : 0));
+#else
+  return __shfl_sync(0xffffffffu, value, lane);
+#endif
+}
+
 struct LaneStore {
   unsigned word = 0;  // lane 2 i: the low half of value i, lane 2 i + 1: its high half
 
@@ -26,7 +45,7 @@ struct LaneStore {
 
   /// A value of 32 bits, in lane `lane`, which no value above holds; also after `seal`.
   __device__ __forceinline__ void put_word(int lane, unsigned value) {
-    if (lane_of_warp() == lane) word = value;
+    if (static_cast<int>(lane_of_warp()) == lane) word = value;
   }
 
   /// Every lane of the warp takes part.

@@ -42,19 +42,48 @@ struct OutputTile {
   float o[kMTiles][kDTiles][4];
   SoftmaxRow softmax[kMTiles][2];
 
+  /// Before the first tile.
+  __device__ __forceinline__ void start_rows() {
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) softmax[m][half].start();
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int d = 0; d < kDTiles; ++d)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
+  }
+
+  /// Multiplies a row of acc_o.
+  __device__ __forceinline__ void multiply_row(int m, int half, float factor) {
+#pragma unroll
+    for (int d = 0; d < kDTiles; ++d) {
+      o[m][d][2 * half] *= factor;
+      o[m][d][2 * half + 1] *= factor;
+    }
+  }
+
+  /// Whether all of acc_o is finite, in this thread.
+  __device__ __forceinline__ bool is_finite() const {
+    float zero = 0.0f;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int d = 0; d < kDTiles; ++d)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) zero = fmaf(o[m][d][i], 0.0f, zero);
+    return zero == 0.0f;
+  }
+
   /// One more key of that base-2 logit, without a value, for every row: after the last tile.
   __device__ __forceinline__ void add_sink(float logit) {
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float factor = softmax[m][half].add_sink(logit, Place::leads_rows(lane_of_warp()));
-#pragma unroll
-        for (int d = 0; d < kDTiles; ++d) {
-          o[m][d][2 * half] *= factor;
-          o[m][d][2 * half + 1] *= factor;
-        }
-      }
+      for (int half = 0; half < 2; ++half)
+        multiply_row(m, half, softmax[m][half].add_sink(logit, Place::leads_rows(lane_of_warp())));
   }
 
   /// Whether a row of O has a NaN. What is not finite in a V tile meets all of a warp's rows, so that any of
@@ -66,6 +95,12 @@ struct OutputTile {
     return nan;
   }
 
+  /// Before `store`: no copy is on its way into shared memory, and no warp reads there any more.
+  static __device__ __forceinline__ void end_copies() {
+    await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile
+    sync_multiplying_warps<Config>();
+  }
+
   /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
   /// leave as whole 16-byte pieces.
   __device__ __forceinline__ void store(const ForwardParams& params, const WorkItem& item,
@@ -75,9 +110,6 @@ struct OutputTile {
     const int lane = lane_of_warp();
     const int warp_row = warp_of_cta() * kRowsPerWarp;
     const int q0 = item.template q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
-    await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile are on their way into this
-                        // room
-    sync_multiplying_warps<Config>();  // every one is done with K and V
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)

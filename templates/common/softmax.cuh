@@ -29,14 +29,19 @@ __device__ __forceinline__ float quad_sum(float x) {
 /// The reference m need not be the maximum itself: any m gives the same quotients, and one that is at most
 /// kSlack below the maximum keeps every exponential under 2^kSlack, which 16-bit probabilities and fp32 sums
 /// hold with the same relative error. So m follows only when it has fallen further behind (FlashAttention-4,
-/// section 3.2).
+/// section 3.2), or, where probabilities may be larger, when the sum has (common/row_references.cuh).
 ///
 /// It starts at the lowest finite number instead of -inf: then no difference of two references is NaN, a
 /// masked score (-inf) still gives exp2(-inf) = 0, and a row is empty exactly when its sum is 0.
 struct SoftmaxRow {
   static constexpr float kSlack = 8.0f;
+  // Where references are trusted, of this thread's share of a sum: from when on the reference follows it, it has grown steeply in
+  // one tile, and it may have overflowed (2^10, 2^20, 2^60).
+  static constexpr float kLargeSum = 1024.0f;
+  static constexpr float kSteepSum = 1048576.0f;
+  static constexpr float kLostSum = 1152921504606846976.0f;
 
-  float m;  // at least scale * maximum of s so far - kSlack
+  float m;  // the reference
   float l;  // this thread's share of sum exp2(scale * s - m)
 
   __device__ __forceinline__ void start() {
@@ -53,6 +58,21 @@ struct SoftmaxRow {
     const float factor = fast_exp2(m - m_new);
     m = m_new;
     l *= factor;
+    return factor;
+  }
+
+  // NaN is all three.
+  __device__ __forceinline__ bool has_large_sum() const { return !(l < kLargeSum); }
+  __device__ __forceinline__ bool has_steep_sum() const { return !(l < kSteepSum); }
+  __device__ __forceinline__ bool has_lost_sum() const { return !(l < kLostSum); }
+
+  /// By all threads of the quad: moves m up by the power of two that the sum has grown by. Returns the factor for what was summed
+  /// before.
+  __device__ __forceinline__ float follow_sum() {
+    const int exponent = (__float_as_int(fmaxf(quad_max(l), 1.0f)) >> 23) - 127;
+    const float factor = __int_as_float((127 - min(exponent, 126)) << 23);
+    m += static_cast<float>(exponent);
+    l = has_lost_sum() ? __int_as_float(0x7fffffff) : l * factor;
     return factor;
   }
 

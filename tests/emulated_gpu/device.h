@@ -94,6 +94,17 @@ inline unsigned ballot(unsigned mask, bool mine, const char* name) {
 }  // namespace fa::emulated
 
 inline void __syncthreads() { fa::emulated::block.barrier(); }
+/// Whether any thread of the block says so.
+inline int __syncthreads_or(int mine) {
+  static int any = 0;
+  any |= mine;
+  __syncthreads();
+  const int result = any;
+  __syncthreads();
+  any = 0;
+  __syncthreads();  // no thread asks again before all have done with this
+  return result;
+}
 inline void __threadfence_block() {}
 inline void __syncwarp() { fa::emulated::ballot(0xffffffffu, true, "__syncwarp"); }
 inline unsigned __ballot_sync(unsigned mask, bool mine) { return fa::emulated::ballot(mask, mine, "ballot"); }

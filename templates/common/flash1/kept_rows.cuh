@@ -25,20 +25,6 @@ struct KeptRows : Forward<Config, Hooks, NoClasses> {
 
   static constexpr int kColumns = 8 * kDTiles;  // of a row of sums, with the padding of the last products
 
-  /// As before the first kv tile.
-  __device__ __forceinline__ void begin_rows() {
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) softmax[m][half].start();
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int d = 0; d < kDTiles; ++d)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
-  }
-
   /// As store_rows left them after the kv tile before.
   __device__ __forceinline__ void load_rows(const BaselineParams& params) {
     for_each_row(params, [&](typename Place::ThreadRow row, bool exists, float* state, float4* sums) {

@@ -29,7 +29,7 @@ struct Flash1Outputs : KeptRows<Config, Hooks> {
     item.only();
     const int kv_len = item.kv_len(params);
     if (kv_len == 0) {
-      this->begin_rows();  // nothing was stored
+      this->start_rows();  // nothing was stored
     } else {
       this->load_rows(baseline);
     }
@@ -39,6 +39,7 @@ struct Flash1Outputs : KeptRows<Config, Hooks> {
       this->add_sink(Hooks::sink(params.call, b, h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
+    this->end_copies();
     this->store(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))

@@ -94,7 +94,7 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         await_copies<0>();
         __syncthreads();
         if (tile == 0) {
-          this->begin_rows();
+          this->start_rows();
         } else {
           this->load_rows(baseline);
         }
@@ -103,9 +103,7 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         this->begin_scores(params, head, kv0);
         this->multiply_qk(k_lane);
         const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, 0.0f);
-        float tile_max[kMTiles][2];
-        this->find_maximum(tile_max);
-        this->rescale(tile_max, scale, shift);
+        this->template settle<RowReferences<kMTiles, false>>(base, scale, shift);
         __syncthreads();
         if ((item.tile + 1) * Config::kTileQ < item.q_len(params)) load_q(item.tile + 1);
         close_copies();

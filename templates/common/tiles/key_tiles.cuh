@@ -24,9 +24,11 @@ struct KeyTiles {
   /// The class of `count` tiles from `first` on, one tile or a group of 32, and kTilePlain. Empty past the
   /// end, and not full where the end cuts it: its columns past the end are to be dropped.
   __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) const {
+    // By a shuffle, behind which ptxas finds again what depends on it, and keeps none of that from search to search.
+    const int q_tile =
+        __shfl_sync(0xffffffffu, item.template q_tile<kKeepsQTile>(params, kTileQ), lane_of_warp());
     if (first >= num_tiles(params)) return kTileEmpty;
     const auto [b, h] = item.head(params);
-    const int q_tile = item.template q_tile<kKeepsQTile>(params, kTileQ);
     if constexpr (Classes::kHasTileMap) {
       const MapWord word = read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, first / kTilesPerWord);
       const unsigned tiles = count == 1 ? 1u << first % kTilesPerWord : 0xffffffffu;

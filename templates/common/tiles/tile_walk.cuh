@@ -12,6 +12,7 @@
 // time. Neighbours of one class are a run: inside it a step costs one addition.
 #pragma once
 
+#include "common/lane_store.cuh"
 #include "common/placement.cuh"
 #include "common/tiles/tile_class.cuh"
 #include "params.h"
@@ -39,16 +40,6 @@ struct WalkStep {
   /// The next of the tiles alike.
   __device__ __forceinline__ WalkStep more() const { return {code + (kOneTile - kOneMore)}; }
 };
-
-/// The value of one lane, the same `lane` in the whole warp. By a reduction where there is one: ptxas knows
-/// that its result is one for the warp, and keeps what follows free of code for a warp gone apart.
-__device__ __forceinline__ int of_lane(int value, int lane) {
-#if __CUDA_ARCH__ >= 800
-  return static_cast<int>(__reduce_or_sync(0xffffffffu, lane_of_warp() == lane ? value : 0));
-#else
-  return __shfl_sync(0xffffffffu, value, lane);
-#endif
-}
 
 /// A walk over every tile. It has no state but the step it is at, which costs the kv loop the fewest
 /// registers.
