@@ -66,7 +66,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<kMTiles, kTrustsReferences<Element>>;
+  using References = RowReferences<Config, kMTiles, kTrustsReferences<Element>>;
   static constexpr int kThreads = Config::kWarps * 32;
   // common/dropout.cuh; tiles that end inside a group of 32 columns draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -90,9 +90,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
-  // Whether the walk's first search is the loop's first turn, so that it is there once as code and not twice
-  // (Plan::search_first says which is taken when).
-  static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany;
+  // Whether the walk's first search is the loop's first turn: then its code is there once (Plan::search_first).
+  static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany &&
+                                        !(kTrustsReferences<Element> && Score::kFillsLoop);
 
   /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
   /// would spill.
@@ -235,8 +235,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     }
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
-    Walk walk{{item}};
-    WalkStep now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
+    WalkStep now;
     unsigned char* const reads = shared + Map::kReadsOffset;
     const auto load_elements = [&](int tile, int buffer) {  // in one stage
       if constexpr (Reads::kElements)
@@ -329,16 +328,40 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       else
         visit_in_step(then);
     };
-    if constexpr (!kBeginsInLoop) copy_first();
     if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
-    const auto start = [&] {
+    const auto visit_all = [&] {
+      // Or what the first tile needs of these would be kept, in registers that the loop does not have.
+      if constexpr (kTrustsReferences<Element>) {
+        hide(copy_to);
+        hide(q_lane);
+        hide(k_lane);
+      }
+      Walk walk{{item}};
+      now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
+      if constexpr (!kBeginsInLoop) copy_first();
       this->start_rows();
       if constexpr (kElementsAhead) this->element_buffer = 0;
-    };
-    start();
-    References::start(base);
-    // After the last tile: whether all have to be visited again, from the first, which `now` is then.
-    const auto starts_again = [&] {
+      // The next step is found here, where no score is held and a search has registers.
+      if constexpr (kBeginsInLoop) {
+#pragma unroll 1
+        while (now.exists()) {
+          WalkStep then = walk.search(params, now.tile() + 1);
+          if (!now.is_visited()) {
+            now = then;
+            copy_first();
+            if (!now.has_more()) continue;
+            then = now.more();
+          }
+#pragma unroll 1
+          do {  // a run: its tiles follow each other by one branch
+            visit(then);
+            then = now.more();
+          } while (now.has_more());
+        }
+      } else {
+#pragma unroll 1
+        while (now.exists()) visit(walk.after(params, now));
+      }
       // The zeros of no tile took a turn, too: what follows goes on from there.
       if constexpr (kTwoStages && kDoesMore) {
         arrive(barriers().empty(turn % 2));
@@ -346,37 +369,14 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         k_lane += turn % 2 == 0 ? KTile::kBytes : -KTile::kBytes;
         ++turn;
       }
-      if (!References::have_to_repeat(base, *this, softmax)) return false;
-      // Or what is found from these would be kept for this, in registers that the loop does not have.
-      hide(copy_to);
-      hide(q_lane);
-      hide(k_lane);
-      now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
-      if constexpr (!kBeginsInLoop) copy_first();
-      start();
-      return true;
     };
-    // The next step is found here, where no score is held and a search has registers.
-    if constexpr (kBeginsInLoop) {
+    References::start(base);
+    if constexpr (kTrustsReferences<Element>) {
 #pragma unroll 1
-      while (now.exists() || starts_again()) {
-        WalkStep then = walk.search(params, now.tile() + 1);
-        if (!now.is_visited()) {
-          now = then;
-          copy_first();
-          if (!now.has_more()) continue;
-          then = now.more();
-        }
-        // A run: its tiles follow each other by one branch.
-#pragma unroll 1
-        do {
-          visit(then);
-          then = now.more();
-        } while (now.has_more());
-      }
+      do visit_all();
+      while (References::have_to_repeat(base, *this, softmax));
     } else {
-#pragma unroll 1
-      while (now.exists() || starts_again()) visit(walk.after(params, now));
+      visit_all();
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);

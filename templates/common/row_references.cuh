@@ -11,6 +11,7 @@
 
 #include "common/dtype.cuh"
 #include "common/lane_store.cuh"
+#include "common/placement.cuh"
 #include "common/softmax.cuh"
 
 namespace fa {
@@ -22,7 +23,7 @@ constexpr bool kTrustsReferences = false;
 template <>
 constexpr bool kTrustsReferences<Bf16> = true;
 
-template <int kMTiles, bool kMayTrust>
+template <class Config, int kMTiles, bool kMayTrust>
 struct RowReferences {
   // A reference below this is low: its row has met no key, or only keys that an addend such as -10000 excludes, and what follows
   // would overflow.
@@ -76,7 +77,9 @@ struct RowReferences {
 
  private:
   /// Whether any thread of the CTA has lost something.
-  static __device__ __forceinline__ bool agree(bool lost) { return of_warp(__syncthreads_or(lost)) != 0; }
+  static __device__ __forceinline__ bool agree(bool lost) {
+    return of_warp(any_thread_of_cta<Config>(lost)) != 0;
+  }
 
   /// After the last tile: whether sums or O may have overflowed, in this thread. Whatever follows is careful.
   template <class Output>
@@ -98,17 +101,13 @@ struct RowReferences {
   static __device__ __forceinline__ bool follow_maxima(LaneStore& store, const float (&tile_max)[kMTiles][2],
                                                        const AsLogit& as_logit, Rows& softmax,
                                                        const Multiply& multiply) {
-    bool stale = false, low = false;
+    bool stale = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        stale |= softmax[m][half].is_stale(as_logit(tile_max[m][half]));
-        low |= softmax[m][half].m < kLow;
-      }
+      for (int half = 0; half < 2; ++half) stale |= softmax[m][half].is_stale(as_logit(tile_max[m][half]));
     if (!__any_sync(0xffffffffu, stale)) {
-      if (kMayTrust && !__any_sync(0xffffffffu, low) && store.get_word(kTrust) == kPossible)
-        store.put_word(kTrust, kNow);
+      if constexpr (kMayTrust) trust_unless_low(store, softmax);
       return false;
     }
 #pragma unroll
@@ -117,6 +116,16 @@ struct RowReferences {
       for (int half = 0; half < 2; ++half)
         multiply(m, half, softmax[m][half].rescale(as_logit(quad_max(tile_max[m][half]))));
     return true;
+  }
+
+  static __device__ __forceinline__ void trust_unless_low(LaneStore& store, const Rows& softmax) {
+    if (store.get_word(kTrust) != kPossible) return;
+    bool low = false;
+#pragma unroll
+    for (int m = 0; m < kMTiles; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) low |= softmax[m][half].m < kLow;
+    if (!__any_sync(0xffffffffu, low)) store.put_word(kTrust, kNow);
   }
 
   /// Moves references up where sums have grown large.

@@ -58,7 +58,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<1, kTrustsReferences<Element>>;
+  using References = RowReferences<Config, 1, kTrustsReferences<Element>>;
   static constexpr int kThreads = (Config::kWarps + kCopyingWarps) * 32;
   static_assert(Place::kMTiles == 1 && Config::kWarps % 4 == 0 && Config::kStages == 2);
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
