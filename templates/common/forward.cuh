@@ -66,7 +66,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<Config, kMTiles, kTrustsReferences<Element>>;
+  using References = RowReferences<kMTiles, kTrustsReferences<Element>>;
   static constexpr int kThreads = Config::kWarps * 32;
   // common/dropout.cuh; tiles that end inside a group of 32 columns draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -88,7 +88,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Barriers = StageBarriers<kBarriers, Config::kWarps>;
   static constexpr int kSharedBytes = kBarriers + (kTwoStages ? Barriers::kBytes : 0);
 
-  using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
+  using Walk = typename WalkOf<
+      KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout, kTrustsReferences<Element>>>::Type;
 
   // Whether the walk's first search is the loop's first turn: then its code is there once (Plan::search_first).
   static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany &&

@@ -65,16 +65,19 @@ struct OutputTile {
     }
   }
 
-  /// Whether all of acc_o is finite, in this thread.
-  __device__ __forceinline__ bool is_finite() const {
-    float zero = 0.0f;
+  /// False where a number of acc_o is not finite, in this thread, and where two are so large that their product is not.
+  __device__ __forceinline__ bool is_surely_finite() const {
+    float sum = 0.0f;
 #pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
+    for (int m = 0; m < kMTiles; ++m) {
+      float of_rows = 0.0f;
 #pragma unroll
       for (int d = 0; d < kDTiles; ++d)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) zero = fmaf(o[m][d][i], 0.0f, zero);
-    return zero == 0.0f;
+        for (int i = 0; i < 4; i += 2) of_rows = fmaf(o[m][d][i], o[m][d][i + 1], of_rows);
+      sum += of_rows;
+    }
+    return sum - sum == 0.0f;
   }
 
   /// One more key of that base-2 logit, without a value, for every row: after the last tile.

@@ -7,7 +7,6 @@
 //   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
 //   kCopyingThreads<Config>, copying_thread<Config>()  how many threads copy a table's tile
 //              (common/score/staged_reads.cuh), and which of them this one is
-//   any_thread_of_cta<Config>(mine)  whether any thread says so, which all come to
 //   sync_multiplying_warps<Config>()  a barrier of the warps that multiply: all, or the first Config::kWarps
 #pragma once
 

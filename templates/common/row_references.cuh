@@ -11,19 +11,18 @@
 
 #include "common/dtype.cuh"
 #include "common/lane_store.cuh"
-#include "common/placement.cuh"
 #include "common/softmax.cuh"
 
 namespace fa {
 
-/// Whether kernels of these elements trust references. f16 holds no probability above 65504. f32 would: its kernels, which do three
-/// products for one, win 1% and have no registers for it.
+/// Whether kernels of sm_80's family trust references, by their elements. f16 holds no probability above 65504. f32 would: its
+/// kernels, which do three products for one, win 1% and have no registers for it.
 template <class Element>
 constexpr bool kTrustsReferences = false;
 template <>
 constexpr bool kTrustsReferences<Bf16> = true;
 
-template <class Config, int kMTiles, bool kMayTrust>
+template <int kMTiles, bool kMayTrust>
 struct RowReferences {
   // A reference below this is low: its row has met no key, or only keys that an addend such as -10000 excludes, and what follows
   // would overflow.
@@ -43,22 +42,13 @@ struct RowReferences {
     if constexpr (kMayTrust) store.put_word(kTrust, kPossible);
   }
 
-  /// After the last tile, by all warps of the CTA: whether all tiles have to be visited again. Where rows may trust, it ends the
-  /// copies, as Output::end_copies does.
+  /// After the last tile, where rows may trust, by all warps of the CTA: ends the copies, as Output::end_copies does, and returns
+  /// whether all tiles have to be visited again.
   template <class Output>
   static __device__ __forceinline__ bool have_to_repeat(LaneStore& store, const Output& output,
                                                         const Rows& softmax) {
-    if constexpr (kMayTrust) {
-      await_copies<0>();
-      return agree(have_lost(store, output, softmax));
-    }
-    return false;
-  }
-
-  /// The same by warps that only copy.
-  static __device__ __forceinline__ bool have_others_to_repeat() {
-    if constexpr (kMayTrust) return agree(false);
-    return false;
+    await_copies<0>();
+    return of_warp(__syncthreads_or(have_lost(store, output, softmax))) != 0;
   }
 
   /// Before the exponentials of a tile whose logits are scale * s + shift: moves references up where they have to be, then returns
@@ -76,27 +66,22 @@ struct RowReferences {
   }
 
  private:
-  /// Whether any thread of the CTA has lost something.
-  static __device__ __forceinline__ bool agree(bool lost) {
-    return of_warp(any_thread_of_cta<Config>(lost)) != 0;
-  }
-
   /// After the last tile: whether sums or O may have overflowed, in this thread. Whatever follows is careful.
   template <class Output>
   static __device__ __forceinline__ bool have_lost(LaneStore& store, const Output& output,
                                                    const Rows& softmax) {
-    const unsigned trust = store.get_word(kTrust);
-    bool lost = false;
+    const bool trusted = store.get_word(kTrust) != kNever;
+    bool lost = !output.is_surely_finite();
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) lost |= softmax[m][half].has_lost_sum();
     store.put_word(kTrust, kNever);
-    return trust != kNever && (lost || (trust == kNoLonger && !output.is_finite()));
+    return trusted && lost;
   }
 
-  /// Moves references up to the maxima of a tile, `as_logit(tile_max)`, where one is stale. Most tiles raise no row's maximum by much. Each thread asks for its own scores: lanes
-  /// exchange their maxima only where one of them is stale.
+  /// Moves references up to the maxima of a tile, `as_logit(tile_max)`, where one is stale: most tiles raise no row's maximum by
+  /// much. Each thread asks for its own scores: lanes exchange their maxima only where one of them is stale.
   template <class AsLogit, class Multiply>
   static __device__ __forceinline__ bool follow_maxima(LaneStore& store, const float (&tile_max)[kMTiles][2],
                                                        const AsLogit& as_logit, Rows& softmax,

@@ -18,12 +18,6 @@ __device__ __forceinline__ unsigned copying_thread() {
   return thread_of_cta();
 }
 
-/// Whether any thread of the CTA says so; all have come to here.
-template <class Config>
-__device__ __forceinline__ bool any_thread_of_cta(bool mine) {
-  return __syncthreads_or(mine) != 0;
-}
-
 template <class Config>
 __device__ __forceinline__ void sync_multiplying_warps() {
   __syncthreads();

@@ -58,7 +58,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<Config, 1, kTrustsReferences<Element>>;
+  using References = RowReferences<1, false>;
   static constexpr int kThreads = (Config::kWarps + kCopyingWarps) * 32;
   static_assert(Place::kMTiles == 1 && Config::kWarps % 4 == 0 && Config::kStages == 2);
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -228,36 +228,31 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       rows = Table::find_rows(params, item, this->find_head(params), this->first_row(params));
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
+    WalkStep now = walk.first(params);
     int stage = 0, parity = 1;
     bool is_first = true;
-    const auto copy_all = [&] {
-      WalkStep now = walk.first(params);
 #pragma unroll 1
-      while (now.exists()) {
-        const int kv0 = now.tile() * kTileKv;
-        wait(k_empty(smem, stage), parity);
-        KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
-                                                           static_cast<int>(params.k_strides.row), kv0,
-                                                           item.kv_len(params), copy, thread);
-        if constexpr (Reads::kElements)
-          copy_elements(params, rows, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
-        is_first = false;
-        arrive_with_copies(k_full(smem, stage));
-        wait(v_empty(smem, stage), parity);
-        VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
-                                                           static_cast<int>(params.v_strides.row), kv0,
-                                                           item.kv_len(params), copy, thread);
-        arrive_with_copies(v_full(smem, stage));
-        now = walk.after(params, now);
-        parity ^= stage;
-        stage ^= 1;
-      }
-      close_copies();
-      await_copies<0>();  // a thread leaves after what it has started
-    };
-#pragma unroll 1
-    do copy_all();
-    while (References::have_others_to_repeat());
+    while (now.exists()) {
+      const int kv0 = now.tile() * kTileKv;
+      wait(k_empty(smem, stage), parity);
+      KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
+                                                         static_cast<int>(params.k_strides.row), kv0,
+                                                         item.kv_len(params), copy, thread);
+      if constexpr (Reads::kElements)
+        copy_elements(params, rows, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
+      is_first = false;
+      arrive_with_copies(k_full(smem, stage));
+      wait(v_empty(smem, stage), parity);
+      VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
+                                                         static_cast<int>(params.v_strides.row), kv0,
+                                                         item.kv_len(params), copy, thread);
+      arrive_with_copies(v_full(smem, stage));
+      now = walk.after(params, now);
+      parity ^= stage;
+      stage ^= 1;
+    }
+    close_copies();
+    await_copies<0>();  // a thread leaves after what it has started
   }
 
   /// A multiplying warp.
@@ -279,108 +274,102 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
+    WalkStep now = walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
     close_copies();
+    if constexpr (Reads::kColumns)
+      Reads::store_columns(
+          reads, Reads::find_columns(params, item, this->head_of_tile(params, head), now.tile() * kTileKv));
+
+    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
+    this->start_rows();
+    Place::for_each(s, [](float& x) { x = 0.0f; });
+    await_copies<0>();
+    show_to_products();
+    sync_multiplying_warps<Config>();
+
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
     int stage = 0, parity = 0;
-    const auto visit_all = [&] {
-      WalkStep now = walk.first(params);
-      if constexpr (Reads::kColumns)
-        Reads::store_columns(
-            reads, Reads::find_columns(params, item, this->head_of_tile(params, head), now.tile() * kTileKv));
-      this->start_rows();
-      if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
-      Place::for_each(s, [](float& x) { x = 0.0f; });
-      await_copies<0>();
-      show_to_products();
-      sync_multiplying_warps<Config>();
-
-      bool has_p = false;
+    bool has_p = false;
 #pragma unroll 1
-      while (now.exists()) {
-        const int kv0 = now.tile() * kTileKv;
-        if constexpr (Reads::kColumns) {
-          if (has_p) sync_multiplying_warps<Config>();
-        }
-        wait(k_full(smem, stage), parity);
-        this->element_buffer = stage;
-        if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
-        if (has_p) wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
-        show_to_products();
-        if (has_p || warpgroup > 0) await_turn(warpgroup);
-        pin(s[0]);
-        pin(o[0]);
-        pin(p);
-        begin_products();
-        start_qk(q_rows, smem + kKOffset + stage * KTile::kBytes);
-        close_products();
-        if (has_p) {
-          start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
-          close_products();
-          pass_turn(warpgroup);
-          await_products<1>();
-        } else {
-          pass_turn(warpgroup);
-          await_products<0>();
-        }
-        pin(s[0]);
-        if constexpr (!kReadsElementsLate) give_back_k(smem, stage);
-        if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
-        const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
-        const float shift = this->apply_hooks(params, head, now, slope);
-        if constexpr (kReadsElementsLate) give_back_k(smem, stage);
-        const WalkStep then = walk.after(params, now);
-        if constexpr (Reads::kColumns) {
-          sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
-          Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
-                                                          then.tile() * kTileKv));
-        }
-        float factor[2];
-        const auto keep = [&](int, int half, float x) { factor[half] = x; };
-        const bool moves = References::settle(base, *this, softmax, scale, shift, keep);
-        exponentiate(params, scale, shift, kv0);
-        pin(s[0]);
-        end_block(params.call.kv_len);  // or ptxas moves the wait up before the exponentials
-        await_products<0>();
-        pin(o[0]);
-        if (moves) {
-#pragma unroll
-          for (int half = 0; half < 2; ++half) this->multiply_row(0, half, factor[half]);
-        }
-        pin(p);
-        if (has_p && lane == 0) arrive(v_empty(smem, 1 - stage));
-        pack_probabilities();
-        has_p = true;
-        now = then;
-        parity ^= stage;
-        stage ^= 1;
+    while (now.exists()) {
+      const int kv0 = now.tile() * kTileKv;
+      if constexpr (Reads::kColumns) {
+        if (has_p) sync_multiplying_warps<Config>();
       }
+      wait(k_full(smem, stage), parity);
+      this->element_buffer = stage;
+      if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
+      if (has_p) wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
+      show_to_products();
+      if (has_p || warpgroup > 0) await_turn(warpgroup);
+      pin(s[0]);
+      pin(o[0]);
+      pin(p);
+      begin_products();
+      start_qk(q_rows, smem + kKOffset + stage * KTile::kBytes);
+      close_products();
       if (has_p) {
-        wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
-        show_to_products();
-        await_turn(warpgroup);
-        pin(o[0]);
-        pin(p);
-        begin_products();
         start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
         close_products();
-        if (warpgroup < kWarpgroups - 1) pass_turn(warpgroup);
+        pass_turn(warpgroup);
+        await_products<1>();
+      } else {
+        pass_turn(warpgroup);
         await_products<0>();
-        pin(o[0]);
-        if (kTrustsReferences<Element> && lane == 0) arrive(v_empty(smem, 1 - stage));
       }
-    };
-    References::start(base);
-#pragma unroll 1
-    do visit_all();
-    while (References::have_to_repeat(base, *this, softmax));
+      pin(s[0]);
+      if constexpr (!kReadsElementsLate) give_back_k(smem, stage);
+      if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
+      const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
+      const float shift = this->apply_hooks(params, head, now, slope);
+      if constexpr (kReadsElementsLate) give_back_k(smem, stage);
+      const WalkStep then = walk.after(params, now);
+      if constexpr (Reads::kColumns) {
+        sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
+        Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
+                                                        then.tile() * kTileKv));
+      }
+      float factor[2] = {1.0f, 1.0f};  // of O, whose product is on its way
+      const auto keep = [&](int, int half, float x) { factor[half] = x; };
+      const bool moves = References::settle(base, *this, softmax, scale, shift, keep);
+      exponentiate(params, scale, shift, kv0);
+      pin(s[0]);
+      end_block(params.call.kv_len);  // or ptxas moves the wait up before the exponentials
+      await_products<0>();
+      pin(o[0]);
+      if (moves) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) this->multiply_row(0, half, factor[half]);
+      }
+      pin(p);
+      if (has_p && lane == 0) arrive(v_empty(smem, 1 - stage));
+      pack_probabilities();
+      has_p = true;
+      now = then;
+      parity ^= stage;
+      stage ^= 1;
+    }
+    if (has_p) {
+      wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
+      show_to_products();
+      await_turn(warpgroup);
+      pin(o[0]);
+      pin(p);
+      begin_products();
+      start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
+      close_products();
+      if (warpgroup < kWarpgroups - 1) pass_turn(warpgroup);
+      await_products<0>();
+      pin(o[0]);
+    }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
     if constexpr (Hooks::kHasSink) {
       const auto [sink_b, sink_h] = item.head(params);
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
-    if constexpr (!kTrustsReferences<Element>) this->end_copies();
+    this->end_copies();
     this->store(params, item, shared);
   }
 };

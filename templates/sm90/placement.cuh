@@ -19,19 +19,6 @@ __device__ __forceinline__ unsigned copying_thread() {
   return thread_of_cta() - Config::kWarps * 32;
 }
 
-/// Whether any thread of the CTA says so; all come to here. The barrier is told how many they are: compute-sanitizer's synccheck
-/// takes one for all that warps reach in different places, as those that copy and those that multiply do, for an error.
-template <class Config>
-__device__ __forceinline__ bool any_thread_of_cta(bool mine) {
-  unsigned any;
-  asm volatile(
-      "{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, 8, %2, p;\nselp.u32 %0, 1, 0, q;\n}"
-      : "=r"(any)
-      : "r"(static_cast<unsigned>(mine)), "n"((Config::kWarps + kCopyingWarps) * 32)
-      : "memory");
-  return any != 0;
-}
-
 /// Barrier 0 is for all warps.
 template <class Config>
 __device__ __forceinline__ void sync_multiplying_warps() {

@@ -103,7 +103,7 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
         this->begin_scores(params, head, kv0);
         this->multiply_qk(k_lane);
         const float shift = this->apply_hooks(params, head, {tile * WalkStep::kOneTile}, 0.0f);
-        this->template settle<RowReferences<Config, kMTiles, false>>(base, scale, shift);
+        this->template settle<RowReferences<kMTiles, false>>(base, scale, shift);
         __syncthreads();
         if ((item.tile + 1) * Config::kTileQ < item.q_len(params)) load_q(item.tile + 1);
         close_copies();

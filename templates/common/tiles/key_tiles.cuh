@@ -9,7 +9,7 @@ namespace fa {
 
 /// Their classes are in the tile map, or `Classes::tile_class` finds them here. What classes are asked
 /// with is found again every time: the kv loop has no register to spare.
-template <class Classes_, int kTileQ, int kTileKv, bool kKeepsQTile>
+template <class Classes_, int kTileQ, int kTileKv, bool kKeepsQTile, bool kHidesQTile = false>
 struct KeyTiles {
   using Classes = Classes_;
   WorkItem item;
@@ -21,14 +21,19 @@ struct KeyTiles {
     return (length(params) + kTile - 1) / kTile;
   }
 
+  __device__ __forceinline__ int find_q_tile(const ForwardParams& params) const {
+    return item.template q_tile<kKeepsQTile>(params, kTileQ);
+  }
+
   /// The class of `count` tiles from `first` on, one tile or a group of 32, and kTilePlain. Empty past the
   /// end, and not full where the end cuts it: its columns past the end are to be dropped.
   __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) const {
-    // By a shuffle, behind which ptxas finds again what depends on it, and keeps none of that from search to search.
-    const int q_tile =
-        __shfl_sync(0xffffffffu, item.template q_tile<kKeepsQTile>(params, kTileQ), lane_of_warp());
+    int q_tile;
+    // Behind a shuffle ptxas finds again what depends on it, and keeps none of that from search to search.
+    if constexpr (kHidesQTile) q_tile = __shfl_sync(0xffffffffu, find_q_tile(params), lane_of_warp());
     if (first >= num_tiles(params)) return kTileEmpty;
     const auto [b, h] = item.head(params);
+    if constexpr (!kHidesQTile) q_tile = find_q_tile(params);
     if constexpr (Classes::kHasTileMap) {
       const MapWord word = read_map<Classes>(params, kTileQ, kTileKv, b, h, q_tile, first / kTilesPerWord);
       const unsigned tiles = count == 1 ? 1u << first % kTilesPerWord : 0xffffffffu;
