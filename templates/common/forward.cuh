@@ -95,8 +95,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany &&
                                         !(kTrustsReferences<Element> && Score::kFillsLoop);
 
-  /// Where this lane reads the first V buffer. Computed from q_lane each time, because one more register
-  /// would spill.
+  /// Where this lane reads the first V buffer. Computed each time, because one more register would spill.
   __device__ __forceinline__ unsigned v_lane() const {
     const int lane = lane_of_warp();
     const unsigned shared_start = q_lane - Place::first_row_of_warp() * 128 - Product::lane_offset_q(lane);
