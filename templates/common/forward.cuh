@@ -66,7 +66,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<kMTiles, kTrustsReferences<Element>>;
+  static constexpr bool kTrusts = kTrustsReferences<Element> && !Score::kFillsRegisters;
+  using References = RowReferences<kMTiles, kTrusts>;
   static constexpr int kThreads = Config::kWarps * 32;
   // common/dropout.cuh; tiles that end inside a group of 32 columns draw it once for each half.
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -88,12 +89,10 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Barriers = StageBarriers<kBarriers, Config::kWarps>;
   static constexpr int kSharedBytes = kBarriers + (kTwoStages ? Barriers::kBytes : 0);
 
-  using Walk = typename WalkOf<
-      KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout, kTrustsReferences<Element>>>::Type;
+  using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout, kTrusts>>::Type;
 
   // Whether the walk's first search is the loop's first turn: then its code is there once (Plan::search_first).
-  static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany &&
-                                        !(kTrustsReferences<Element> && Score::kFillsLoop);
+  static constexpr bool kBeginsInLoop = Walk::kSearches && !Config::kSearchFirst && !WorkItem::kDoesMany;
 
   /// Where this lane reads the first V buffer. Computed each time, because one more register would spill.
   __device__ __forceinline__ unsigned v_lane() const {
@@ -151,7 +150,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   template <class References>
   __device__ __forceinline__ void settle(LaneStore& base, float scale, float shift) {
     const auto multiply = [&](int m, int half, float factor) { this->multiply_row(m, half, factor); };
-    if constexpr (!kTrustsReferences<Element>) {
+    if constexpr (!kTrusts) {
       References::settle(base, *this, softmax, scale, shift, multiply);
     } else {
       float factor[kMTiles][2];  // both ways to find them lead to one code that multiplies
@@ -187,7 +186,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
  private:
   // Whether a walk follows another: the next item's, or an item's once more.
-  static constexpr bool kDoesMore = WorkItem::kDoesMany || kTrustsReferences<Element>;
+  static constexpr bool kDoesMore = WorkItem::kDoesMany || kTrusts;
   int turn = 0;  // two stages: how many tiles' K and V have been given back, by all items
 
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
@@ -331,7 +330,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
     const auto visit_all = [&] {
       // Or what the first tile needs of these would be kept, in registers that the loop does not have.
-      if constexpr (kTrustsReferences<Element>) {
+      if constexpr (kTrusts) {
         hide(copy_to);
         hide(q_lane);
         hide(k_lane);
@@ -371,7 +370,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       }
     };
     References::start(base);
-    if constexpr (kTrustsReferences<Element>) {
+    if constexpr (kTrusts) {
 #pragma unroll 1
       do visit_all();
       while (References::have_to_repeat(base, *this, softmax));
@@ -385,7 +384,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
-    if constexpr (!kTrustsReferences<Element>) this->end_copies();
+    if constexpr (!kTrusts) this->end_copies();
     this->store(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))

@@ -37,7 +37,7 @@ struct ShiftedByDiagonal : ScoreStrategy {
   static constexpr bool kIsRaw = true;
   static constexpr bool kHasShift = true;
   static constexpr bool kAsksRows = false;
-  static constexpr bool kFillsLoop = true;
+  static constexpr bool kFillsRegisters = true;
 
   template <class Hooks, class Tile>
   static __device__ __forceinline__ float apply(Tile& tile, const ForwardParams& params,

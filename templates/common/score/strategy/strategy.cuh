@@ -19,8 +19,8 @@ struct ScoreStrategy {
   static constexpr bool kHasShift = false;   // `apply` may return a number that all logits of the tile gain
   static constexpr bool kIsLinear = false;   // common/score/strategy/linear.cuh
   static constexpr bool kIsProduct = false;  // common/score/strategy/product.cuh
-  // `apply` leaves no register for a search in the loop of a kernel that trusts references (common/row_references.cuh).
-  static constexpr bool kFillsLoop = false;
+  // `apply` leaves a kernel no registers to trust references (common/row_references.cuh).
+  static constexpr bool kFillsRegisters = false;
 };
 
 }  // namespace fa
