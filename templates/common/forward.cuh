@@ -18,6 +18,7 @@
 //              buffer or two; warps that share one are in step where they are done with it.
 //              After the last tile zeros are copied: a branch around the copy would keep ptxas from filling its
 //              latencies with exponentials.
+// Once more    all tiles are visited again where that is needed (common/row_references.cuh).
 // Ragged edge  rows past q_len or kv_len are copied as zeros; columns past kv_len become -inf after the hooks,
 //              whose indices are clamped there; rows past q_len are computed and not stored.
 #pragma once
@@ -147,15 +148,15 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   }
 
   /// Brings the state of every row and acc_o to references that serve this tile as well.
-  template <class References>
+  template <class AnyReferences>
   __device__ __forceinline__ void settle(LaneStore& base, float scale, float shift) {
     const auto multiply = [&](int m, int half, float factor) { this->multiply_row(m, half, factor); };
     if constexpr (!kTrusts) {
-      References::settle(base, *this, softmax, scale, shift, multiply);
+      AnyReferences::settle(base, *this, softmax, scale, shift, multiply);
     } else {
       float factor[kMTiles][2];  // both ways to find them lead to one code that multiplies
       const auto keep = [&](int m, int half, float x) { factor[m][half] = x; };
-      if (References::settle(base, *this, softmax, scale, shift, keep))
+      if (AnyReferences::settle(base, *this, softmax, scale, shift, keep))
         Place::for_each_row(
             [&](typename Place::ThreadRow row) { multiply(row.m, row.half, factor[row.m][row.half]); });
     }
@@ -269,7 +270,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       }
     };
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
-    // Scores of the tile, and the rows' maxima that its exponentials refer to. Returns what shifts its logits.
+    // Scores of the tile, and the references of its exponentials. Returns what shifts its logits.
     const auto find_scores = [&] {
       if constexpr (Score::kIsLinear) Linear::count_from(now.tile() * kTileKv, base, params, softmax);
       this->begin_scores(params, head, now.tile() * kTileKv);
@@ -329,7 +330,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     };
     if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
     const auto visit_all = [&] {
-      // Or what the first tile needs of these would be kept, in registers that the loop does not have.
+      // Compilers would keep what they find from these for the first tile, in registers that the loop does not have.
       if constexpr (kTrusts) {
         hide(copy_to);
         hide(q_lane);

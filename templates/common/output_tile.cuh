@@ -48,12 +48,7 @@ struct OutputTile {
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) softmax[m][half].start();
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int d = 0; d < kDTiles; ++d)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
+    clear(o);
   }
 
   /// Multiplies a row of acc_o.

@@ -15,6 +15,16 @@
 
 namespace fa {
 
+template <int kM, int kN>
+__device__ __forceinline__ void clear(float (&sums)[kM][kN][4]) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int n = 0; n < kN; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[m][n][i] = 0.0f;
+}
+
 template <class Element>
 struct Products {
   static constexpr int kDepth = 16;          // columns of Q K^T and keys of P V that a step multiplies

@@ -51,6 +51,13 @@ void check_emulated(const std::vector<Case>& cases) {
   }
 }
 
+std::string failure_in_any_order(const Spec& spec, const Source& source, const Problem& problem) {
+  for (const Order order : {Order::first_to_last, Order::last_to_first})
+    if (const std::string why = failure(emulated_kernel(spec, source, order), problem); !why.empty())
+      return why;
+  return "";
+}
+
 Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to) {
   for (SourceHeader& file : source.headers) {
     if (file.path != header) continue;

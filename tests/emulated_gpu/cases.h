@@ -15,6 +15,9 @@ tools::Case tiny(const std::string& spec, const std::string& target, DType dtype
 /// compiler.
 void check_emulated(const std::vector<tools::Case>& cases);
 
+/// Empty where the source computes the problem in both orders of threads.
+std::string failure_in_any_order(const Spec& spec, const Source& source, const tools::Problem& problem);
+
 /// The source with the first `from`, which that header has, written as `to`.
 Source replaced(Source source, const std::string& header, const std::string& from, const std::string& to);
 

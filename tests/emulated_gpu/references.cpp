@@ -10,7 +10,7 @@
 using namespace fa;
 using namespace fa::tools;
 using fa::test::emulated_kernel;
-using fa::test::Order;
+using fa::test::failure_in_any_order;
 
 namespace {
 
@@ -31,16 +31,8 @@ Source source_of(const Spec& spec, const char* target, const char* plan) {
   return *compile_front_end(spec.checked(), find_target(target), plan).source;
 }
 
-/// Empty where the kernel computes the problem in both orders of threads.
-std::string failure_of(const Spec& spec, const Source& source, const Problem& problem) {
-  for (const Order order : {Order::first_to_last, Order::last_to_first})
-    if (const std::string why = failure(emulated_kernel(spec, source, order), problem); !why.empty())
-      return why;
-  return "";
-}
-
 std::string failure_of(const Spec& spec, const char* target, const char* plan, const Problem& problem) {
-  return failure_of(spec, source_of(spec, target, plan), problem);
+  return failure_in_any_order(spec, source_of(spec, target, plan), problem);
 }
 
 struct Kind {
@@ -134,21 +126,21 @@ TEST_CASE("the emulation shows where lost sums and values are not looked for", "
   Problem problem = problem_of(spec);
   // By 2^50 at once: sums hold that, and so does O of small values.
   const char* values = "!output.is_surely_finite()";
-  CHECK(failure_of(spec, changed(source, values, "false"), problem) == "");
+  CHECK(failure_in_any_order(spec, changed(source, values, "false"), problem) == "");
   for (std::int64_t i = 0; i < problem.v.elements(); ++i) problem.v.set(i, problem.v.get(i) * 1e30);
-  CHECK(failure_of(spec, source, problem) == "");
-  CHECK(failure_of(spec, changed(source, values, "false"), problem) != "");
+  CHECK(failure_in_any_order(spec, source, problem) == "");
+  CHECK(failure_in_any_order(spec, changed(source, values, "false"), problem) != "");
 
   // In the last tile, after which no reference follows.
   const Spec jump = spec_of("score_mod = score + where(kv_idx == 399, 200.0, 0.0)\n", DType::bf16);
   const Source of_jump = source_of(jump, "a100", kTwoStages);
-  CHECK(failure_of(jump, of_jump, problem_of(jump)) == "");
-  CHECK(failure_of(jump, changed(of_jump, "trusted && lost", "false"), problem_of(jump)) != "");
+  CHECK(failure_in_any_order(jump, of_jump, problem_of(jump)) == "");
+  CHECK(failure_in_any_order(jump, changed(of_jump, "trusted && lost", "false"), problem_of(jump)) != "");
   // What is low is not trusted: else this is done twice, and right.
   const Spec padded = spec_of("score_mod = score + where(kv_idx < 200, -10000.0, 0.0)\n", DType::bf16);
   const Source of_padded = source_of(padded, "a100", kOneStage);
   const char* again = "return of_warp(__syncthreads_or(have_lost(store, output, softmax))) != 0;";
   const char* once = "__syncthreads_or(have_lost(store, output, softmax)); return false;";
-  CHECK(failure_of(padded, changed(of_padded, again, once), problem_of(padded)) == "");
-  CHECK(failure_of(jump, changed(of_jump, again, once), problem_of(jump)) != "");
+  CHECK(failure_in_any_order(padded, changed(of_padded, again, once), problem_of(padded)) == "");
+  CHECK(failure_in_any_order(jump, changed(of_jump, again, once), problem_of(jump)) != "");
 }

@@ -8,21 +8,12 @@
 
 using namespace fa;
 using namespace fa::tools;
-using fa::test::emulated_kernel;
-using fa::test::Order;
+using fa::test::failure_in_any_order;
 using fa::test::tiny;
 
 namespace {
 
 constexpr const char* kTwoStages = "tile_q=64 tile_kv=32 warps=4 stages=2 min_ctas=1";
-
-/// Empty where the source computes the problem in both orders of threads.
-std::string failure_in_any_order(const Spec& spec, const Source& source, const Problem& problem) {
-  for (const Order order : {Order::first_to_last, Order::last_to_first})
-    if (const std::string why = failure(emulated_kernel(spec, source, order), problem); !why.empty())
-      return why;
-  return "";
-}
 
 /// The source with `from`, which the forward kernel's header has, left out.
 Source without(const Source& source, const std::string& from) {

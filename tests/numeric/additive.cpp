@@ -51,6 +51,10 @@ constexpr const char* kScores[] = {
     "score + abs(q_idx - kv_idx) % 7",
     "score + where(b == 0, 0.5, -0.5) * f32(kv_idx % 3)",
     "score + i32(sqrt(f32(abs(q_idx - kv_idx))))",
+    // These rise from tile to tile (templates/common/row_references.cuh).
+    "score + where(kv_idx == 320, 200.0, 0.0)",
+    "score + f32(kv_idx / 64) * 15.0",
+    "score + where(kv_idx < 100, -10000.0, 0.0)",
 };
 
 Spec spec_with_score(const char* score, DType dtype) {

@@ -7,16 +7,6 @@
 
 namespace fa {
 
-template <int kM, int kN>
-__device__ __forceinline__ void clear(float (&sums)[kM][kN][4]) {
-#pragma unroll
-  for (int m = 0; m < kM; ++m)
-#pragma unroll
-    for (int n = 0; n < kN; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) sums[m][n][i] = 0.0f;
-}
-
 /// s = A B^T over all columns: 16 kM rows of A, which begin at `a`, and 8 kN rows of B, from `b` on. Both begin
 /// at a multiple of 8 rows of their tiles.
 template <class ATile, class BTile, int kM, int kN>

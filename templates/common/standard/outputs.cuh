@@ -66,12 +66,7 @@ struct StandardOutputs : OutputTile<Config, false> {
                    q0, q_len);
       v_copy.start(to + PTile::kBytes, v, static_cast<int>(params.v_strides.row), step * kKeys, kv_len);
     };
-#pragma unroll
-    for (int m = 0; m < kMTiles; ++m)
-#pragma unroll
-      for (int d = 0; d < kDTiles; ++d)
-#pragma unroll
-        for (int i = 0; i < 4; ++i) o[m][d][i] = 0.0f;
+    clear(o);
 
     constexpr int kAhead = kStages > 1 ? kStages - 1 : 1;  // stages that are on their way
     const int steps = (kv_len + kKeys - 1) / kKeys;

@@ -8,7 +8,7 @@
 namespace fa {
 
 /// Their classes are in the tile map, or `Classes::tile_class` finds them here. What classes are asked
-/// with is found again every time: the kv loop has no register to spare.
+/// with is found again every time: the kv loop has no register to spare. Where `kHidesQTile`, ptxas cannot keep it either.
 template <class Classes_, int kTileQ, int kTileKv, bool kKeepsQTile, bool kHidesQTile = false>
 struct KeyTiles {
   using Classes = Classes_;
@@ -29,7 +29,7 @@ struct KeyTiles {
   /// end, and not full where the end cuts it: its columns past the end are to be dropped.
   __device__ __forceinline__ int classify(const ForwardParams& params, int first, int count) const {
     int q_tile;
-    // Behind a shuffle ptxas finds again what depends on it, and keeps none of that from search to search.
+    // ptxas does not know that a shuffle returns the same number in each search.
     if constexpr (kHidesQTile) q_tile = __shfl_sync(0xffffffffu, find_q_tile(params), lane_of_warp());
     if (first >= num_tiles(params)) return kTileEmpty;
     const auto [b, h] = item.head(params);

@@ -73,7 +73,7 @@ TEST_CASE("host kernel: code for other x86 CPUs") {
   }
 }
 
-// A vector that lies across two cache lines takes two reads. A function that asks for nothing gets a stack aligned to 16 bytes.
+// By default a stack is aligned to 16 bytes. A 32-byte vector there may cross a cache line; then reading it takes twice as long.
 TEST_CASE("host kernel: vectors that do not fit the registers are spilled to aligned places") {
   if (!host_cpu().triple.starts_with("x86_64")) {
     tests::skip("this is no x86-64 machine");
