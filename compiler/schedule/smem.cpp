@@ -13,10 +13,11 @@ namespace fa {
 
 namespace {
 
-/// Barriers in shared memory: full and empty, of each stage of K and of V where warps of their own copy, else of each stage of
-/// both, where there are two, and one of what hooks read ahead.
+/// Barriers in shared memory: full and empty, of each stage of K and of V where warps of their own copy, and one, with a word of
+/// the same size, by which those learn what the others decide; else of each stage of both, where there are two, and one of what
+/// hooks read ahead.
 int num_barriers(const Plan& plan) {
-  if (traits_of(plan.family).copying_warps > 0) return 4 * plan.stages;
+  if (traits_of(plan.family).copying_warps > 0) return 4 * plan.stages + 2;
   return plan.stages == 2 ? 2 * plan.stages + 1 : 0;
 }
 

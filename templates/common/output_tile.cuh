@@ -99,6 +99,12 @@ struct OutputTile {
     sync_multiplying_warps<Config>();
   }
 
+  /// The same, and whether any thread of the warps that multiply says so.
+  static __device__ __forceinline__ bool end_copies_and_ask(bool mine) {
+    await_copies<0>();
+    return of_warp(any_of_multiplying_warps<Config>(mine)) != 0;
+  }
+
   /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
   /// leave as whole 16-byte pieces.
   __device__ __forceinline__ void store(const ForwardParams& params, const WorkItem& item,

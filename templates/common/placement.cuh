@@ -7,7 +7,8 @@
 //   WarpPlace  which scores of a tile a thread holds; MmaPlace (common/mma_place.cuh) is one
 //   kCopyingThreads<Config>, copying_thread<Config>()  how many threads copy a table's tile
 //              (common/score/staged_reads.cuh), and which of them this one is
-//   sync_multiplying_warps<Config>()  a barrier of the warps that multiply: all, or the first Config::kWarps
+//   sync_multiplying_warps<Config>()  a barrier of the warps that multiply: all, or the first Config::kWarps;
+//   any_of_multiplying_warps<Config>(mine)  the same, and whether any of their threads says so
 #pragma once
 
 #include "common/sequence.cuh"

@@ -42,13 +42,12 @@ struct RowReferences {
     if constexpr (kMayTrust) store.put_word(kTrust, kPossible);
   }
 
-  /// After the last tile, where rows may trust, by all warps of the CTA: ends the copies, as Output::end_copies does, and returns
+  /// After the last tile, where rows may trust, by all warps that multiply: ends the copies, as Output::end_copies does, and returns
   /// whether all tiles have to be visited again.
   template <class Output>
   static __device__ __forceinline__ bool have_to_repeat(LaneStore& store, const Output& output,
                                                         const Rows& softmax) {
-    await_copies<0>();
-    return of_warp(__syncthreads_or(have_lost(store, output, softmax))) != 0;
+    return output.end_copies_and_ask(have_lost(store, output, softmax));
   }
 
   /// Before the exponentials of a tile whose logits are scale * s + shift: moves references up where they have to be, then returns

@@ -22,5 +22,9 @@ template <class Config>
 __device__ __forceinline__ void sync_multiplying_warps() {
   __syncthreads();
 }
+template <class Config>
+__device__ __forceinline__ bool any_of_multiplying_warps(bool mine) {
+  return __syncthreads_or(mine) != 0;
+}
 
 }  // namespace fa

@@ -15,6 +15,7 @@
 
 #include "sm80/mma.cuh"
 #include "sm80/tile.cuh"
+#include "sm90/hand_over.cuh"
 #include "sm90/placement.cuh"
 #include "sm90/wgmma.cuh"
 // after the architecture's own
@@ -58,7 +59,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   using Element = typename Config::Element;
   using Product = Products<Element>;
   using Linear = LinearAddend<Hooks>;
-  using References = RowReferences<1, false>;
+  static constexpr bool kTrusts = kTrustsReferences<Element>;
+  using References = RowReferences<1, kTrusts>;
   static constexpr int kThreads = (Config::kWarps + kCopyingWarps) * 32;
   static_assert(Place::kMTiles == 1 && Config::kWarps % 4 == 0 && Config::kStages == 2);
   static constexpr int kDrawnColumns = kTileKv % 32 == 0 ? 32 : 16;
@@ -73,7 +75,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
   static constexpr int kKOffset = Map::kKOffset;
   static constexpr int kVOffset = Map::kVOffset;
   static constexpr int kBarriers = OTile::kBytes > Map::kBytes ? OTile::kBytes : Map::kBytes;  // their offset
-  static constexpr int kSharedBytes = kBarriers + 8 * kBarrierBytes;
+  using Barriers = HandOver<kBarriers, Config::kWarps, kCopyingWarps>;
+  static constexpr int kSharedBytes = kBarriers + Barriers::kBytes;
 
   using Walk = typename WalkOf<KeyTiles<Classes, Config::kTileQ, kTileKv, Config::kDropout>>::Type;
 
@@ -152,16 +155,16 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   /// By the warps that multiply: a tile of K, and the table's with it. Products read K for a whole warp, but each lane reads
   /// elements, and arrives itself, as racecheck wants it (common/sync/stage_barriers.cuh).
-  static __device__ __forceinline__ void give_back_k(unsigned smem, int stage) {
-    if (Reads::kElements || lane_of_warp() == 0) arrive(k_empty(smem, stage));
+  static __device__ __forceinline__ void give_back_k(const Barriers& barriers, int stage) {
+    if (Reads::kElements || lane_of_warp() == 0) arrive(barriers.k_empty(stage));
   }
 
   /// By the copying warps: the table's tile, which belongs to the stage of K that it arrives with. One buffer is
   /// free once the stage before has been given back.
   __device__ __forceinline__ void copy_elements(const ForwardParams& params, const typename Table::Rows& rows,
-                                                unsigned char* reads, unsigned smem, int kv0, int stage,
-                                                int parity, bool is_first) const {
-    if (Reads::kBuffers == 1 && !is_first) wait(k_empty(smem, 1 - stage), parity ^ stage);
+                                                unsigned char* reads, const Barriers& barriers, int kv0,
+                                                int stage, int parity, bool is_first) const {
+    if (Reads::kBuffers == 1 && !is_first) wait(barriers.k_empty(1 - stage), parity ^ stage);
     const int buffer = Reads::kBuffers == 1 ? 0 : stage;
     Table::start(reads + buffer * Reads::kElementBytes, rows, params, item, this->find_head(params), kv0,
                  [] {});
@@ -175,81 +178,69 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
         Product::place(p[n / 2], n % 2, half, s[0][n][2 * half], s[0][n][2 * half + 1]);
   }
 
-  /// The barriers of a stage, by the shared memory's start.
-  static __device__ __forceinline__ unsigned k_full(unsigned smem, int stage) {
-    return smem + kBarriers + stage * kBarrierBytes;
-  }
-  static __device__ __forceinline__ unsigned k_empty(unsigned smem, int stage) {
-    return smem + kBarriers + (2 + stage) * kBarrierBytes;
-  }
-  static __device__ __forceinline__ unsigned v_full(unsigned smem, int stage) {
-    return smem + kBarriers + (4 + stage) * kBarrierBytes;
-  }
-  static __device__ __forceinline__ unsigned v_empty(unsigned smem, int stage) {
-    return smem + kBarriers + (6 + stage) * kBarrierBytes;
-  }
-
   __device__ __forceinline__ void run_item(const ForwardParams& params) {
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    if (thread_of_cta() == 0) {
-#pragma unroll
-      for (int stage = 0; stage < 2; ++stage) {
-        make_barrier(k_full(smem, stage), kCopyingWarps * 32);
-        make_barrier(v_full(smem, stage), kCopyingWarps * 32);
-        make_barrier(k_empty(smem, stage), Config::kWarps * (Reads::kElements ? 32 : 1));
-        make_barrier(v_empty(smem, stage), Config::kWarps);
-      }
-    }
-    __syncthreads();
+    const Barriers barriers{smem};
+    barriers.make(Reads::kElements ? 32 : 1);
     // The same for the whole warp, which compilers see by the shuffle.
     const int warp = __shfl_sync(0xffffffffu, static_cast<int>(warp_of_cta()), 0);
     if (warp >= Config::kWarps) {
       give_registers<Config::kCopyRegisters>();
-      copy_tiles(params, shared, smem);
+      copy_tiles(params, shared, barriers);
     } else {
       take_registers<Config::kMultiplyRegisters>();
-      multiply_tiles(params, shared, warp);
+      multiply_tiles(params, shared, barriers, warp);
     }
   }
 
   /// The copying warps: K and V of the tiles that the walk visits, and a table's tiles.
   __device__ __forceinline__ void copy_tiles(const ForwardParams& params, unsigned char* shared,
-                                             unsigned smem) {
+                                             const Barriers& barriers) {
     const unsigned thread = thread_of_cta() - Config::kWarps * 32;
     const auto [b, h] = item.head(params);
     const int kv_head = Sequence::kv_head(params.call, h);
     const char* const k_base = Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head);
     const char* const v_base = Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head);
-    const unsigned copy_to = smem + copy_offset(thread);
+    const unsigned copy_to = barriers.smem + copy_offset(thread);
     const auto copy = [](int, unsigned to, const char* from, bool valid) { cp_async_16(to, from, valid); };
     typename Table::Rows rows;
     if constexpr (Reads::kElements)
       rows = Table::find_rows(params, item, this->find_head(params), this->first_row(params));
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
-    WalkStep now = walk.first(params);
     int stage = 0, parity = 1;
     bool is_first = true;
+    const auto copy_all = [&] {
+      WalkStep now = walk.first(params);
 #pragma unroll 1
-    while (now.exists()) {
-      const int kv0 = now.tile() * kTileKv;
-      wait(k_empty(smem, stage), parity);
-      KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
-                                                         static_cast<int>(params.k_strides.row), kv0,
-                                                         item.kv_len(params), copy, thread);
-      if constexpr (Reads::kElements)
-        copy_elements(params, rows, shared + Map::kReadsOffset, smem, kv0, stage, parity, is_first);
-      is_first = false;
-      arrive_with_copies(k_full(smem, stage));
-      wait(v_empty(smem, stage), parity);
-      VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
-                                                         static_cast<int>(params.v_strides.row), kv0,
-                                                         item.kv_len(params), copy, thread);
-      arrive_with_copies(v_full(smem, stage));
-      now = walk.after(params, now);
-      parity ^= stage;
-      stage ^= 1;
+      while (now.exists()) {
+        const int kv0 = now.tile() * kTileKv;
+        wait(barriers.k_empty(stage), parity);
+        KTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kKOffset + stage * KTile::kBytes, k_base,
+                                                           static_cast<int>(params.k_strides.row), kv0,
+                                                           item.kv_len(params), copy, thread);
+        if constexpr (Reads::kElements)
+          copy_elements(params, rows, shared + Map::kReadsOffset, barriers, kv0, stage, parity, is_first);
+        is_first = false;
+        arrive_with_copies(barriers.k_full(stage));
+        wait(barriers.v_empty(stage), parity);
+        VTile::template for_each_piece<kCopyingWarps * 32>(copy_to + kVOffset + stage * VTile::kBytes, v_base,
+                                                           static_cast<int>(params.v_strides.row), kv0,
+                                                           item.kv_len(params), copy, thread);
+        arrive_with_copies(barriers.v_full(stage));
+        now = walk.after(params, now);
+        parity ^= stage;
+        stage ^= 1;
+      }
+    };
+    if constexpr (kTrusts) {
+      int visit = 0;
+#pragma unroll 1
+      do copy_all();
+      while (barriers.is_told_to_repeat(visit++));
+    } else {
+      copy_all();
     }
     close_copies();
     await_copies<0>();  // a thread leaves after what it has started
@@ -257,8 +248,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
 
   /// A multiplying warp.
   __device__ __forceinline__ void multiply_tiles(const ForwardParams& params, unsigned char* shared,
-                                                 int warp) {
-    const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+                                                 const Barriers& barriers, int warp) {
+    const unsigned smem = barriers.smem;
     const int lane = lane_of_warp();
     const int warpgroup = warp / 4;
     const unsigned q_rows = smem + warpgroup * 64 * 128;
@@ -274,94 +265,107 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const typename Hooks::Head head = this->find_head(params);
     if constexpr (Classes::kHasTileMap) await_pass_before();
     Walk walk{{item}};
-    WalkStep now = walk.first(params);
     unsigned char* const reads = shared + Map::kReadsOffset;
     close_copies();
-    if constexpr (Reads::kColumns)
-      Reads::store_columns(
-          reads, Reads::find_columns(params, item, this->head_of_tile(params, head), now.tile() * kTileKv));
-
     if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
-    this->start_rows();
-    Place::for_each(s, [](float& x) { x = 0.0f; });
-    await_copies<0>();
-    show_to_products();
-    sync_multiplying_warps<Config>();
-
     const float scale = Score::kIsRaw ? params.call.scale_log2 : 1.0f;
     int stage = 0, parity = 0;
-    bool has_p = false;
-#pragma unroll 1
-    while (now.exists()) {
-      const int kv0 = now.tile() * kTileKv;
-      if constexpr (Reads::kColumns) {
-        if (has_p) sync_multiplying_warps<Config>();
-      }
-      wait(k_full(smem, stage), parity);
-      this->element_buffer = stage;
-      if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
-      if (has_p) wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
+    const auto visit_all = [&] {
+      WalkStep now = walk.first(params);
+      if constexpr (Reads::kColumns)
+        Reads::store_columns(
+            reads, Reads::find_columns(params, item, this->head_of_tile(params, head), now.tile() * kTileKv));
+      this->start_rows();
+      Place::for_each(s, [](float& x) { x = 0.0f; });
+      await_copies<0>();
       show_to_products();
-      if (has_p || warpgroup > 0) await_turn(warpgroup);
-      pin(s[0]);
-      pin(o[0]);
-      pin(p);
-      begin_products();
-      start_qk(q_rows, smem + kKOffset + stage * KTile::kBytes);
-      close_products();
+      sync_multiplying_warps<Config>();
+      bool has_p = false;
+#pragma unroll 1
+      while (now.exists()) {
+        const int kv0 = now.tile() * kTileKv;
+        if constexpr (Reads::kColumns) {
+          if (has_p) sync_multiplying_warps<Config>();
+        }
+        wait(barriers.k_full(stage), parity);
+        this->element_buffer = stage;
+        if constexpr (Scores::kBeginsWithAddend) this->begin_scores(params, head, kv0);
+        if (has_p) wait(barriers.v_full(1 - stage), parity ^ 1 ^ stage);
+        show_to_products();
+        if (has_p || warpgroup > 0) await_turn(warpgroup);
+        pin(s[0]);
+        pin(o[0]);
+        pin(p);
+        begin_products();
+        start_qk(q_rows, smem + kKOffset + stage * KTile::kBytes);
+        close_products();
+        if (has_p) {
+          start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
+          close_products();
+          pass_turn(warpgroup);
+          await_products<1>();
+        } else {
+          pass_turn(warpgroup);
+          await_products<0>();
+        }
+        pin(s[0]);
+        if constexpr (!kReadsElementsLate) give_back_k(barriers, stage);
+        if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
+        const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
+        const float shift = this->apply_hooks(params, head, now, slope);
+        if constexpr (kReadsElementsLate) give_back_k(barriers, stage);
+        const WalkStep then = walk.after(params, now);
+        if constexpr (Reads::kColumns) {
+          sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
+          Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
+                                                          then.tile() * kTileKv));
+        }
+        float factor[2] = {1.0f, 1.0f};  // of O, whose product is on its way
+        const auto keep = [&](int, int half, float x) { factor[half] = x; };
+        const bool moves = References::settle(base, *this, softmax, scale, shift, keep);
+        exponentiate(params, scale, shift, kv0);
+        pin(s[0]);
+        end_block(params.call.kv_len);  // or ptxas moves the wait up before the exponentials
+        await_products<0>();
+        pin(o[0]);
+        if (moves) {
+#pragma unroll
+          for (int half = 0; half < 2; ++half) this->multiply_row(0, half, factor[half]);
+        }
+        pin(p);
+        if (has_p && lane == 0) arrive(barriers.v_empty(1 - stage));
+        pack_probabilities();
+        has_p = true;
+        now = then;
+        parity ^= stage;
+        stage ^= 1;
+      }
       if (has_p) {
+        wait(barriers.v_full(1 - stage), parity ^ 1 ^ stage);
+        show_to_products();
+        await_turn(warpgroup);
+        pin(o[0]);
+        pin(p);
+        begin_products();
         start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
         close_products();
-        pass_turn(warpgroup);
-        await_products<1>();
-      } else {
-        pass_turn(warpgroup);
+        if (warpgroup < kWarpgroups - 1) pass_turn(warpgroup);
         await_products<0>();
+        pin(o[0]);
+        if (kTrusts && lane == 0) arrive(barriers.v_empty(1 - stage));
       }
-      pin(s[0]);
-      if constexpr (!kReadsElementsLate) give_back_k(smem, stage);
-      if constexpr (Score::kIsLinear) Linear::count_from(kv0, base, params, softmax);
-      const float slope = Score::kIsLinear ? Linear::slope(base) : 0.0f;
-      const float shift = this->apply_hooks(params, head, now, slope);
-      if constexpr (kReadsElementsLate) give_back_k(smem, stage);
-      const WalkStep then = walk.after(params, now);
-      if constexpr (Reads::kColumns) {
-        sync_multiplying_warps<Config>();  // hooks of this tile have read theirs
-        Reads::store_columns(reads, Reads::find_columns(params, item, this->head_of_tile(params, head),
-                                                        then.tile() * kTileKv));
-      }
-      float factor[2] = {1.0f, 1.0f};  // of O, whose product is on its way
-      const auto keep = [&](int, int half, float x) { factor[half] = x; };
-      const bool moves = References::settle(base, *this, softmax, scale, shift, keep);
-      exponentiate(params, scale, shift, kv0);
-      pin(s[0]);
-      end_block(params.call.kv_len);  // or ptxas moves the wait up before the exponentials
-      await_products<0>();
-      pin(o[0]);
-      if (moves) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) this->multiply_row(0, half, factor[half]);
-      }
-      pin(p);
-      if (has_p && lane == 0) arrive(v_empty(smem, 1 - stage));
-      pack_probabilities();
-      has_p = true;
-      now = then;
-      parity ^= stage;
-      stage ^= 1;
-    }
-    if (has_p) {
-      wait(v_full(smem, 1 - stage), parity ^ 1 ^ stage);
-      show_to_products();
-      await_turn(warpgroup);
-      pin(o[0]);
-      pin(p);
-      begin_products();
-      start_pv(smem + kVOffset + (1 - stage) * VTile::kBytes);
-      close_products();
-      if (warpgroup < kWarpgroups - 1) pass_turn(warpgroup);
-      await_products<0>();
-      pin(o[0]);
+    };
+    if constexpr (kTrusts) {
+      References::start(base);
+      bool again;
+#pragma unroll 1
+      do {
+        visit_all();
+        again = References::have_to_repeat(base, *this, softmax);
+        barriers.tell(again);
+      } while (again);
+    } else {
+      visit_all();
     }
     if constexpr (Score::kIsLinear) Linear::add_rest(*this, base, params, head, softmax);
     if constexpr (Hooks::kHasRowAddend) this->add_row_addends(params, softmax);
@@ -369,7 +373,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const auto [sink_b, sink_h] = item.head(params);
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
-    this->end_copies();
+    if constexpr (!kTrusts) this->end_copies();
     this->store(params, item, shared);
   }
 };

@@ -25,4 +25,16 @@ __device__ __forceinline__ void sync_multiplying_warps() {
   asm volatile("bar.sync 1, %0;" ::"n"(Config::kWarps * 32) : "memory");
 }
 
+/// The same, and whether any of their threads says so.
+template <class Config>
+__device__ __forceinline__ bool any_of_multiplying_warps(bool mine) {
+  unsigned any;
+  asm volatile(
+      "{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, 1, %2, p;\nselp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(static_cast<unsigned>(mine)), "n"(Config::kWarps * 32)
+      : "memory");
+  return any != 0;
+}
+
 }  // namespace fa
