@@ -15,8 +15,8 @@
 
 namespace fa {
 
-/// Whether kernels of sm_80's family trust references, by their elements. f16 holds no probability above 65504. f32 would: its
-/// kernels, which do three products for one, win 1% and have no registers for it.
+/// Whether kernels trust references, by their elements. f16 holds no probability above 65504. f32 would: its kernels, which do three
+/// products for one, win 1% and have no registers for it.
 template <class Element>
 constexpr bool kTrustsReferences = false;
 template <>

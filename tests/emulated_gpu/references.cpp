@@ -139,8 +139,8 @@ TEST_CASE("the emulation shows where lost sums and values are not looked for", "
   // What is low is not trusted: else this is done twice, and right.
   const Spec padded = spec_of("score_mod = score + where(kv_idx < 200, -10000.0, 0.0)\n", DType::bf16);
   const Source of_padded = source_of(padded, "a100", kOneStage);
-  const char* again = "return of_warp(__syncthreads_or(have_lost(store, output, softmax))) != 0;";
-  const char* once = "__syncthreads_or(have_lost(store, output, softmax)); return false;";
+  const char* again = "return output.end_copies_and_ask(have_lost(store, output, softmax));";
+  const char* once = "output.end_copies_and_ask(have_lost(store, output, softmax)); return false;";
   CHECK(failure_in_any_order(padded, changed(of_padded, again, once), problem_of(padded)) == "");
   CHECK(failure_in_any_order(jump, changed(of_jump, again, once), problem_of(jump)) != "");
 }
