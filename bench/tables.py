@@ -41,7 +41,7 @@ CALL_OVERHEAD = ("bench/compare.py --rows dense --sides 'facet, spec' fa2 cudnn 
                  "flex and --lengths 2048; as \"runs\"")
 # Each record, and how it is measured.
 RECORDS = {
-    "h200_peers": measured_by("bench/peers_gpu.py"),
+    "h200_peers": "FA_TARGET=h200:sm80 " + measured_by("bench/peers_gpu.py"),
     "h200_peers_tuned": "facet tune of either spec at every head_dim, B32 N512, --budget 10s; then " + measured_by("bench/peers_gpu.py --rows bf16 causal"),
     "h200_tile_classes": measured_by("bench/tile_classes_gpu.py"),
     "h100_tile_map_cost": measured_by("bench/tile_map_cost.py"),
