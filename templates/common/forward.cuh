@@ -102,9 +102,6 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     return shared_start + kVOffset + Product::lane_offset_v(lane);
   }
 
-  static constexpr int kBaseK = 0;  // places in the LaneStore of base addresses
-  static constexpr int kBaseV = 1;
-
   /// O += P V for one kv tile; P goes from the score accumulators to A fragments without leaving the thread.
   /// The exponentials of a step stand right before its products, so that they fill the tensor cores' latency.
   __device__ __forceinline__ void multiply_pv(const ForwardParams& params, unsigned v_lane_of_stage,
@@ -203,8 +200,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     // Row 0 of K and of V.
     const int kv_head = Sequence::kv_head(params.call, h);
     LaneStore base;
-    base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
-    base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
+    base.put(Kept::kRowsOfK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
+    base.put(Kept::kRowsOfV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
     if constexpr (Score::kIsLinear) Linear::keep(base, params, this->find_head(params));
     if constexpr (Reads::kElements)
       Table::keep(base, Table::find_rows(params, item, this->find_head(params), q0));
@@ -213,11 +210,11 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     Copy<KTile, kThreads> k_copy;
     Copy<VTile, kThreads> v_copy;
     const auto load_k = [&](int tile, int stage) {
-      k_copy.start_if_any(copy_to + kKOffset + stage * KTile::kBytes, base.get(kBaseK),
+      k_copy.start_if_any(copy_to + kKOffset + stage * KTile::kBytes, base.get(Kept::kRowsOfK),
                           static_cast<int>(params.k_strides.row), tile * kTileKv, item.kv_len(params));
     };
     const auto load_v = [&](int tile, int stage) {
-      v_copy.start_if_any(copy_to + kVOffset + stage * VTile::kBytes, base.get(kBaseV),
+      v_copy.start_if_any(copy_to + kVOffset + stage * VTile::kBytes, base.get(Kept::kRowsOfV),
                           static_cast<int>(params.v_strides.row), tile * kTileKv, item.kv_len(params));
     };
 

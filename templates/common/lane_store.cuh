@@ -28,6 +28,13 @@ __device__ __forceinline__ int of_lane(int value, int lane) {
 #endif
 }
 
+/// Where forward kernels keep what. An address at place i takes lanes 2 i and 2 i + 1, a word its lane. Algorithm 1, which keeps
+/// where Q's rows begin, copies no table.
+struct Kept {
+  enum Place { kRowsOfK = 0, kRowsOfV = 1, kRowsOfTable = 3, kRowsOfQ = 3 };
+  enum Lane { kSlope = 4, kCountFrom = 5, kTableRowsLeft = 8, kTableWholeUntil = 9, kTrust = 10 };
+};
+
 struct LaneStore {
   unsigned word = 0;  // lane 2 i: the low half of value i, lane 2 i + 1: its high half
 

@@ -29,8 +29,7 @@ struct RowReferences {
   static constexpr float kLow = -64.0f;
   using Rows = SoftmaxRow[kMTiles][2];
 
-  static constexpr int kTrust = 10;  // a lane of the store keeps one of these, so that it takes no register
-  enum Trust {
+  enum Trust {  // a lane of the store keeps one of these, so that it takes no register
     kNever,     // the tiles are visited a second time
     kNoLonger,  // a tile's sums grew steeply
     kPossible,  // not yet
@@ -39,7 +38,7 @@ struct RowReferences {
 
   /// Before the first tile.
   static __device__ __forceinline__ void start(LaneStore& store) {
-    if constexpr (kMayTrust) store.put_word(kTrust, kPossible);
+    if constexpr (kMayTrust) store.put_word(Kept::kTrust, kPossible);
   }
 
   /// After the last tile, where rows may trust, by all warps that multiply: ends the copies, as Output::end_copies does, and returns
@@ -56,7 +55,7 @@ struct RowReferences {
   static __device__ __forceinline__ bool settle(LaneStore& store, const Scores& scores, Rows& softmax,
                                                 float scale, float shift, const Multiply& multiply) {
     if constexpr (kMayTrust) {
-      if (store.get_word(kTrust) == kNow) return follow_sums(store, softmax, multiply);
+      if (store.get_word(Kept::kTrust) == kNow) return follow_sums(store, softmax, multiply);
     }
     float tile_max[kMTiles][2];
     scores.find_maximum(tile_max);
@@ -69,13 +68,13 @@ struct RowReferences {
   template <class Output>
   static __device__ __forceinline__ bool have_lost(LaneStore& store, const Output& output,
                                                    const Rows& softmax) {
-    const bool trusted = store.get_word(kTrust) != kNever;
+    const bool trusted = store.get_word(Kept::kTrust) != kNever;
     bool lost = !output.is_surely_finite();
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) lost |= softmax[m][half].has_lost_sum();
-    store.put_word(kTrust, kNever);
+    store.put_word(Kept::kTrust, kNever);
     return trusted && lost;
   }
 
@@ -103,13 +102,13 @@ struct RowReferences {
   }
 
   static __device__ __forceinline__ void trust_unless_low(LaneStore& store, const Rows& softmax) {
-    if (store.get_word(kTrust) != kPossible) return;
+    if (store.get_word(Kept::kTrust) != kPossible) return;
     bool low = false;
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) low |= softmax[m][half].m < kLow;
-    if (!__any_sync(0xffffffffu, low)) store.put_word(kTrust, kNow);
+    if (!__any_sync(0xffffffffu, low)) store.put_word(Kept::kTrust, kNow);
   }
 
   /// Moves references up where sums have grown large.
@@ -129,7 +128,7 @@ struct RowReferences {
         steep |= softmax[m][half].has_steep_sum();
         multiply(m, half, softmax[m][half].follow_sum());
       }
-    if (__any_sync(0xffffffffu, steep)) store.put_word(kTrust, kNoLonger);
+    if (__any_sync(0xffffffffu, steep)) store.put_word(Kept::kTrust, kNoLonger);
     return true;
   }
 };

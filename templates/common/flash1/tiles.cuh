@@ -20,8 +20,6 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
   using Rows = KeptRows<Config, Hooks>;
   using Rows::item;
   using Rows::k_lane;
-  using Rows::kBaseK;
-  using Rows::kBaseV;
   using Rows::kKOffset;
   using Rows::kMTiles;
   using Rows::kThreads;
@@ -39,7 +37,6 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
   static_assert(Config::kStages == 1 && !Config::kQInRegisters && !Score::kIsLinear);
 
   static constexpr int kSharedBytes = Rows::Map::kBytes;
-  static constexpr int kBaseQ = 3;  // in the store of base addresses
 
   static __device__ __forceinline__ void run(const BaselineParams& params) {
     Flash1Tiles tiles;
@@ -59,23 +56,23 @@ struct Flash1Tiles : KeptRows<Config, Hooks> {
 
     const int kv_head = Sequence::kv_head(params.call, h);
     LaneStore base;
-    base.put(kBaseK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
-    base.put(kBaseV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
-    base.put(kBaseQ, Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h));
+    base.put(Kept::kRowsOfK, Sequence::head_bytes<Element::kBytes>(params.k, params.k_strides, b, kv_head));
+    base.put(Kept::kRowsOfV, Sequence::head_bytes<Element::kBytes>(params.v, params.v_strides, b, kv_head));
+    base.put(Kept::kRowsOfQ, Sequence::head_bytes<Element::kBytes>(params.q, params.q_strides, b, h));
     base.seal();
     Copy<QTile, kThreads> q_copy;
     const auto load_q = [&](int tile) {
-      q_copy.start(copy_to, base.get(kBaseQ), static_cast<int>(params.q_strides.row), tile * Config::kTileQ,
-                   item.q_len(params));
+      q_copy.start(copy_to, base.get(Kept::kRowsOfQ), static_cast<int>(params.q_strides.row),
+                   tile * Config::kTileQ, item.q_len(params));
     };
     // Settled at once: there is nothing that a copy through registers could hide behind.
     const auto load_k_and_v = [&](int kv0) {
       Copy<KTile, kThreads> k_copy;
-      k_copy.start(copy_to + kKOffset, base.get(kBaseK), static_cast<int>(params.k_strides.row), kv0,
+      k_copy.start(copy_to + kKOffset, base.get(Kept::kRowsOfK), static_cast<int>(params.k_strides.row), kv0,
                    item.kv_len(params));
       k_copy.settle(copy_to + kKOffset);
       Copy<VTile, kThreads> v_copy;
-      v_copy.start(copy_to + kVOffset, base.get(kBaseV), static_cast<int>(params.v_strides.row), kv0,
+      v_copy.start(copy_to + kVOffset, base.get(Kept::kRowsOfV), static_cast<int>(params.v_strides.row), kv0,
                    item.kv_len(params));
       v_copy.settle(copy_to + kVOffset);
     };

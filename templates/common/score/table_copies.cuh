@@ -42,16 +42,16 @@ struct TableCopies {
 
   /// Before the store is sealed.
   static __device__ __forceinline__ void keep(LaneStore& store, const Rows& rows) {
-    store.put(kPlaceOfFirst, rows.first);
-    store.put_word(kLaneOfLeft, static_cast<unsigned>(rows.left));
-    store.put_word(kLaneOfWhole, static_cast<unsigned>(rows.whole_until));
+    store.put(Kept::kRowsOfTable, rows.first);
+    store.put_word(Kept::kTableRowsLeft, static_cast<unsigned>(rows.left));
+    store.put_word(Kept::kTableWholeUntil, static_cast<unsigned>(rows.whole_until));
   }
 
   /// Every lane of the warp takes part.
   static __device__ __forceinline__ Rows kept(const LaneStore& store) {
     if constexpr (!Reads::kElements) return {};
-    return {store.get(kPlaceOfFirst), static_cast<int>(store.get_word(kLaneOfLeft)),
-            static_cast<int>(store.get_word(kLaneOfWhole))};
+    return {store.get(Kept::kRowsOfTable), static_cast<int>(store.get_word(Kept::kTableRowsLeft)),
+            static_cast<int>(store.get_word(Kept::kTableWholeUntil))};
   }
 
   /// Starts to load the tile of these rows that begins at column kv0 into `to`. A tile that is not whole is loaded first.
@@ -83,10 +83,6 @@ struct TableCopies {
   static constexpr int kPieces =  // of 16 bytes, that a thread copies
       kRowsAreEven ? (Config::kTileQ + kRowsOfPass - 1) / kRowsOfPass : Config::kTileQ * kChunks / kCopying;
   static_assert(kRowsAreEven || Config::kTileQ * kChunks % kCopying == 0);
-
-  static constexpr int kPlaceOfFirst = 3;  // in the LaneStore, past K's, V's and LinearAddend's
-  static constexpr int kLaneOfLeft = 8;
-  static constexpr int kLaneOfWhole = 9;
 
   /// Where the table's row begins.
   static __device__ __forceinline__ const Value* row_at(const ForwardParams& params, const Head& head,

@@ -12,22 +12,20 @@
 
 namespace fa {
 
-/// What the kv loop keeps of it are two lanes of the store of base addresses, no register. Every lane of a
-/// warp takes part in all of these.
+/// What the kv loop keeps of it are two lanes of the store, no register: the slope, of raw scores, and the column that references
+/// count from. Every lane of a warp takes part in all of these.
 template <class Hooks>
 struct LinearAddend {
-  static constexpr int kSlope = 4;      // lanes: the slope, of raw scores,
-  static constexpr int kCountFrom = 5;  // and the column that references count from
-
   /// Before the store is sealed.
   static __device__ __forceinline__ void keep(LaneStore& store, const ForwardParams& params,
                                               const typename Hooks::Head& head) {
-    store.put_word(kSlope, __float_as_uint(Hooks::addend_slope(params.call, head) / params.call.scale_log2));
+    store.put_word(Kept::kSlope,
+                   __float_as_uint(Hooks::addend_slope(params.call, head) / params.call.scale_log2));
   }
 
   /// By how much raw scores grow from column to column.
   static __device__ __forceinline__ float slope(const LaneStore& store) {
-    return __uint_as_float(store.get_word(kSlope));
+    return __uint_as_float(store.get_word(Kept::kSlope));
   }
 
   /// References count the addend from column `to` on afterwards. What rounding does to a reference it does to
@@ -35,8 +33,9 @@ struct LinearAddend {
   template <int kMTiles>
   static __device__ __forceinline__ void count_from(int to, LaneStore& store, const ForwardParams& params,
                                                     SoftmaxRow (&softmax)[kMTiles][2]) {
-    move(to, static_cast<int>(store.get_word(kCountFrom)), params.call.scale_log2 * slope(store), softmax);
-    store.put_word(kCountFrom, static_cast<unsigned>(to));
+    move(to, static_cast<int>(store.get_word(Kept::kCountFrom)), params.call.scale_log2 * slope(store),
+         softmax);
+    store.put_word(Kept::kCountFrom, static_cast<unsigned>(to));
   }
 
   /// The column where the q tile's first row meets the diagonal.
@@ -52,7 +51,7 @@ struct LinearAddend {
   static __device__ __forceinline__ void add_rest(Scores& scores, const LaneStore& store,
                                                   const ForwardParams& params, typename Hooks::Head head,
                                                   SoftmaxRow (&softmax)[kMTiles][2]) {
-    const int from = static_cast<int>(store.get_word(kCountFrom));
+    const int from = static_cast<int>(store.get_word(Kept::kCountFrom));
     const float of_logits = params.call.scale_log2 * slope(store);
     if (scores.item.kv_len(params) == 0) return;
     if constexpr (Hooks::kHeadIsCheap) head = scores.find_head(params);
