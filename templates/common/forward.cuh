@@ -325,7 +325,9 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       else
         visit_in_step(then);
     };
-    if constexpr (!Hooks::kRowIsCheap) this->find_rows(params, head);
+    // Rows are found behind the first copies, but where tiles may be visited again: there once, before them.
+    constexpr bool kFindsRows = !Hooks::kRowIsCheap;
+    if constexpr (kFindsRows && kTrusts) this->find_rows(params, head);
     const auto visit_all = [&] {
       // Compilers would keep what they find from these for the first tile, in registers that the loop does not have.
       if constexpr (kTrusts) {
@@ -337,6 +339,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       now = kBeginsInLoop ? WalkStep::before_first() : walk.first(params);
       if constexpr (!kBeginsInLoop) copy_first();
       this->start_rows();
+      if constexpr (kFindsRows && !kTrusts) this->find_rows(params, head);
       if constexpr (kElementsAhead) this->element_buffer = 0;
       // The next step is found here, where no score is held and a search has registers.
       if constexpr (kBeginsInLoop) {
@@ -363,7 +366,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       if constexpr (kTwoStages && kDoesMore) {
         arrive(barriers().empty(turn % 2));
         if constexpr (kSharesReads) arrive(barriers().reads_empty());
-        k_lane += turn % 2 == 0 ? KTile::kBytes : -KTile::kBytes;
+        if constexpr (kTrusts) k_lane += turn % 2 == 0 ? KTile::kBytes : -KTile::kBytes;
         ++turn;
       }
     };
