@@ -195,7 +195,8 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     const auto [b, h] = item.head(params);
     const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     q_lane = smem + warp_row * 128 + Product::lane_offset_q(lane);
-    k_lane = smem + kKOffset + turn % 2 * KTile::kBytes + Product::lane_offset_k(lane);
+    const int first_stage = turn % 2;  // of the first visit
+    k_lane = smem + kKOffset + first_stage * KTile::kBytes + Product::lane_offset_k(lane);
 
     // Row 0 of K and of V.
     const int kv_head = Sequence::kv_head(params.call, h);
@@ -258,7 +259,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
     };
     const auto copy_first = [&] {
       if constexpr (kTwoStages) {
-        load_stage(Table::kept(base), now.tile(), turn % 2, 0);
+        load_stage(Table::kept(base), now.tile(), kTrusts ? turn % 2 : first_stage, 0);
       } else {
         load_k(now.tile(), 0);
         load_elements(now.tile(), 0);
@@ -385,8 +386,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
-    if constexpr (!kTrusts) this->end_copies();
-    this->store(params, item, shared);
+    this->template store<!kTrusts>(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))
         OddOutputs<Config, Hooks>::restore(

@@ -93,20 +93,16 @@ struct OutputTile {
     return nan;
   }
 
-  /// Before `store`: no copy is on its way into shared memory, and no warp reads there any more.
-  static __device__ __forceinline__ void end_copies() {
-    await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile
-    sync_multiplying_warps<Config>();
-  }
-
-  /// The same, and whether any thread of the warps that multiply says so.
+  /// Ends the copies, as `store` does, and returns whether any thread of the warps that multiply says so.
   static __device__ __forceinline__ bool end_copies_and_ask(bool mine) {
     await_copies<0>();
     return of_warp(any_of_multiplying_warps<Config>(mine)) != 0;
   }
 
   /// acc_o / l as elements of o, and lse on the way. 16-bit rows pass through shared memory, so that they
-  /// leave as whole 16-byte pieces.
+  /// leave as whole 16-byte pieces. Before, unless that has been done, it ends the copies: none is on its way into
+  /// shared memory, and no warp reads there any more.
+  template <bool kEndsCopies = true>
   __device__ __forceinline__ void store(const ForwardParams& params, const WorkItem& item,
                                         unsigned char* shared) {
     // Found again, so that the kv loop need not hold them.
@@ -114,6 +110,10 @@ struct OutputTile {
     const int lane = lane_of_warp();
     const int warp_row = warp_of_cta() * kRowsPerWarp;
     const int q0 = item.template q_tile<kKeepsQTile>(params, Config::kTileQ) * Config::kTileQ;
+    if constexpr (kEndsCopies) {
+      await_copies<0>();  // Q (where every tile was empty) or the zeros of no tile
+      sync_multiplying_warps<Config>();
+    }
 
 #pragma unroll
     for (int m = 0; m < kMTiles; ++m)

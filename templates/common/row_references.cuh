@@ -41,7 +41,7 @@ struct RowReferences {
     if constexpr (kMayTrust) store.put_word(Kept::kTrust, kPossible);
   }
 
-  /// After the last tile, where rows may trust, by all warps that multiply: ends the copies, as Output::end_copies does, and returns
+  /// After the last tile, where rows may trust, by all warps that multiply: ends the copies, as Output::store does, and returns
   /// whether all tiles have to be visited again.
   template <class Output>
   static __device__ __forceinline__ bool have_to_repeat(LaneStore& store, const Output& output,

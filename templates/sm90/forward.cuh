@@ -373,8 +373,7 @@ struct Forward : ScoreProduct<Config, Hooks, Classes>,
       const auto [sink_b, sink_h] = item.head(params);
       this->add_sink(Hooks::sink(params.call, sink_b, sink_h));
     }
-    if constexpr (!kTrusts) this->end_copies();
-    this->store(params, item, shared);
+    this->template store<!kTrusts>(params, item, shared);
   }
 };
 

@@ -103,7 +103,6 @@ struct StandardOutputs : OutputTile<Config, false> {
     });
     if constexpr (Hooks::kHasSink) this->add_sink(Hooks::sink(params.call, b, h));
     const bool met_nan = Product::kLosesInfinities && this->meets_nan();
-    this->end_copies();
     this->store(params, item, shared);
     if constexpr (Product::kLosesInfinities) {
       if (__any_sync(0xffffffffu, met_nan))
