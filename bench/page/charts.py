@@ -27,15 +27,18 @@ def tflops(row):
     return flops / row["facet"]["time_ms"]["median"] / 1e9
 
 
-def forward(rows):
-    """TFLOP/s by length, head_dim 64, 128 and 256, dense above and causal below; rows of h200_peers."""
+def forward(rows, rows_of_sm80):
+    """TFLOP/s by length, head_dim 64, 128 and 256, dense above and causal below; rows of bench/peers_gpu.py, by the GPU's own
+    kernels and by those for sm_80."""
     figure, grid = plt.subplots(2, 3, figsize=(9.5, 5), sharex=True)
     for line, is_causal in zip(grid, (False, True)):
         for axis, head_dim in zip(line, (64, 128, 256)):
-            some = sorted((row for row in rows if row["is_causal"] == is_causal and row["head_dim"] == head_dim and row["group"] == 1
-                           and row["dtype"] == "bf16" and row["batch"] * row["length"] == 16384), key=lambda row: row["length"])
+            some, of_sm80 = (sorted((row for row in side if row["is_causal"] == is_causal and row["head_dim"] == head_dim
+                                     and row["group"] == 1 and row["dtype"] == "bf16" and row["batch"] * row["length"] == 16384),
+                                    key=lambda row: row["length"]) for side in (rows, rows_of_sm80))
             lengths = [row["length"] for row in some]
-            axis.plot(lengths, [tflops(row) for row in some], "o-", color=FACET, label="Facet, sm_80 kernels")
+            axis.plot(lengths, [tflops(row) for row in some], "o-", color=FACET, label="Facet")
+            axis.plot(lengths, [tflops(row) for row in of_sm80], "o--", color=FACET, alpha=0.6, label="Facet, sm_80 kernels")
             for peer, colour in zip(("fa2", "cudnn"), PEERS):
                 axis.plot(lengths, [row["tflops"][peer] for row in some], "o-", color=colour,
                           label={"fa2": "FlashAttention-2", "cudnn": "cuDNN"}[peer])
