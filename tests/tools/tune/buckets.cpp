@@ -190,9 +190,9 @@ TEST_CASE("facet tune finds a plan for each length on a GPU", "[tools][tune][buc
   if (skip_without_nvrtc()) return;
   FakeMachine machine;
   // Of head_dim 256 a T4 has few plans.
-  const CommandResult tuned =
-      machine.facet({"tune", causal_path(), "--device", "cuda", "--head-dim", "256", "--dtype", "f16",
-                     "--heads", "2", "--q-len", "128,2048", "--json"});
+  const CommandResult tuned = machine.facet({"tune", causal_path(), "--device", "cuda", "--head-dim", "256",
+                                             "--dtype", "f16", "--heads", "2", "--q-len", "128,2048",
+                                             "--budget", "10m", "--json"});  // sanitizers are slow
   INFO(tuned.err);
   REQUIRE(tuned.status == 0);
   const json results = json::parse(tuned.out)["results"];
