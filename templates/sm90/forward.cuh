@@ -3,8 +3,8 @@
 //
 // Warps        kWarps that multiply, four to a warpgroup, which owns 64 query rows, 16 a warp; and four that copy
 //              K and V, and leave them most of their registers.
-// Shared       as common/tiles/shared_map.cuh says, with two stages, then the barriers of K's and V's stages: full,
-//              empty. The swizzle of common/tile.cuh is what the products' descriptors call 128 bytes.
+// Shared       as common/tiles/shared_map.cuh says, with two stages, then the barriers of hand_over.cuh. The
+//              swizzle of common/tile.cuh is what the products' descriptors call 128 bytes.
 // Protocol     the copying warps walk the tiles ahead, as far as stages are empty. A multiplying warp, per kv tile:
 //              K of this tile and V of the one before are there -> S = Q K^T and O += P V of the tile before are both
 //              started -> once S is there, logits and softmax, while O's product runs -> once O is there, it is

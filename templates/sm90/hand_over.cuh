@@ -1,8 +1,9 @@
 // How the warps that copy and those that multiply hand over stages of K and V, in barriers and a word in shared memory:
 //
-//   full   K, or V, of a stage has arrived          copying warps arrive, multiplying ones wait
-//   empty  products and hooks have read it          multiplying warps arrive, copying ones wait
-//   told   after the last tile: the word says whether all tiles are visited again
+//   full   K, or V, of a stage has arrived           copying warps arrive, multiplying ones wait
+//   empty  products and hooks have read it           multiplying warps arrive, copying ones wait
+//   told   the word says whether all tiles are       one multiplying thread arrives, copying warps wait
+//          visited again (common/row_references.cuh)
 #pragma once
 
 #include "common/placement.cuh"
