@@ -93,7 +93,7 @@ struct OutputTile {
     return nan;
   }
 
-  /// Ends the copies, as `store` does, and returns whether any thread of the warps that multiply says so.
+  /// By all warps that multiply: ends the copies, as `store` does else, and returns whether any of their threads says `mine`.
   static __device__ __forceinline__ bool end_copies_and_ask(bool mine) {
     await_copies<0>();
     return of_warp(any_of_multiplying_warps<Config>(mine)) != 0;
